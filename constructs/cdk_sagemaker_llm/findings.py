@@ -1,0 +1,75 @@
+"""
+What a check has to say: one type for every check of the library.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class Severity(enum.StrEnum):
+    """
+    How certain a check is: an error stops the synthesis, a warning does not.
+    """
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """
+    One fault or doubt that a check found.
+
+    Args:
+        severity: Whether it stops the synthesis.
+
+        code: The check's identifier, such as ``LLM101``; stable, for acknowledging.
+
+        message: What is wrong, in the caller's words, with the value got.
+
+        remedy: The way out; empty when the message says it all.
+    """
+
+    severity: Severity
+    code: str
+    message: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """
+        Render as one line: code, message, remedy.
+        """
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{self.code} {self.message}{remedy}"
+
+
+def error(code: str, message: str, remedy: str = "") -> Finding:
+    """
+    Make a finding that stops the synthesis.
+    """
+    return Finding(Severity.ERROR, code, message, remedy)
+
+
+def warning(code: str, message: str, remedy: str = "") -> Finding:
+    """
+    Make a finding that is shown and goes on.
+    """
+    return Finding(Severity.WARNING, code, message, remedy)
+
+
+def raise_errors(subject: str, findings: Iterable[Finding]) -> None:
+    """
+    Raise every error among the findings together, headed by what was defined.
+
+    Raises:
+        ValueError: If there is at least one error.
+    """
+    errors = [str(f) for f in findings if f.severity is Severity.ERROR]
+    if len(errors) == 1:
+        raise ValueError(f"{subject}: {errors[0]}")
+    if errors:
+        lines = "".join(f"\n  - {line}" for line in errors)
+        raise ValueError(f"{subject}: {len(errors)} errors{lines}")

@@ -1,0 +1,7 @@
+"""
+What fits where: placing copies of models on instances.
+"""
+
+from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, place
+
+__all__ = ["Capacity", "ResourceRequirements", "place"]
