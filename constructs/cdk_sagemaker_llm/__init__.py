@@ -1,3 +1,109 @@
 """
 CDK constructs that put large language models behind SageMaker endpoints.
+
+Names are loaded when they are first used (PEP 562): the checks and the client do
+not pay for the CDK, which takes a second to load and starts Node.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.catalog.instances import InstanceType
+    from cdk_sagemaker_llm.findings import Finding
+    from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+    from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.endpoint import Endpoint
+    from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
+    from cdk_sagemaker_llm.hosting.inference_component import InferenceComponent
+    from cdk_sagemaker_llm.hosting.inference_component_endpoint import (
+        InferenceComponentEndpoint,
+    )
+    from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
+    from cdk_sagemaker_llm.hosting.model import Model
+    from cdk_sagemaker_llm.hosting.network import Network
+    from cdk_sagemaker_llm.hosting.scaling import (
+        ScalableCopyCount,
+        ScalableInstanceCount,
+        ScalableTarget,
+        TargetTrackingScaling,
+    )
+    from cdk_sagemaker_llm.hosting.variant import (
+        ManagedInstanceScaling,
+        ProductionVariant,
+        RoutingStrategy,
+    )
+    from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model
+    from cdk_sagemaker_llm.serving.folder import ServingFolder
+    from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
+    from cdk_sagemaker_llm.serving.tgi import Tgi
+
+__all__ = [
+    "Endpoint",
+    "EndpointConfig",
+    "Finding",
+    "HuggingFaceModel",
+    "InferenceComponent",
+    "InferenceComponentEndpoint",
+    "InstanceType",
+    "LlmEndpoint",
+    "ManagedInstanceScaling",
+    "Model",
+    "Network",
+    "ProductionVariant",
+    "ResourceRequirements",
+    "RoutingStrategy",
+    "S3Model",
+    "ScalableCopyCount",
+    "ScalableInstanceCount",
+    "ScalableTarget",
+    "ServingArtifact",
+    "ServingFolder",
+    "TargetTrackingScaling",
+    "TensorRtLlm",
+    "Tgi",
+]
+
+_HOMES = {
+    "Endpoint": "hosting.endpoint",
+    "EndpointConfig": "hosting.endpoint_config",
+    "Finding": "findings",
+    "HuggingFaceModel": "models",
+    "InferenceComponent": "hosting.inference_component",
+    "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
+    "InstanceType": "catalog.instances",
+    "LlmEndpoint": "hosting.llm_endpoint",
+    "ManagedInstanceScaling": "hosting.variant",
+    "Model": "hosting.model",
+    "Network": "hosting.network",
+    "ProductionVariant": "hosting.variant",
+    "ResourceRequirements": "fit.placement",
+    "RoutingStrategy": "hosting.variant",
+    "S3Model": "models",
+    "ScalableCopyCount": "hosting.scaling",
+    "ScalableInstanceCount": "hosting.scaling",
+    "ScalableTarget": "hosting.scaling",
+    "ServingArtifact": "hosting.artifact",
+    "ServingFolder": "serving.folder",
+    "TargetTrackingScaling": "hosting.scaling",
+    "TensorRtLlm": "serving.tensorrt_llm",
+    "Tgi": "serving.tgi",
+}
+
+
+def __getattr__(name: str) -> object:
+    """
+    Load a public name from its module.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """
+    List the public names, loaded or not.
+    """
+    return sorted({*globals(), *__all__})

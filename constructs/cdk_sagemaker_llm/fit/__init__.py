@@ -2,6 +2,11 @@
 What fits where: placing copies of models on instances.
 """
 
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, place
+from cdk_sagemaker_llm.fit.placement import (
+    Capacity,
+    ResourceRequirements,
+    overflow,
+    place,
+)
 
-__all__ = ["Capacity", "ResourceRequirements", "place"]
+__all__ = ["Capacity", "ResourceRequirements", "overflow", "place"]

@@ -141,6 +141,55 @@ def place(
     return placed, left
 
 
+def overflow(
+    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
+) -> list[str]:
+    """
+    Say why models cannot all be placed; empty where no proof of that is at hand.
+
+    Proofs are: a copy that is larger than an instance, one model with more copies
+    than fit if it were alone, and a sum that exceeds what all instances have.
+    """
+    alone = [
+        reason
+        for name, needs in models.items()
+        for reason in _overflow_alone(name, needs, capacity, instances)
+    ]
+    return alone or _overflow_together(models, capacity, instances)
+
+
+def _overflow_alone(
+    name: str, needs: ResourceRequirements, capacity: Capacity, instances: int
+) -> list[str]:
+    most = capacity.copies_of(needs) * instances
+    if most >= needs.copies:
+        return []
+    limits = capacity.limits_for(needs)
+    if limits:
+        return [f"a copy of {name} is larger than an instance ({'; '.join(limits)})"]
+    return [f"{needs.copies} copies of {name} do not fit, {_fleet(instances)} {most}"]
+
+
+def _overflow_together(
+    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
+) -> list[str]:
+    totals = (
+        ("accelerators", capacity.accelerators, lambda n: n.accelerators or 0),
+        ("CPU cores", capacity.cpus, lambda n: n.cpus or 0),
+        ("MiB of memory", capacity.memory_mib, lambda n: n.memory_mib),
+    )
+    placed = ", ".join(f"{n.copies} x {name}" for name, n in models.items())
+    return [
+        f"{placed} need {need:g} {unit}, {_fleet(instances)} {have * instances:g}"
+        for unit, have, of in totals
+        if (need := sum(n.copies * of(n) for n in models.values())) > have * instances
+    ]
+
+
+def _fleet(instances: int) -> str:
+    return "one instance holds" if instances == 1 else f"{instances} instances hold"
+
+
 def _largest_first(
     item: tuple[str, ResourceRequirements],
 ) -> tuple[float, float, float]:

@@ -1,0 +1,3 @@
+"""
+Constructs, one for each thing the service has, and the patterns that compose them.
+"""

@@ -1,0 +1,156 @@
+"""
+The model tarball: configuration and code as a deterministic S3 asset.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import jsii
+from aws_cdk import (
+    Aspects,
+    Aws,
+    FileAssetPackaging,
+    IAspect,
+    Stack,
+    Stage,
+)
+from aws_cdk import aws_iam as iam
+from constructs import Construct, IConstruct
+
+
+class ServingArtifact(Construct):
+    """
+    Files that SageMaker unpacks to ``/opt/ml/model``, as a tarball on S3.
+
+    The same files give the same tarball name on every machine and every day: the
+    name is a hash of paths and contents, not of compressed bytes.
+
+    Args:
+        files:
+            Contents by path inside the tarball.
+            Configuration and code only: weights belong under an S3 prefix.
+
+    Raises:
+        ValueError: If there are no files, or a path leaves the tarball.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, files: Mapping[str, bytes]
+    ) -> None:
+        super().__init__(scope, id)
+        _check(files)
+        self.files = dict(sorted(files.items()))
+        self.asset_hash = content_hash(self.files)
+        """The hash of the contents; changes when, and only when, they do."""
+        stage = _stage_of(self)
+        target = Path(stage.asset_outdir) / f"asset.{self.asset_hash}.tar.gz"
+        location = Stack.of(self).synthesizer.add_file_asset(
+            source_hash=self.asset_hash,
+            file_name=os.path.relpath(target, stage.outdir),
+            packaging=FileAssetPackaging.FILE,
+            display_name=f"{self.node.path} model tarball",
+        )
+        self.bucket_name: str = location.bucket_name
+        """The bucket that ``cdk bootstrap`` made for assets."""
+        self.object_key: str = location.object_key
+        """The tarball's key in that bucket."""
+        self.s3_uri = f"s3://{self.bucket_name}/{self.object_key}"
+        """What ``ModelDataUrl`` takes."""
+        Aspects.of(self).add(_Writer(target, self.files))
+
+    def read_statements(self) -> list[iam.PolicyStatement]:
+        """
+        Return what a role needs to read the tarball, now and before an update.
+        """
+        bucket = f"arn:{Aws.PARTITION}:s3:::{self.bucket_name}"
+        return [
+            iam.PolicyStatement(
+                sid="ReadTarball",
+                actions=["s3:GetObject"],
+                # Every tarball, not this one: while an update is rolled out, and when
+                # it is rolled back, instances still start with the tarball before.
+                resources=[f"{bucket}/*.gz"],
+            ),
+            iam.PolicyStatement(
+                sid="FindTarball",
+                # SageMaker lists the key before it reads it.
+                actions=["s3:ListBucket"],
+                resources=[bucket],
+                conditions={"StringLike": {"s3:prefix": ["*.gz"]}},
+            ),
+        ]
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """
+    Hash paths and contents, each with its length so that no two lists look alike.
+    """
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        for part in (name.encode(), content):
+            digest.update(len(part).to_bytes(8, "big"))
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def tarball(files: Mapping[str, bytes]) -> bytes:
+    """
+    Pack files with sorted members, fixed times, owners and modes.
+    """
+    buffer = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=buffer, mode="wb", filename="", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for name, content in sorted(files.items()):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            member.mode = 0o644
+            tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@jsii.implements(IAspect)
+class _Writer:
+    """
+    Write the tarball when the app is synthesised.
+
+    Not when it is defined: a fault elsewhere in the app then leaves nothing behind.
+    """
+
+    def __init__(self, target: Path, files: Mapping[str, bytes]) -> None:
+        self._target = target
+        self._files = files
+
+    def visit(self, node: IConstruct) -> None:  # noqa: ARG002 - the aspect's interface
+        """
+        Write it beside the templates.
+        """
+        if not self._target.exists():
+            partial = self._target.with_suffix(".partial")
+            partial.write_bytes(tarball(self._files))
+            partial.replace(self._target)
+
+
+def _stage_of(scope: Construct) -> Stage:
+    stage = Stage.of(scope)
+    if stage is None:
+        raise ValueError(f"{scope.node.path} is in no app; define it inside a Stack")
+    return stage
+
+
+def _check(files: Mapping[str, bytes]) -> None:
+    if not files:
+        raise ValueError("files must name at least one file")
+    outside = [n for n in files if n.startswith("/") or ".." in Path(n).parts]
+    if outside:
+        raise ValueError(
+            f"paths must stay inside the tarball, got {', '.join(outside)}"
+        )

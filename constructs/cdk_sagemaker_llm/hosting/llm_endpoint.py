@@ -1,0 +1,191 @@
+"""
+The pattern for one model that fills the instances of an endpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.hosting.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
+from cdk_sagemaker_llm.hosting.model import Model, model_findings
+from cdk_sagemaker_llm.hosting.naming import name_findings
+from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+    from aws_cdk import aws_ec2 as ec2
+    from aws_cdk import aws_kms as kms
+
+    from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+    from cdk_sagemaker_llm.models import ModelSource
+    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+
+
+class LlmEndpoint(Construct):
+    """
+    A real-time endpoint that serves one language model, which fills its instances.
+
+    Args:
+        serving: Which backend serves the model, and how.
+
+        instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
+
+        model:
+            Where the weights come from.
+            Left out, the serving configuration's own files must name them.
+
+        instance_count: Instances at the start.
+
+        endpoint_name:
+            A name of your own.
+            Left out, CloudFormation makes one.
+
+        environment: Further environment variables of the container.
+
+        role:
+            The execution role; it is given what the model needs.
+            Left out, one is made.
+
+        network:
+            The VPC to run in, and whether the container is cut off from it.
+            Left out, SageMaker's own network.
+
+        container_startup_health_check_timeout:
+            How long the model may take to load, 60 to 3600 seconds.
+            Left out, 30 minutes.
+
+        model_data_download_timeout:
+            How long the download of the model data may take, 60 to 3600 seconds.
+            Left out, the service's default: the tarball is small.
+
+        instance_provision_timeout:
+            How long to wait for instances, 300 to 3600 seconds.
+            Left out, the service's default.
+
+        inference_ami_version:
+            The host image, where the container needs a newer GPU driver.
+            Left out, the type's default.
+
+        kms_key:
+            The key for the instances' EBS volumes.
+            Left out, SageMaker's own; types with NVMe storage encrypt in hardware.
+
+        detailed_observability:
+            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+
+    Raises:
+        ValueError: If the definition could not start; all reasons at once.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        serving: ServingConfiguration,
+        instance_type: str | InstanceType,
+        model: ModelSource | None = None,
+        instance_count: int = 1,
+        endpoint_name: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        role: iam.IRole | None = None,
+        network: Network | None = None,
+        container_startup_health_check_timeout: Duration | None = None,
+        model_data_download_timeout: Duration | None = None,
+        instance_provision_timeout: Duration | None = None,
+        inference_ami_version: str | None = None,
+        kms_key: kms.IKey | None = None,
+        detailed_observability: bool = False,
+    ) -> None:
+        variant = ProductionVariant(
+            instance_type=instance_type,
+            initial_instance_count=instance_count,
+            container_startup_health_check_timeout=container_startup_health_check_timeout,
+            model_data_download_timeout=model_data_download_timeout,
+            instance_provision_timeout=instance_provision_timeout,
+            inference_ami_version=inference_ami_version,
+        )
+        found = name_findings("endpoint_name", endpoint_name) + variant.findings()
+        found += model_findings(
+            scope, serving, model, network or Network(), environment or {}
+        )
+        report(scope, id, found)
+        super().__init__(scope, id)
+        self.model = Model(
+            self,
+            "Model",
+            serving=serving,
+            model=model,
+            accelerators=_accelerators(variant),
+            environment=environment,
+            role=role,
+            network=network,
+        )
+        self.endpoint_config = EndpointConfig(
+            self,
+            "Config",
+            variants=[variant.with_model(self.model)],
+            kms_key=kms_key,
+            detailed_observability=detailed_observability,
+        )
+        self.endpoint = Endpoint(
+            self,
+            "Endpoint",
+            endpoint_config=self.endpoint_config,
+            endpoint_name=endpoint_name,
+        )
+
+    @property
+    def endpoint_name(self) -> str:
+        """
+        The name that applications call.
+        """
+        return self.endpoint.endpoint_name
+
+    @property
+    def role(self) -> iam.IRole:
+        """
+        The model's execution role.
+        """
+        return self.model.role
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The model's security groups, where it runs in a VPC.
+        """
+        return self.model.network.connections
+
+    def auto_scale_instance_count(
+        self, *, max_capacity: int, min_capacity: int = 1
+    ) -> ScalableInstanceCount:
+        """
+        Let the number of instances follow the load.
+
+        Args:
+            max_capacity: Instances that run at most.
+
+            min_capacity: Instances that always run.
+        """
+        return self.endpoint.auto_scale_instance_count(
+            min_capacity=min_capacity, max_capacity=max_capacity
+        )
+
+    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal invoke the endpoint, plain and with a response stream.
+        """
+        return self.endpoint.grant_invoke(grantee)
+
+
+def _accelerators(variant: ProductionVariant) -> int | None:
+    hardware = variant.hardware()
+    return hardware.accelerators if hardware else None

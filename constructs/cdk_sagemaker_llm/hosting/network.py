@@ -1,0 +1,139 @@
+"""
+Where a model runs: subnets, security groups, and whether it may reach out at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Network:
+    """
+    The part of a VPC that instances are attached to.
+
+    A component's model and its endpoint must name the same subnets, groups and
+    isolation, so that both are given the same object.
+
+    ``Network(vpc=vpc)``
+    ``Network(vpc=vpc, subnets=ec2.SubnetSelection(...), security_groups=[group])``
+    ``Network(isolated=True)``
+
+    Args:
+        vpc: The VPC. Left out, SageMaker's own network is used.
+
+        subnets:
+            Which of its subnets, in two or more zones.
+            Left out, the private ones with a way out.
+
+        security_groups:
+            Up to five groups.
+            Left out, the construct makes one that allows all outbound traffic.
+
+        isolated:
+            Whether containers are cut off from all networks, S3 and the Hugging
+            Face Hub included; SageMaker itself still puts the tarball in place.
+    """
+
+    vpc: ec2.IVpc | None = None
+    subnets: ec2.SubnetSelection | None = None
+    security_groups: Sequence[ec2.ISecurityGroup] = ()
+    isolated: bool = False
+
+    def __post_init__(self) -> None:
+        """
+        Refuse subnets and groups of no VPC.
+        """
+        if self.vpc is None and (self.subnets is not None or self.security_groups):
+            raise TypeError("subnets and security_groups need a vpc")
+
+    def with_security_group(self, scope: Construct) -> Network:
+        """
+        Return this network with a security group, made where none was given.
+        """
+        if self.vpc is None or self.security_groups:
+            return self
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        group = ec2.SecurityGroup(
+            scope, "SecurityGroup", vpc=self.vpc, description="SageMaker model"
+        )
+        return Network(
+            vpc=self.vpc,
+            subnets=self.subnets,
+            security_groups=(group,),
+            isolated=self.isolated,
+        )
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The security groups as a peer for ``allow_from`` and ``allow_to``.
+
+        Raises:
+            ValueError: If there is no VPC.
+        """
+        if self.vpc is None:
+            raise ValueError("connections need a vpc: define network=Network(vpc=...)")
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        return ec2.Connections(security_groups=list(self.security_groups))
+
+    def subnet_ids(self) -> list[str]:
+        """
+        Return the ids of the chosen subnets.
+        """
+        if self.vpc is None:
+            return []
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        chosen = self.subnets or ec2.SubnetSelection()
+        ids: list[str] = self.vpc.select_subnets(
+            availability_zones=chosen.availability_zones,
+            one_per_az=chosen.one_per_az,
+            subnet_filters=chosen.subnet_filters,
+            subnet_group_name=chosen.subnet_group_name,
+            subnets=chosen.subnets,
+            subnet_type=chosen.subnet_type,
+        ).subnet_ids
+        return ids
+
+    def security_group_ids(self) -> list[str]:
+        """
+        Return the ids of the security groups.
+        """
+        return [group.security_group_id for group in self.security_groups]
+
+    def access_statements(self) -> list[iam.PolicyStatement]:
+        """
+        Return what a role needs to attach instances to the VPC.
+        """
+        if self.vpc is None:
+            return []
+        return [
+            iam.PolicyStatement(
+                sid="AttachToVpc",
+                actions=[
+                    "ec2:CreateNetworkInterface",
+                    "ec2:CreateNetworkInterfacePermission",
+                    "ec2:DeleteNetworkInterface",
+                    "ec2:DeleteNetworkInterfacePermission",
+                    "ec2:DescribeDhcpOptions",
+                    "ec2:DescribeNetworkInterfaces",
+                    "ec2:DescribeSecurityGroups",
+                    "ec2:DescribeSubnets",
+                    "ec2:DescribeVpcs",
+                ],
+                # SageMaker's guide asks for all: it checks the role before it knows
+                # the interfaces, and the describing actions have no resource.
+                resources=["*"],
+            )
+        ]

@@ -1,0 +1,94 @@
+"""
+Reading a model's weights from S3, and its Hugging Face token from Secrets Manager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Aws, SecretValue
+from aws_cdk import aws_iam as iam
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
+
+
+def weights_statements(model: ModelSource | None) -> list[iam.PolicyStatement]:
+    """
+    Return what a role needs to read weights on S3.
+    """
+    if not isinstance(model, S3Model):
+        return []
+    bucket = f"arn:{Aws.PARTITION}:s3:::{model.bucket_name}"
+    statements = [
+        iam.PolicyStatement(
+            sid="ReadWeights",
+            actions=["s3:GetObject"],
+            # Which files a model has is not known before they are listed.
+            resources=[f"{bucket}/{model.prefix}*"],
+        ),
+        iam.PolicyStatement(
+            sid="ListWeights",
+            actions=["s3:ListBucket"],
+            resources=[bucket],
+            conditions={"StringLike": {"s3:prefix": [f"{model.prefix}*"]}},
+        ),
+    ]
+    if model.kms_key is not None:
+        statements.append(
+            iam.PolicyStatement(
+                sid="DecryptWeights",
+                actions=["kms:Decrypt"],
+                resources=[model.kms_key.key_arn],
+            )
+        )
+    return statements
+
+
+def token_environment(
+    model: ModelSource | None, variables: tuple[str, ...]
+) -> Mapping[str, str]:
+    """
+    Return the variables that hold the Hugging Face token, as dynamic references.
+    """
+    reference = _token_reference(model)
+    return dict.fromkeys(variables, reference) if reference else {}
+
+
+def token_findings(model: ModelSource | None) -> list[Finding]:
+    """
+    Check that the token is a reference, and say who can read it all the same.
+    """
+    reference = _token_reference(model)
+    if reference is None:
+        return []
+    if not is_unresolved(reference) and not reference.startswith("{{resolve:"):
+        return [
+            error(
+                "LLM107",
+                "token must refer to a secret, got its plain text",
+                "use a Secret, or SecretValue.secrets_manager(...)",
+            )
+        ]
+    return [
+        warning(
+            "LLM202",
+            "the Hugging Face token is no part of the template, but DescribeModel "
+            "shows it to whoever may call it",
+            "stage the weights on S3 and serve an S3Model without a token",
+        )
+    ]
+
+
+def _token_reference(model: ModelSource | None) -> str | None:
+    if not isinstance(model, HuggingFaceModel) or model.token is None:
+        return None
+    value = (
+        model.token
+        if isinstance(model.token, SecretValue)
+        else model.token.secret_value
+    )
+    # A dynamic reference is the one safe form that reaches a container's
+    # environment; the CDK refuses to render it without this word.
+    return value.unsafe_unwrap()

@@ -1,0 +1,120 @@
+"""
+serving.properties: written so that every reader agrees, read as Java reads it.
+
+Deep Java Library Serving loads the file with ``java.util.Properties.load``; the
+TensorRT-LLM images up to 0.32 read it a second time with a naive line splitter
+(``partition/trt_llm_partition.py``). What is written here means the same to both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+PropertyValue = str | int | float | bool
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_BLANKS = " \t\f"
+_KEY = re.compile(r"[A-Za-z0-9_.\-]+\Z")
+
+
+class PropertiesError(ValueError):
+    """
+    The text of a serving.properties cannot be read, or a value cannot be written.
+    """
+
+
+def render(properties: Mapping[str, PropertyValue]) -> str:
+    """
+    Write properties as ``key=value`` lines in the order given.
+
+    Raises:
+        PropertiesError: If a value holds what one of the two readers would change:
+            anything outside printable ASCII, a backslash, or blanks at an end.
+    """
+    return "".join(
+        f"{_checked_key(key)}={_text(key, value)}\n"
+        for key, value in properties.items()
+    )
+
+
+def parse(text: str) -> dict[str, str]:
+    """
+    Read properties with the semantics of ``java.util.Properties.load``.
+
+    Keys end at the first unescaped ``=``, ``:`` or blank; backslashes escape;
+    blanks at the end of a value are kept; the last of two equal keys wins.
+
+    Raises:
+        PropertiesError: If a ``\\u`` escape is malformed, where Java refuses too.
+    """
+    return dict(_key_and_value(line) for line in _logical_lines(text))
+
+
+def _checked_key(key: str) -> str:
+    if not _KEY.match(key):
+        raise PropertiesError(
+            f"property name {key!r} must hold letters, digits, dots, dashes and "
+            "underscores only"
+        )
+    return key
+
+
+def _text(key: str, value: PropertyValue) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    printable = text.isascii() and text.isprintable()
+    if not printable or "\\" in text or text != text.strip():
+        raise PropertiesError(
+            f"{key} must be printable ASCII without backslashes or blanks at its "
+            f"ends, got {text!r}"
+        )
+    return text
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    pending = ""
+    for natural in re.split(r"\r\n|\r|\n", text):
+        line = natural.lstrip(_BLANKS)
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        if _continues(line):
+            pending += line[:-1]
+            continue
+        yield pending + line
+        pending = ""
+    if pending:
+        yield pending
+
+
+def _continues(line: str) -> bool:
+    backslashes = len(line) - len(line.rstrip("\\"))
+    return backslashes % 2 == 1
+
+
+def _key_and_value(line: str) -> tuple[str, str]:
+    end = _key_end(line)
+    value = line[end:].lstrip(_BLANKS)
+    if value[:1] in ("=", ":"):
+        value = value[1:].lstrip(_BLANKS)
+    return _unescape(line[:end]), _unescape(value)
+
+
+def _key_end(line: str) -> int:
+    escaped = False
+    for index, character in enumerate(line):
+        if not escaped and (character in "=:" or character in _BLANKS):
+            return index
+        escaped = character == "\\" and not escaped
+    return len(line)
+
+
+def _unescape(text: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        code = match[1]
+        if code == "u":
+            raise PropertiesError(f"malformed \\u escape in {text!r}")
+        if len(code) > 1:
+            return chr(int(code[1:], 16))
+        return _ESCAPES.get(code, code)
+
+    return re.sub(r"\\(u[0-9A-Fa-f]{4}|.)", replace, text, flags=re.DOTALL)

@@ -1,0 +1,3 @@
+"""
+The reference deployments, one stack each: wiring only.
+"""
