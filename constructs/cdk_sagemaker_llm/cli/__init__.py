@@ -1,0 +1,42 @@
+"""
+The command ``sagemaker-llm``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+# A subcommand's module is imported when it is asked for, or when help lists them all.
+_SUBCOMMANDS = {"local": "cdk_sagemaker_llm.cli.local"}
+
+
+def main() -> None:
+    """
+    Run the subcommand that the arguments name.
+    """
+    try:
+        import typer  # noqa: PLC0415 - an extra: its absence is a message
+    except ImportError:
+        sys.exit(
+            "sagemaker-llm needs typer; install it with: "
+            "pip install 'cdk-sagemaker-llm[local]'"
+        )
+    app = typer.Typer(
+        name="sagemaker-llm",
+        help="Large language models on Amazon SageMaker.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    wanted = [name for name in sys.argv[1:2] if name in _SUBCOMMANDS]
+    for name in wanted or _SUBCOMMANDS:
+        importlib.import_module(_SUBCOMMANDS[name]).register(app)
+    app()
+
+
+def _root() -> None:
+    """
+    Large language models on Amazon SageMaker.
+    """

@@ -1,0 +1,89 @@
+"""
+``sagemaker-llm local``: the embedded AWS in the foreground, or around a command.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Annotated
+
+import typer
+
+from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
+
+_DEFAULT_PORT = 4566
+_POLL = 0.2  # Seconds between looks at the server while a command runs.
+_NOT_FOUND = 127  # What a shell answers for a command that is not there.
+
+_NOTICE = """\
+This is an EMULATION of AWS on this machine: no account, no cost, no model.
+It does not check IAM policies, quotas, whether images exist, GPU memory or time.
+Its state is lost when it stops.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command("local", context_settings=settings)(local)
+
+
+def local(
+    context: typer.Context,
+    port: Annotated[
+        int, typer.Option(help="Port on the loopback interface; 0 for any free one.")
+    ] = _DEFAULT_PORT,
+    region: Annotated[
+        str, typer.Option(help="Region of requests that name none.")
+    ] = "us-east-1",
+) -> None:
+    """
+    Run an embedded AWS: until Ctrl-C, or around a command given after --.
+    """
+    aws = EmbeddedAws(region=region, port=port)
+    try:
+        with aws:
+            status = _around(aws, context.args) if context.args else _serve(aws)
+    except EmbeddedAwsError as error:
+        typer.echo(f"sagemaker-llm local: {error}", err=True)
+        status = 1
+    raise typer.Exit(status)
+
+
+def _serve(aws: EmbeddedAws) -> int:
+    typer.echo(f"The embedded AWS answers at {aws.url}")
+    typer.echo(_NOTICE)
+    typer.echo("Point the AWS tools at it:")
+    for name, value in aws.environment.items():
+        typer.echo(f"  export {name}={value}")
+    typer.echo("\nCtrl-C stops it.")
+    try:
+        aws.wait()
+    except KeyboardInterrupt:
+        typer.echo("\nStopped.")
+    return 0
+
+
+def _around(aws: EmbeddedAws, command: list[str]) -> int:
+    try:
+        running = subprocess.Popen(command, env=aws.process_environment)
+    except OSError as error:
+        typer.echo(f"sagemaker-llm local: {command[0]}: {error.strerror}", err=True)
+        return _NOT_FOUND
+    while running.poll() is None:
+        if not aws.is_running:
+            running.terminate()
+            running.wait()
+            raise aws.failure("ended while the command ran")
+        try:
+            running.wait(_POLL)
+        except subprocess.TimeoutExpired:
+            continue
+        except KeyboardInterrupt:
+            # The terminal sent it to the command as well, which may clean up.
+            continue
+    code = running.returncode
+    # As a shell reports a command that a signal ended.
+    return 128 - code if code < 0 else code

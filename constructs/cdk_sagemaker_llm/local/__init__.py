@@ -1,0 +1,10 @@
+"""
+The embedded AWS: enough of AWS on this machine to deploy to and to call.
+
+Importing this package loads neither moto nor the CDK; the server does, in its own
+process.
+"""
+
+from cdk_sagemaker_llm.local.embedded import EmbeddedAws, EmbeddedAwsError
+
+__all__ = ["EmbeddedAws", "EmbeddedAwsError"]

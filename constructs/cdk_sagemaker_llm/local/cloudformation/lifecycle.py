@@ -1,0 +1,309 @@
+"""
+Creating, updating, rolling back and deleting the resources of a stack.
+
+The order of things is CloudFormation's: dependencies first; on an update, new physical
+resources before old ones go; on a failure, everything done is undone in reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol
+
+from cdk_sagemaker_llm.local.cloudformation.dynamic import reveal
+from cdk_sagemaker_llm.local.cloudformation.graph import deletion_order
+from cdk_sagemaker_llm.local.cloudformation.registry import resource_type
+from cdk_sagemaker_llm.local.cloudformation.resource import (
+    Declaration,
+    Properties,
+    Resource,
+    ResourceError,
+    ResourceType,
+    Scope,
+)
+
+
+class Ground(Protocol):
+    """
+    What a lifecycle works on: a stack's resources, its resolver and its events.
+    """
+
+    resources: dict[str, Resource]
+
+    @property
+    def scope(self) -> Scope:
+        """
+        Where the stack is.
+        """
+
+    def resolve(self, value: Any) -> Any:
+        """
+        Resolve intrinsic functions against the resources as they are now.
+        """
+
+    def note(
+        self, what: Declaration, physical_id: str, status: str, reason: str | None
+    ) -> None:
+        """
+        Record an event of a resource.
+        """
+
+    def enter(self, status: str, reason: str | None = None) -> None:
+        """
+        Put the stack into a status and record the event.
+        """
+
+
+class Lifecycle:
+    """
+    One operation on a stack.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._undo: list[Callable[[], None]] = []
+        self._leftovers: list[Resource] = []
+
+    def create(self, plan: Iterable[Declaration]) -> None:
+        """
+        Make every resource, or roll back and leave nothing.
+        """
+        try:
+            for declaration in plan:
+                self._make(declaration)
+        except ResourceError as failed:
+            self._ground.enter(
+                "ROLLBACK_IN_PROGRESS",
+                f"The following resource(s) failed to create: [{failed}]. "
+                "Rollback requested by user.",
+            )
+            self._roll_back("ROLLBACK")
+        else:
+            self._ground.enter("CREATE_COMPLETE")
+
+    def update(self, plan: Iterable[Declaration]) -> bool:
+        """
+        Bring every resource to what the plan declares, or back to what it was.
+
+        Returns:
+            Whether the update went through.
+        """
+        plan = list(plan)
+        try:
+            for declaration in plan:
+                self._bring(declaration)
+        except ResourceError as failed:
+            self._ground.enter(
+                "UPDATE_ROLLBACK_IN_PROGRESS",
+                f"The following resource(s) failed to update: [{failed}]. ",
+            )
+            self._roll_back("UPDATE_ROLLBACK")
+            return False
+        kept = {declaration.logical_id for declaration in plan}
+        for logical_id in self._ground.resources.keys() - kept:
+            self._leftovers.append(self._ground.resources.pop(logical_id))
+        self._ground.enter("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+        self._clean_up()
+        self._ground.enter("UPDATE_COMPLETE")
+        return True
+
+    def delete(self) -> bool:
+        """
+        Remove every resource that is not retained.
+
+        Returns:
+            Whether nothing is left that should be gone.
+        """
+        failed = []
+        for resource in deletion_order(self._ground.resources.values()):
+            if resource.declaration.retain_on_delete:
+                self._note(resource, "DELETE_SKIPPED")
+                continue
+            # What another one still holds on to would fail as well: it stays.
+            if any(resource.logical_resource_id in f.depends_on for f in failed):
+                failed.append(resource.declaration)
+                continue
+            if self._remove(resource):
+                del self._ground.resources[resource.logical_resource_id]
+            else:
+                failed.append(resource.declaration)
+        if failed:
+            names = ", ".join(declaration.logical_id for declaration in failed)
+            self._ground.enter(
+                "DELETE_FAILED",
+                f"The following resource(s) failed to delete: [{names}]. ",
+            )
+        return not failed
+
+    def _make(self, declaration: Declaration) -> None:
+        ground = self._ground
+        ground.note(declaration, "", "CREATE_IN_PROGRESS", None)
+        with _named(ground, declaration, "", "CREATE_FAILED"):
+            properties = ground.resolve(declaration.properties)
+            resource = self._created(declaration, properties)
+        ground.resources[declaration.logical_id] = resource
+        self._undo.append(partial(self._unmake, resource))
+        self._note(resource, "CREATE_COMPLETE", resource.reason)
+
+    def _bring(self, declaration: Declaration) -> None:
+        old = self._ground.resources.get(declaration.logical_id)
+        if old is None:
+            self._make(declaration)
+            return
+        with _named(
+            self._ground, declaration, old.physical_resource_id, "UPDATE_FAILED"
+        ):
+            properties = self._ground.resolve(declaration.properties)
+            if old.declaration.type != declaration.type:
+                raise ResourceError("Update of resource type is not permitted.")
+            if properties == old.properties:
+                old.declaration = declaration
+            elif _type(old).must_replace(old.properties, properties):
+                self._swap(old, declaration, properties)
+            else:
+                self._change(old, declaration, properties)
+
+    def _swap(
+        self, old: Resource, declaration: Declaration, properties: Properties
+    ) -> None:
+        self._note(
+            old,
+            "UPDATE_IN_PROGRESS",
+            "Requested update requires the creation of a new physical resource; "
+            "hence creating one.",
+        )
+        new = self._created(declaration, properties)
+        self._ground.resources[declaration.logical_id] = new
+        self._undo.append(partial(self._unswap, old, new))
+        self._leftovers.append(old)
+        self._note(new, "UPDATE_COMPLETE", new.reason)
+
+    def _change(
+        self, old: Resource, declaration: Declaration, properties: Properties
+    ) -> None:
+        before = replace(old)
+        self._note(old, "UPDATE_IN_PROGRESS")
+        _type(old).update(old, self._reveal(properties), self._ground.scope)
+        old.declaration, old.properties = declaration, properties
+        self._undo.append(partial(self._unchange, old, before))
+        self._note(old, "UPDATE_COMPLETE")
+
+    def _roll_back(self, prefix: str) -> None:
+        try:
+            for undo in reversed(self._undo):
+                undo()
+        except ResourceError as failed:
+            reason = f"The following resource(s) failed to roll back: [{failed}]. "
+            self._ground.enter(f"{prefix}_FAILED", reason)
+        else:
+            self._ground.enter(f"{prefix}_COMPLETE")
+
+    def _unmake(self, resource: Resource) -> None:
+        if not self._remove(resource):
+            raise ResourceError(resource.logical_resource_id)
+        self._ground.resources.pop(resource.logical_resource_id, None)
+
+    def _unswap(self, old: Resource, new: Resource) -> None:
+        self._ground.resources[old.logical_resource_id] = old
+        if not self._remove(new):
+            raise ResourceError(new.logical_resource_id)
+
+    def _unchange(self, resource: Resource, before: Resource) -> None:
+        self._note(resource, "UPDATE_IN_PROGRESS")
+        with _named(
+            self._ground,
+            before.declaration,
+            resource.physical_resource_id,
+            "UPDATE_FAILED",
+        ):
+            properties = self._reveal(before.properties)
+            _type(resource).update(resource, properties, self._ground.scope)
+        resource.declaration = before.declaration
+        resource.properties = before.properties
+        self._note(resource, "UPDATE_COMPLETE")
+
+    def _clean_up(self) -> None:
+        # CloudFormation ends as UPDATE_COMPLETE even if an old resource stays behind.
+        for resource in deletion_order(self._leftovers):
+            declaration = resource.declaration
+            current = self._ground.resources.get(declaration.logical_id)
+            retained = (
+                declaration.retain_on_delete
+                if current is None
+                else declaration.retain_on_replace
+            )
+            if retained:
+                self._note(resource, "DELETE_SKIPPED")
+            else:
+                self._remove(resource)
+
+    def _remove(self, resource: Resource) -> bool:
+        self._note(resource, "DELETE_IN_PROGRESS")
+        try:
+            _type(resource).delete(resource, self._ground.scope)
+        except Exception as error:  # noqa: BLE001 - any service's refusal is an event
+            self._note(resource, "DELETE_FAILED", _reason(error))
+            return False
+        self._note(resource, "DELETE_COMPLETE")
+        return True
+
+    def _created(self, declaration: Declaration, properties: Properties) -> Resource:
+        made = resource_type(declaration.type).create(
+            declaration, self._reveal(properties), self._ground.scope
+        )
+        made.properties = properties
+        return made
+
+    def _reveal(self, properties: Properties) -> Properties:
+        revealed: Properties = reveal(properties, self._ground.scope)
+        return revealed
+
+    def _note(
+        self, resource: Resource, status: str, reason: str | None = None
+    ) -> None:
+        resource.status = status
+        resource.updated = datetime.now(UTC)
+        self._ground.note(
+            resource.declaration, resource.physical_resource_id, status, reason
+        )
+
+
+class _named:  # noqa: N801 - reads as a statement
+    """
+    Turn whatever fails inside into an event and the name of the resource.
+    """
+
+    def __init__(
+        self, ground: Ground, declaration: Declaration, physical_id: str, status: str
+    ) -> None:
+        self._note = partial(ground.note, declaration, physical_id, status)
+        self._logical_id = declaration.logical_id
+
+    def __enter__(self) -> None:
+        """
+        Begin.
+        """
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        """
+        Record the failure, if there was one.
+        """
+        if isinstance(error, Exception):
+            self._note(_reason(error))
+            raise ResourceError(self._logical_id) from error
+
+
+def _type(resource: Resource) -> ResourceType:
+    return resource_type(resource.declaration.type)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ResourceError):
+        return str(error)
+    message = getattr(error, "message", None) or str(error)
+    if isinstance(error, KeyError):
+        message = f"required key [{error.args[0]}] not found"
+    return f'Resource handler returned message: "{message}"'

@@ -1,0 +1,378 @@
+"""
+Putting this package's stacks behind moto's CloudFormation API.
+
+Everything that moto lacks or does otherwise is mended here, each with its reason.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from moto.cloudformation import models, urls
+from moto.cloudformation.exceptions import AlreadyExistsException, ValidationError
+from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
+from moto.cloudformation.responses import CloudFormationResponse
+from moto.cloudformation.utils import (
+    generate_changeset_id,
+    generate_stack_id,
+    validate_create_change_set,
+)
+from moto.core.responses import ActionResult, EmptyResult
+
+from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+
+_NO_CHANGES = (
+    "The submitted information didn't contain changes. Submit different information "
+    "to create a change set."
+)
+
+
+class EmbeddedCloudFormation(CloudFormationBackend):
+    """
+    moto's backend with stacks that roll back, replace and clean up.
+    """
+
+    @property
+    def _url_module(self) -> Any:
+        # moto derives it from the name of the module the class is in.
+        return SimpleNamespace(
+            url_bases=urls.url_bases,
+            url_paths={"{0}/$": EmbeddedResponse.dispatch},
+        )
+
+    def create_stack(  # type: ignore[override]  # keywords of moto's own
+        self, name: str, template: str, parameters: dict[str, Any], **settings: Any
+    ) -> Stack:
+        """
+        Create a stack; a failed creation leaves it in ROLLBACK_COMPLETE.
+        """
+        if any(stack.name == name for stack in self.stacks.values()):
+            raise AlreadyExistsException(f"Stack [{name}] already exists")
+        stack = self._new_stack(name, template, parameters, **settings)
+        self.stacks[stack.stack_id] = stack
+        stack.create_resources()
+        self._export(stack)
+        return stack
+
+    def update_stack(  # type: ignore[override]  # returns our stack
+        self,
+        name: str,
+        template: str,
+        role_arn: str | None,
+        parameters: dict[str, Any],
+        tags: dict[str, str] | None,
+    ) -> Stack:
+        """
+        Update a stack, or refuse if nothing would change.
+        """
+        stack = self._stack(name)
+        if _unchanged(stack, template, parameters, tags):
+            raise ValidationError(name, message="No updates are to be performed.")
+        stack.role_arn = role_arn
+        stack.tags = stack.tags if tags is None else tags
+        stack.change(template, parameters)
+        self._export(stack)
+        return stack
+
+    def create_change_set(
+        self,
+        stack_name: str,
+        change_set_name: str,
+        template: str,
+        parameters: dict[str, str],
+        description: str,
+        change_set_type: str,
+        notification_arns: list[str] | None = None,
+        tags: dict[str, str] | None = None,
+        role_arn: str | None = None,
+    ) -> tuple[str, str]:
+        """
+        Prepare a change set.
+
+        moto makes a second stack of the same name when a stack is still in review.
+        """
+        validate_create_change_set(change_set_name)
+        if change_set_type == "UPDATE":
+            stack = self._stack(stack_name)
+        else:
+            stack = self._stack_to_review(stack_name, tags, role_arn)
+        change_set = ChangeSet(
+            change_set_type=change_set_type,
+            change_set_id=generate_changeset_id(
+                change_set_name, self.region_name, self.account_id
+            ),
+            change_set_name=change_set_name,
+            stack=stack,
+            template=template,
+            parameters=parameters,
+            description=description,
+            notification_arns=notification_arns,
+            tags=tags,
+            role_arn=role_arn,
+        )
+        empty = change_set_type == "UPDATE" and _unchanged(
+            stack, template, parameters, tags
+        )
+        change_set.status = "FAILED" if empty else "CREATE_COMPLETE"
+        change_set.execution_status = "UNAVAILABLE" if empty else "AVAILABLE"
+        change_set.status_reason = _NO_CHANGES if empty else None
+        self.change_sets[change_set.change_set_id] = change_set
+        return change_set.change_set_id, stack.stack_id
+
+    def find_change_set(self, name: str, stack_name: str | None) -> ChangeSet:
+        """
+        Find a change set by ARN, or by its name and its stack's.
+
+        moto ignores the stack; every stack of the CDK CLI has a change set of the same
+        name.
+        """
+        for change_set in self.change_sets.values():
+            if change_set.change_set_id == name or (
+                change_set.change_set_name == name
+                and stack_name in (None, change_set.stack_name, change_set.stack_id)
+            ):
+                return change_set
+        raise ValidationError(message=f"ChangeSet [{name}] does not exist")
+
+    def execute_change_set(
+        self, change_set_name: str, stack_name: str | None = None
+    ) -> None:
+        """
+        Carry a change set out; moto ends as complete whatever happens.
+        """
+        change_set = self.find_change_set(change_set_name, stack_name)
+        stack = self._stack(change_set.stack_id)
+        change_set.execution_status = "EXECUTE_COMPLETE"
+        stack.tags = change_set.tags or stack.tags
+        if change_set.change_set_type == "CREATE":
+            stack.template = change_set.template
+            stack.parameters = change_set.parameters
+            stack.create_resources()
+        else:
+            stack.change(change_set.template, change_set.parameters)
+        self._export(stack)
+
+    def delete_stack(self, name_or_stack_id: str) -> None:
+        """
+        Delete a stack; one that is not there is no error, as in the service.
+        """
+        for stack in list(self.stacks.values()):
+            if name_or_stack_id in (stack.name, stack.stack_id):
+                self._delete(self._stack(stack.stack_id))
+
+    def _delete(self, stack: EmbeddedStack) -> None:
+        if stack.enable_termination_protection:
+            raise ValidationError(
+                message=f"Stack [{stack.name}] cannot be deleted while "
+                "TerminationProtection is enabled"
+            )
+        exported = stack.exported()
+        if stack.remove():
+            self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
+            for name in exported:
+                self.exports.pop(name, None)
+
+    def _new_stack(
+        self, name: str, template: Any, parameters: dict[str, Any], **settings: Any
+    ) -> EmbeddedStack:
+        return EmbeddedStack(
+            stack_id=generate_stack_id(name, self.region_name, self.account_id),
+            name=name,
+            template=template,
+            parameters=parameters,
+            account_id=self.account_id,
+            region_name=self.region_name,
+            cross_stack_resources=self.exports,
+            **settings,
+        )
+
+    def _stack(self, name_or_id: str) -> EmbeddedStack:
+        stack = self.get_stack(name_or_id)
+        if not isinstance(stack, EmbeddedStack):
+            raise ValidationError(name_or_id)
+        return stack
+
+    def _stack_to_review(
+        self, name: str, tags: dict[str, str] | None, role_arn: str | None
+    ) -> EmbeddedStack:
+        for stack in self.stacks.values():
+            if stack.name == name and stack.status != "REVIEW_IN_PROGRESS":
+                raise AlreadyExistsException(f"Stack [{name}] already exists")
+            if stack.name == name:
+                return self._stack(stack.stack_id)
+        stack = self._new_stack(name, {}, {}, tags=tags, role_arn=role_arn)
+        self.stacks[stack.stack_id] = stack
+        stack.enter("REVIEW_IN_PROGRESS", "User Initiated")
+        return stack
+
+    def _export(self, stack: EmbeddedStack) -> None:
+        # moto registers exports once, before the resources are there.
+        for name, export in list(self.exports.items()):
+            if export.exporting_stack_id == stack.stack_id:
+                del self.exports[name]
+        self.exports.update(stack.exported())
+
+
+class EmbeddedResponse(CloudFormationResponse):
+    """
+    moto's API with the calls that the CDK CLI trips over.
+    """
+
+    def create_change_set(self) -> ActionResult:
+        """
+        Prepare a change set.
+
+        moto fails on UsePreviousValue of a parameter that has only its default.
+        """
+        change_set_id, stack_id = self._backend.create_change_set(
+            stack_name=self._get_param("StackName"),
+            change_set_name=self._get_param("ChangeSetName"),
+            template=self._template(),
+            parameters=self._parameters(),
+            description=self._get_param("Description"),
+            notification_arns=self._get_param("NotificationARNs", []),
+            tags=self._tags(),
+            role_arn=self._get_param("RoleARN"),
+            change_set_type=self._get_param("ChangeSetType", "UPDATE"),
+        )
+        return ActionResult({"Id": change_set_id, "StackId": stack_id})
+
+    def update_stack(self) -> ActionResult:
+        """
+        Update a stack; the same trouble with parameters as above.
+        """
+        stack = self._backend.get_stack(self._get_param("StackName"))
+        self._validate_status(stack)
+        self._backend.update_stack(
+            name=stack.stack_id,
+            template=self._template(),
+            role_arn=self._get_param("RoleARN"),
+            parameters=self._parameters(),
+            tags=self._tags(),
+        )
+        return ActionResult({"StackId": stack.stack_id})
+
+    def describe_change_set(self) -> ActionResult:
+        """
+        Describe the change set of the stack that is asked for.
+        """
+        return ActionResult(self._change_set())
+
+    def delete_change_set(self) -> EmptyResult:
+        """
+        Delete a change set; the service does not mind if there is none.
+        """
+        try:
+            change_set = self._change_set()
+        except ValidationError:
+            return EmptyResult()
+        del self._backend.change_sets[change_set.change_set_id]
+        return EmptyResult()
+
+    def update_termination_protection(self) -> ActionResult:
+        """
+        Set what moto only stores at creation.
+        """
+        stack = self._backend.get_stack(self._get_param("StackName"))
+        enabled = self._get_bool_param("EnableTerminationProtection")
+        stack.enable_termination_protection = bool(enabled)
+        return ActionResult({"StackId": stack.stack_id})
+
+    def describe_stack_resources(self) -> ActionResult:
+        """
+        Describe resources with their own status; moto shows the stack's.
+        """
+        stack, resources = self._backend.describe_stack_resources(
+            self._get_param("StackName") or self._get_param("PhysicalResourceId"),
+            self._get_param("LogicalResourceId"),
+        )
+        return ActionResult({"StackResources": [_shown(stack, r) for r in resources]})
+
+    def list_stack_resources(self) -> ActionResult:
+        """
+        List resources with their own status; moto has CREATE_COMPLETE written down.
+        """
+        stack, resources = self._backend.list_stack_resources(
+            self._get_param("StackName")
+        )
+        shown = [_shown(stack, resource) for resource in resources]
+        return ActionResult({"StackResourceSummaries": shown})
+
+    @property
+    def _backend(self) -> EmbeddedCloudFormation:
+        backend = self.cloudformation_backend
+        assert isinstance(backend, EmbeddedCloudFormation)  # noqa: S101 - for mypy
+        return backend
+
+    def _change_set(self) -> ChangeSet:
+        return self._backend.find_change_set(
+            self._get_param("ChangeSetName"), self._get_param("StackName")
+        )
+
+    def _template(self) -> str:
+        url = self._get_param("TemplateURL")
+        if url:
+            return self._get_stack_from_s3_url(url)
+        if self._get_bool_param("UsePreviousTemplate", False):
+            stack = self._backend.get_stack(self._get_param("StackName"))
+            return str(stack.template)
+        body = self._get_param("TemplateBody")
+        if not body:
+            raise ValidationError(
+                message="Either Template URL or Template Body must be specified."
+            )
+        return str(body)
+
+    def _parameters(self) -> dict[str, str]:
+        given = self._get_param("Parameters", [])
+        previous: dict[str, str] = {}
+        if any(parameter.get("UsePreviousValue") for parameter in given):
+            stack = self._backend.get_stack(self._get_param("StackName"))
+            previous = stack.parameters
+        return {
+            parameter["ParameterKey"]: previous[parameter["ParameterKey"]]
+            if parameter.get("UsePreviousValue")
+            else parameter["ParameterValue"]
+            for parameter in given
+            if not parameter.get("UsePreviousValue")
+            or parameter["ParameterKey"] in previous
+        }
+
+    def _tags(self) -> dict[str, str] | None:
+        tags = {tag["Key"]: tag["Value"] for tag in self._get_param("Tags", [])}
+        return tags or None
+
+
+def install() -> None:
+    """
+    Put our stacks behind moto's API, before any backend is made.
+    """
+    models.cloudformation_backends.backend = EmbeddedCloudFormation
+
+
+def _unchanged(
+    stack: EmbeddedStack,
+    template: str,
+    parameters: dict[str, str],
+    tags: dict[str, str] | None,
+) -> bool:
+    return (
+        stack.parse_template(template) == stack.template_dict
+        and parameters == stack.parameters
+        and (tags is None or tags == stack.tags)
+    )
+
+
+def _shown(stack: Stack, resource: Any) -> dict[str, Any]:
+    return {
+        "StackId": stack.stack_id,
+        "StackName": stack.name,
+        "LogicalResourceId": resource.logical_resource_id,
+        "PhysicalResourceId": resource.physical_resource_id,
+        "ResourceType": resource.cf_resource_type,
+        "ResourceStatus": resource.status,
+        "ResourceStatusReason": resource.reason,
+        "Timestamp": resource.updated,
+        "LastUpdatedTimestamp": resource.updated,
+    }

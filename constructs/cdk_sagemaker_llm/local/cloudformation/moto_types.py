@@ -1,0 +1,122 @@
+"""
+Resource types that moto has a class for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.cloudformation.parsing import generate_resource_name
+from moto.core.common_models import CloudFormationModel
+
+from cdk_sagemaker_llm.local.cloudformation.resource import (
+    Declaration,
+    Properties,
+    Resource,
+    ResourceError,
+    Scope,
+)
+
+
+class MotoType:
+    """
+    A type whose resources moto creates, updates and deletes.
+    """
+
+    def __init__(self, name: str, model: type[CloudFormationModel]) -> None:
+        self._name = name
+        self._model = model
+
+    def must_replace(self, before: Properties, after: Properties) -> bool:
+        """
+        Tell whether the physical name changes, or moto has no update for the type.
+        """
+        name = self._model.cloudformation_name_type()
+        if name and before.get(name) != after.get(name):
+            return True
+        update = self._model.update_from_cloudformation_json
+        return hasattr(update, "__isabstractmethod__")
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Let moto make the resource.
+        """
+        name = self._resource_name(properties) or generate_resource_name(
+            self._name, scope.stack_name, declaration.logical_id
+        )
+        native = self._model.create_from_cloudformation_json(
+            name,
+            {"Type": self._name, "Properties": dict(properties)},
+            scope.account,
+            scope.region,
+            LogicalId=declaration.logical_id,
+            StackId=scope.stack_id,
+            ResourceType=self._name,
+        )
+        made = Resource(
+            declaration=declaration,
+            properties=properties,
+            physical_resource_id=_physical_id(native),
+            read_attribute=lambda attribute: _attribute(made, attribute),
+            native=native,
+        )
+        return made
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Let moto change the resource; the name stays unless the template changes it.
+        """
+        native = resource.native
+        kept = getattr(native, "name", None) or resource.physical_resource_id
+        resource.native = self._model.update_from_cloudformation_json(
+            original_resource=native,
+            new_resource_name=self._resource_name(properties) or kept,
+            cloudformation_json={"Type": self._name, "Properties": dict(properties)},
+            account_id=scope.account,
+            region_name=scope.region,
+        )
+        resource.physical_resource_id = _physical_id(resource.native)
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Let moto delete the resource.
+        """
+        own = getattr(resource.native, "delete", None)
+        if own is not None:
+            try:
+                own(scope.account, scope.region)
+            except TypeError:
+                # Some classes have a delete() that means something else.
+                self._delete_by_name(resource, scope)
+        else:
+            self._delete_by_name(resource, scope)
+
+    def _delete_by_name(self, resource: Resource, scope: Scope) -> None:
+        delete = self._model.delete_from_cloudformation_json
+        if not hasattr(delete, "__isabstractmethod__"):
+            delete(
+                resource.physical_resource_id,
+                {"Type": self._name, "Properties": dict(resource.properties)},
+                scope.account,
+                scope.region,
+            )
+
+    def _resource_name(self, properties: Properties) -> str | None:
+        name = self._model.cloudformation_name_type()
+        return properties.get(name) if name else None
+
+
+def _physical_id(native: Any) -> str:
+    physical = getattr(native, "physical_resource_id", None)
+    return str(physical if physical is not None else getattr(native, "name", ""))
+
+
+def _attribute(resource: Resource, attribute: str) -> Any:
+    try:
+        return resource.native.get_cfn_attribute(attribute)
+    except Exception as error:
+        raise ResourceError(
+            f"moto's {resource.declaration.type} has no attribute {attribute}"
+        ) from error

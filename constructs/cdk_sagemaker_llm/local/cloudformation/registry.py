@@ -1,0 +1,42 @@
+"""
+Which code is behind which resource type.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from moto.cloudformation.parsing import get_model_map
+
+from cdk_sagemaker_llm.local.cloudformation.alarms import AlarmType
+from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
+from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
+from cdk_sagemaker_llm.local.cloudformation.not_emulated import NotEmulated
+from cdk_sagemaker_llm.local.cloudformation.resource import ResourceType
+from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
+    ScalableTargetType,
+    ScalingPolicyType,
+)
+
+_SILENT = frozenset({"AWS::CDK::Metadata"})
+# moto has a class for nested stacks, which would bypass the lifecycle of this package.
+_LEFT_OUT = frozenset({"AWS::CloudFormation::Stack"})
+
+
+@functools.cache
+def resource_type(name: str) -> ResourceType:
+    """
+    Return the code behind a type: ours, moto's, or what stands in for neither.
+    """
+    own: dict[str, ResourceType] = {
+        **HOSTING_TYPES,
+        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTargetType(),
+        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicyType(),
+        "AWS::CloudWatch::Alarm": AlarmType(),
+    }
+    if name in own:
+        return own[name]
+    model = get_model_map().get(name)
+    if model is None or name in _LEFT_OUT:
+        return NotEmulated(silent=name in _SILENT)
+    return MotoType(name, model)

@@ -1,0 +1,158 @@
+"""
+A resource of a stack, and what a resource type must be able to do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from moto.moto_api._internal import mock_random
+
+Properties = dict[str, Any]
+
+_SUFFIX_LENGTH = 12  # What CloudFormation appends to the names it makes.
+_serials = itertools.count()
+
+
+class ResourceError(Exception):
+    """
+    A resource could not be created, updated or deleted; the text says why.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """
+    The account, region and stack that a resource belongs to.
+    """
+
+    account: str
+    region: str
+    stack_id: str
+    stack_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """
+    A resource as the template declares it, intrinsic functions unresolved.
+    """
+
+    logical_id: str
+    type: str
+    properties: Properties
+    depends_on: frozenset[str]
+    retain_on_delete: bool = False
+    retain_on_replace: bool = False
+
+
+@dataclass
+class Resource:
+    """
+    A resource that exists.
+
+    Args:
+        declaration: What it was made from.
+
+        properties: The resolved properties; dynamic references are left as written,
+            because CloudFormation compares them so and stores no secret.
+
+        physical_resource_id: What ``Ref`` gives.
+
+        read_attribute: What ``Fn::GetAtt`` calls.
+
+        native: The object behind it, for the resource type's own use.
+
+        reason: A remark that goes with the resource's event.
+    """
+
+    declaration: Declaration
+    properties: Properties
+    physical_resource_id: str
+    read_attribute: Callable[[str], Any]
+    native: Any = None
+    reason: str | None = None
+    status: str = "CREATE_COMPLETE"
+    updated: datetime = field(default_factory=lambda: datetime.now(UTC))
+    serial: int = field(default_factory=lambda: next(_serials))
+
+    @property
+    def logical_resource_id(self) -> str:
+        """
+        The name moto's responses ask for.
+        """
+        return self.declaration.logical_id
+
+    @property
+    def cf_resource_type(self) -> str:
+        """
+        The type, by the name moto's responses ask for.
+        """
+        return self.declaration.type
+
+    def get_cfn_attribute(self, name: str) -> Any:
+        """
+        Answer ``Fn::GetAtt``.
+        """
+        return self.read_attribute(name)
+
+
+class ResourceType(Protocol):
+    """
+    How resources of one type come, change and go.
+    """
+
+    def must_replace(self, before: Properties, after: Properties) -> bool:
+        """
+        Tell whether a change of properties needs a new physical resource.
+        """
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Make the resource; dynamic references in the properties are resolved.
+        """
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Change the resource in place.
+        """
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Remove the resource.
+        """
+
+
+def physical_name(logical_id: str, longest: int = 63) -> str:
+    """
+    Make a name as CloudFormation does: the logical id and a random suffix.
+    """
+    suffix = mock_random.get_random_string(_SUFFIX_LENGTH)
+    return f"{logical_id[: longest - _SUFFIX_LENGTH - 1]}-{suffix}"
+
+
+def changed(before: Properties, after: Properties) -> set[str]:
+    """
+    Name the top-level properties that differ.
+    """
+    names = before.keys() | after.keys()
+    return {name for name in names if before.get(name) != after.get(name)}
+
+
+def attributes(values: dict[str, Any]) -> Callable[[str], Any]:
+    """
+    Answer ``Fn::GetAtt`` from a table.
+    """
+
+    def read(name: str) -> Any:
+        if name not in values:
+            raise ResourceError(f"Attribute '{name}' does not exist")
+        return values[name]
+
+    return read

@@ -1,0 +1,198 @@
+"""
+``AWS::ApplicationAutoScaling::*``, on the backend that boto3 reads as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.applicationautoscaling.models import (
+    ApplicationAutoscalingBackend,
+    applicationautoscaling_backends,
+)
+
+from cdk_sagemaker_llm.local import shapes
+from cdk_sagemaker_llm.local.cloudformation.resource import (
+    Declaration,
+    Properties,
+    Resource,
+    Scope,
+    attributes,
+    changed,
+)
+
+_TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+
+
+class ScalableTargetType:
+    """
+    ``AWS::ApplicationAutoScaling::ScalableTarget``.
+    """
+
+    def must_replace(self, before: Properties, after: Properties) -> bool:
+        """
+        Replace when the target is another one.
+        """
+        return bool(changed(before, after) & {*_TARGET_KEY})
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Register the target and its scheduled actions.
+        """
+        _register(properties, scope)
+        identity = "|".join(properties[key] for key in _TARGET_KEY)
+        return Resource(
+            declaration=declaration,
+            properties=properties,
+            physical_resource_id=identity,
+            read_attribute=attributes({"Id": identity}),
+        )
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Register it again, which changes it, and exchange the scheduled actions.
+        """
+        _unschedule(resource.properties, scope)
+        _register(properties, scope)
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Deregister the target, unless deleting its endpoint did so already.
+        """
+        resource_id, dimension, namespace = resource.physical_resource_id.split("|")
+        _unschedule(resource.properties, scope)
+        if _backend(scope).describe_scalable_targets(
+            namespace, [resource_id], dimension
+        ):
+            _backend(scope).deregister_scalable_target(
+                namespace, resource_id, dimension
+            )
+
+
+class ScalingPolicyType:
+    """
+    ``AWS::ApplicationAutoScaling::ScalingPolicy``.
+    """
+
+    def must_replace(self, before: Properties, after: Properties) -> bool:
+        """
+        Replace when the policy is another one or belongs to another target.
+        """
+        names = {"PolicyName", "ScalingTargetId", *_TARGET_KEY}
+        return bool(changed(before, after) & names)
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Put the policy.
+        """
+        arn, key = _put(properties, scope)
+        return Resource(
+            declaration=declaration,
+            properties=properties,
+            physical_resource_id=arn,
+            read_attribute=attributes({"Arn": arn}),
+            native=key,
+        )
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Put the policy again; its ARN stays, which moto would make anew.
+        """
+        _put(properties, scope)
+        policy = _policies(scope)["\t".join(resource.native)]
+        policy.policy_arn = resource.physical_resource_id
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Delete the policy, unless deregistering its target did so already.
+        """
+        if "\t".join(resource.native) in _policies(scope):
+            namespace, resource_id, dimension, name = resource.native
+            _backend(scope).delete_scaling_policy(
+                name, namespace, resource_id, dimension
+            )
+
+
+def _backend(scope: Scope) -> ApplicationAutoscalingBackend:
+    return applicationautoscaling_backends[scope.account][scope.region]
+
+
+def _policies(scope: Scope) -> dict[str, Any]:
+    return _backend(scope).policies
+
+
+def _register(properties: Properties, scope: Scope) -> None:
+    plain = {k: v for k, v in properties.items() if k != "ScheduledActions"}
+    request = _checked("RegisterScalableTarget", plain)
+    _backend(scope).register_scalable_target(
+        request["ServiceNamespace"],
+        request["ResourceId"],
+        request["ScalableDimension"],
+        min_capacity=request.get("MinCapacity"),
+        max_capacity=request.get("MaxCapacity"),
+        role_arn=request.get("RoleARN", ""),
+        suspended_state=request.get("SuspendedState"),
+    )
+    for action in properties.get("ScheduledActions", ()):
+        _schedule(request, action, scope)
+
+
+def _schedule(target: dict[str, Any], action: dict[str, Any], scope: Scope) -> None:
+    named = {key: target[key] for key in _TARGET_KEY}
+    request = _checked("PutScheduledAction", {**named, **action})
+    _backend(scope).put_scheduled_action(
+        service_namespace=request["ServiceNamespace"],
+        schedule=request["Schedule"],
+        timezone=request.get("Timezone", "UTC"),
+        scheduled_action_name=request["ScheduledActionName"],
+        resource_id=request["ResourceId"],
+        scalable_dimension=request["ScalableDimension"],
+        start_time=request.get("StartTime"),
+        end_time=request.get("EndTime"),
+        scalable_target_action=request.get("ScalableTargetAction"),
+    )
+
+
+def _unschedule(properties: Properties, scope: Scope) -> None:
+    for action in properties.get("ScheduledActions", ()):
+        _backend(scope).delete_scheduled_action(
+            properties["ServiceNamespace"],
+            action["ScheduledActionName"],
+            properties["ResourceId"],
+            properties["ScalableDimension"],
+        )
+
+
+def _put(properties: Properties, scope: Scope) -> tuple[str, tuple[str, ...]]:
+    wanted = dict(properties)
+    target = wanted.pop("ScalingTargetId", None)
+    if target:
+        wanted.update(zip(_TARGET_KEY, target.split("|"), strict=True))
+    request = _checked("PutScalingPolicy", wanted)
+    policy = _backend(scope).put_scaling_policy(
+        request["PolicyName"],
+        request["ServiceNamespace"],
+        request["ResourceId"],
+        request["ScalableDimension"],
+        policy_body=request.get("TargetTrackingScalingPolicyConfiguration")
+        or request.get("StepScalingPolicyConfiguration"),
+        policy_type=request.get("PolicyType"),
+    )
+    key = (
+        request["ServiceNamespace"],
+        request["ResourceId"],
+        request["ScalableDimension"],
+        request["PolicyName"],
+    )
+    return policy.policy_arn, key
+
+
+def _checked(operation: str, properties: Properties) -> dict[str, Any]:
+    shape = shapes.input_shape("application-autoscaling", operation)
+    request: dict[str, Any] = shapes.coerce(shape, properties)
+    shapes.check("application-autoscaling", operation, request)
+    return request

@@ -1,0 +1,239 @@
+"""
+moto's stack with this package's lifecycle behind it.
+
+moto keeps what the API shows: names, parameters, events, outputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.models import Event, Export, Stack
+from moto.cloudformation.parsing import ResourceMap, clean_json
+from moto.utilities.utils import get_partition
+
+from cdk_sagemaker_llm.local.cloudformation.graph import (
+    CircularDependencyError,
+    declarations,
+)
+from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
+from cdk_sagemaker_llm.local.cloudformation.resource import (
+    Declaration,
+    Resource,
+    ResourceError,
+    Scope,
+)
+
+
+class EmbeddedResourceMap(ResourceMap):
+    """
+    moto's resolver, which looks resources up and never makes one on the way.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # moto writes the commercial partition into every region.
+        partition = get_partition(self._region_name)
+        suffix = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
+        self._parsed_resources["AWS::Partition"] = partition
+        self._parsed_resources["AWS::URLSuffix"] = suffix
+        self.made: dict[str, Resource] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        """
+        Return a resource that was made, a parameter or a pseudo parameter.
+        """
+        if key in self.made:
+            return self.made[key]
+        if key in self._parsed_resources:
+            return self._parsed_resources[key]
+        raise ResourceError(f"Unresolved resource dependencies [{key}] in the template")
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """
+        Return what ``Fn::GetAtt`` names, or the default.
+        """
+        return self.made.get(key, default)
+
+    def validate_outputs(self) -> None:
+        """
+        Leave outputs alone: moto knows the attributes of its own types only.
+        """
+
+    def parse_ssm_parameter(self, value: str, value_type: str) -> str:
+        """
+        Read a parameter of an SSM type; moto fails on one that is not there.
+        """
+        try:
+            return super().parse_ssm_parameter(value, value_type)
+        except AttributeError as error:
+            raise ValidationError(
+                message=f"Unable to fetch parameters [{value}] from parameter store "
+                "for this account."
+            ) from error
+
+    def resolve(self, value: Any) -> Any:
+        """
+        Resolve intrinsic functions; what ``AWS::NoValue`` stood for is gone.
+        """
+        zones = [f"{self._region_name}{letter}" for letter in "abc"]
+        return _without_none(clean_json(_with_zones(value, zones), self))
+
+
+class EmbeddedStack(Stack):
+    """
+    A stack whose resources go through ``Lifecycle``.
+    """
+
+    @property
+    def scope(self) -> Scope:
+        """
+        Where the stack is.
+        """
+        return Scope(self.account_id, self.region_name, self.stack_id, self.name)
+
+    @property
+    def resources(self) -> dict[str, Resource]:
+        """
+        The resources that exist.
+        """
+        made: dict[str, Resource] = self.resource_map.made  # type: ignore[attr-defined]  # our map
+        return made
+
+    @property
+    def stack_resources(self) -> Any:
+        """
+        The resources that exist, as moto's responses ask for them.
+        """
+        return list(self.resources.values())
+
+    def resolve(self, value: Any) -> Any:
+        """
+        Resolve intrinsic functions against the resources as they are now.
+        """
+        return self.resource_map.resolve(value)  # type: ignore[attr-defined]  # our map
+
+    def note(
+        self, what: Declaration, physical_id: str, status: str, reason: str | None
+    ) -> None:
+        """
+        Record an event of a resource.
+        """
+        self.events.append(
+            Event(
+                stack_id=self.stack_id,
+                stack_name=self.name,
+                logical_resource_id=what.logical_id,
+                physical_resource_id=physical_id,
+                resource_type=what.type,
+                resource_status=status,
+                resource_status_reason=reason,
+                resource_properties=None,
+            )
+        )
+
+    def enter(self, status: str, reason: str | None = None) -> None:
+        """
+        Put the stack into a status and record the event.
+        """
+        self.status = status
+        self.status_reason = reason
+        self._add_stack_event(status, resource_status_reason=reason)
+
+    def _create_resource_map(self) -> ResourceMap:
+        resource_map = EmbeddedResourceMap(
+            self.stack_id,
+            self.name,
+            self.parameters,
+            self.tags,
+            account_id=self.account_id,
+            region_name=self.region_name,
+            template=self.template_dict,
+            cross_stack_resources=self.cross_stack_resources,
+        )
+        resource_map.load()
+        return resource_map
+
+    def load(self, template: str, parameters: dict[str, Any]) -> list[Declaration]:
+        """
+        Take on a template, keep the resources there are, and return what it declares.
+
+        Raises:
+            ValidationError: If it cannot be deployed; then nothing has changed.
+        """
+        before = self.template, self.template_dict, self.parameters, self.resource_map
+        self.template, self.parameters = template, parameters
+        try:
+            self._parse_template()
+            self.resource_map = self._create_resource_map()
+            conditions = self.resource_map.lazy_condition_map
+            plan = declarations(self.template_dict, conditions)
+        except Exception as error:
+            self.template, self.template_dict, self.parameters, self.resource_map = (
+                before
+            )
+            if isinstance(error, ResourceError | CircularDependencyError):
+                raise ValidationError(message=str(error)) from error
+            raise
+        self.resource_map.made = before[3].made  # type: ignore[attr-defined]  # our map
+        self.description = self.template_dict.get("Description")
+        self.output_map = self._create_output_map()
+        return plan
+
+    def create_resources(self) -> None:
+        """
+        Make what the template declares, or roll back.
+        """
+        plan = self.load(str(self.template), self.parameters)
+        self.enter("CREATE_IN_PROGRESS", "User Initiated")
+        Lifecycle(self).create(plan)
+
+    def change(self, template: str, parameters: dict[str, Any]) -> None:
+        """
+        Bring the stack to another template, or back to the one it has.
+        """
+        before = str(self.template), self.parameters
+        plan = self.load(template, parameters)
+        self.enter("UPDATE_IN_PROGRESS", "User Initiated")
+        if not Lifecycle(self).update(plan):
+            self.load(*before)
+
+    def remove(self) -> bool:
+        """
+        Delete what can be deleted.
+
+        Returns:
+            Whether the stack is gone.
+        """
+        self.enter("DELETE_IN_PROGRESS", "User Initiated")
+        gone = Lifecycle(self).delete()
+        if gone:
+            self.enter("DELETE_COMPLETE")
+        return gone
+
+    def exported(self) -> dict[str, Export]:
+        """
+        Return the exports of a stack that is deployed.
+        """
+        deployed = self.status.endswith("_COMPLETE") and self.resources
+        return {e.name: e for e in self.exports} if deployed else {}
+
+
+def _with_zones(value: Any, zones: list[str]) -> Any:
+    # moto makes zones out of whatever stands in Fn::GetAZs, a Ref included.
+    if isinstance(value, list):
+        return [_with_zones(item, zones) for item in value]
+    if isinstance(value, dict):
+        if "Fn::GetAZs" in value:
+            return zones
+        return {key: _with_zones(item, zones) for key, item in value.items()}
+    return value
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_none(item) for item in value if item is not None]
+    if isinstance(value, dict):
+        return {k: _without_none(v) for k, v in value.items() if v is not None}
+    return value

@@ -1,0 +1,233 @@
+"""
+Starting and stopping the embedded AWS.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from types import TracebackType
+from typing import Any, Self
+
+_START_LIMIT = 60.0  # Seconds; a loaded machine takes ten times the usual two.
+_STOP_LIMIT = 5.0
+_PROBE_LIMIT = 1.0
+_TAIL = 20
+_NEEDED = ("moto", "flask", "boto3")
+_HEALTH = "/_embedded/health"
+
+
+class EmbeddedAwsError(Exception):
+    """
+    The embedded AWS cannot start, or has ended by itself.
+    """
+
+
+class EmbeddedAws:
+    """
+    A server on this machine that answers as AWS does, for as long as it is open.
+
+    ``with EmbeddedAws() as aws: aws.client("sagemaker").list_endpoints()``
+
+    Args:
+        region: The region of requests that name none.
+
+        port: The port on the loopback interface. Left out, any free one.
+    """
+
+    def __init__(self, *, region: str = "us-east-1", port: int = 0) -> None:
+        self.region = region
+        self.port = port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
+
+    def __enter__(self) -> Self:
+        """
+        Start the server.
+        """
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """
+        Stop the server.
+        """
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """
+        The address of every service.
+
+        By name: the CDK CLI and moto recognise an S3 address by its ``localhost``.
+        """
+        return f"http://localhost:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """
+        The variables that point the AWS tools here.
+        """
+        direct = ",".join(filter(None, ("localhost", os.environ.get("NO_PROXY"))))
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "NO_PROXY": direct,
+        }
+
+    @property
+    def process_environment(self) -> dict[str, str]:
+        """
+        This process's variables for a subprocess, pointed here and nowhere else.
+
+        A profile, a session token or an endpoint of the caller's would win otherwise.
+        """
+        return {**_without_aws(os.environ), **self.environment}
+
+    @property
+    def is_running(self) -> bool:
+        """
+        Whether the server is there.
+        """
+        return self._process is not None and self._process.poll() is None
+
+    def client(self, service: str, **settings: Any) -> Any:
+        """
+        Make a boto3 client that talks to this server, without retries.
+        """
+        import boto3  # noqa: PLC0415 - an extra, and half a second to import
+        from botocore.config import Config  # noqa: PLC0415 - as above
+
+        session = boto3.Session(
+            aws_access_key_id="test",
+            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
+            region_name=settings.pop("region_name", self.region),
+        )
+        config = Config(retries={"max_attempts": 0}, proxies={"http": ""})
+        settings.setdefault("config", config)
+        return session.client(service, endpoint_url=self.url, **settings)
+
+    def start(self) -> None:
+        """
+        Start the server and wait until it answers.
+
+        Raises:
+            EmbeddedAwsError: If something it needs is not installed, the port is in
+                use, or it ends while starting.
+        """
+        _refuse_missing_packages()
+        with _listen(self.port) as listener:
+            self.port = listener.getsockname()[1]
+            self._process = self._spawn(listener.fileno())
+        self._await_answer()
+
+    def stop(self) -> None:
+        """
+        Stop the server; its state is gone.
+        """
+        process, self._process = self._process, None
+        if process is not None:
+            if process.stdin is not None:
+                process.stdin.close()
+            try:
+                process.wait(_STOP_LIMIT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._log.close()
+
+    def wait(self) -> None:
+        """
+        Wait until the server ends by itself.
+
+        Raises:
+            EmbeddedAwsError: When it has; the message has what it printed last.
+        """
+        if self._process is not None:
+            self._process.wait()
+            raise self.failure("ended unexpectedly")
+
+    def failure(self, what: str) -> EmbeddedAwsError:
+        """
+        Describe what happened to the server, with what it printed last.
+        """
+        code = self._process.poll() if self._process is not None else None
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").splitlines()[-_TAIL:]
+        printed = "\n".join(f"  {line}" for line in lines) or "  (nothing)"
+        return EmbeddedAwsError(
+            f"the embedded AWS {what} (exit status {code}); it printed last:\n{printed}"
+        )
+
+    def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
+        module = "cdk_sagemaker_llm.local.server"
+        arguments = ["--fd", str(descriptor), "--region", self.region]
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            env={**_without_aws(os.environ), **self.environment},
+            pass_fds=[descriptor],
+            stdin=subprocess.PIPE,  # Its end is the server's end.
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            process_group=0,  # Ctrl-C is for this process, which then stops it.
+        )
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + _START_LIMIT
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        while self.is_running and time.monotonic() < deadline:
+            try:
+                # The socket listens already: a request waits for its answer.
+                with opener.open(self.url + _HEALTH, timeout=_PROBE_LIMIT):
+                    return
+            except (OSError, urllib.error.URLError):
+                continue
+        failure = self.failure("did not start")
+        self.stop()
+        raise failure
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise EmbeddedAwsError(
+                f"port {port} is in use; choose another one, or 0 for any free one"
+            ) from error
+        raise EmbeddedAwsError(f"port {port} cannot be used: {error}") from error
+    listener.listen(128)
+    return listener
+
+
+def _refuse_missing_packages() -> None:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise EmbeddedAwsError(
+            f"the embedded AWS needs {', '.join(missing)}; install it with: "
+            "pip install 'cdk-sagemaker-llm[local]'"
+        )
+
+
+def _without_aws(environment: os._Environ[str]) -> dict[str, str]:
+    return {k: v for k, v in environment.items() if not k.startswith("AWS_")}

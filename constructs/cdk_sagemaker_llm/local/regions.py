@@ -1,0 +1,66 @@
+"""
+One SageMaker per account and region, beside moto's services of the same place.
+"""
+
+from __future__ import annotations
+
+import functools
+from urllib.parse import urlparse
+
+from moto.applicationautoscaling.models import applicationautoscaling_backends
+from moto.s3.models import s3_backends
+from moto.utilities.utils import get_partition
+
+from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.sagemaker.world import World
+
+NAMESPACE = "sagemaker"
+
+
+@functools.cache
+def sagemaker(account: str, region: str) -> SageMaker:
+    """
+    Return the SageMaker of a region; it lives as long as the process.
+    """
+    partition = get_partition(region)
+    around = MotoSurroundings(account, region, partition)
+    return SageMaker(World(region, account, partition, around))
+
+
+class MotoSurroundings:
+    """
+    moto's S3 and Application Auto Scaling, as hosting sees them.
+    """
+
+    def __init__(self, account: str, region: str, partition: str) -> None:
+        self._scaling = applicationautoscaling_backends[account][region]
+        self._s3 = s3_backends[account][partition]
+
+    def read_object(self, url: str) -> bytes | None:
+        """
+        Return the contents behind an ``s3://`` URL, or ``None`` if nothing is there.
+        """
+        place = urlparse(url)
+        if place.netloc not in self._s3.buckets:
+            return None
+        found = self._s3.get_object(place.netloc, place.path.lstrip("/"))
+        return None if found is None else bytes(found.value)
+
+    def scalable_targets(self) -> set[str]:
+        """
+        Return the resource ids that Application Auto Scaling has registered.
+        """
+        targets = self._scaling.describe_scalable_targets(NAMESPACE, None, None)
+        return {target.resource_id for target in targets}
+
+    def deregister(self, resource_id: str) -> None:
+        """
+        Remove a scalable target and its policies.
+        """
+        targets = self._scaling.describe_scalable_targets(
+            NAMESPACE, [resource_id], None
+        )
+        for target in targets:
+            self._scaling.deregister_scalable_target(
+                NAMESPACE, resource_id, target.scalable_dimension
+            )

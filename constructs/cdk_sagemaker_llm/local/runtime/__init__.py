@@ -1,0 +1,3 @@
+"""
+SageMaker's runtime and the stand-in model server behind it.
+"""

@@ -1,0 +1,108 @@
+"""
+Which serving container a model runs in, and how it was configured.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Version = tuple[int, ...]
+
+_LMI_TAG = re.compile(r"/djl-inference:(\d+)\.(\d+)\.(\d+)-(.*)")
+_TGI_TAG = re.compile(r"tgi-inference:[^/]*?(?:tgi|optimum)(\d+)\.(\d+)\.(\d+)")
+_ASYNC_SINCE = (0, 35)
+_ASYNC_POSSIBLE_SINCE = (0, 33)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServingContainer:
+    """
+    A container that serves a language model.
+
+    Args:
+        server: ``lmi`` or ``tgi``.
+
+        version: The server's version.
+
+        flavour: What follows the version in LMI's tag, such as ``tensorrtllm0.7.1``.
+
+        options: LMI's options by name, without ``option.``.
+    """
+
+    server: str
+    version: Version
+    flavour: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_async(self) -> bool:
+        """
+        Whether LMI answers through its asynchronous service instead of rolling batch.
+        """
+        batch = self.options.get("rolling_batch", "auto")
+        if batch == "disable":
+            return self.version >= _ASYNC_POSSIBLE_SINCE
+        return self.version >= _ASYNC_SINCE and batch == "auto"
+
+    @property
+    def default_new_tokens(self) -> int:
+        """
+        How many tokens come when the request names no number.
+        """
+        if self.server == "tgi":
+            return 100
+        trt_llm = self.flavour.startswith("tensorrtllm")
+        return 128 if trt_llm and self.version < (0, 27) else 30
+
+
+def serving_container(
+    image: str, environment: Mapping[str, str], artifact: bytes | None
+) -> ServingContainer | None:
+    """
+    Recognise a container by its image; ``None`` if its answers are not known here.
+    """
+    if match := _LMI_TAG.search(image):
+        *version, flavour = match.groups()
+        return ServingContainer(
+            server="lmi",
+            version=tuple(map(int, version)),
+            flavour=flavour,
+            options={**_from_environment(environment), **_from_artifact(artifact)},
+        )
+    if match := _TGI_TAG.search(image):
+        return ServingContainer(server="tgi", version=tuple(map(int, match.groups())))
+    return None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name.removeprefix("OPTION_").lower(): value
+        for name, value in environment.items()
+        if name.startswith("OPTION_")
+    }
+
+
+def _from_artifact(artifact: bytes | None) -> dict[str, str]:
+    if artifact is None:
+        return {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(artifact)) as archive:
+            for member in archive:
+                if member.name.rpartition("/")[2] == "serving.properties":
+                    file = archive.extractfile(member)
+                    return _options(file.read().decode() if file else "")
+    except tarfile.TarError:
+        pass  # Weights in another form: they carry no options.
+    return {}
+
+
+def _options(text: str) -> dict[str, str]:
+    lines = (line.strip() for line in text.splitlines())
+    pairs = (line.partition("=") for line in lines if line[:1] not in {"#", "!"})
+    return {
+        key.strip().removeprefix("option."): value.strip() for key, _, value in pairs
+    }

@@ -1,0 +1,179 @@
+"""
+``InvokeEndpoint``: from an endpoint's name to the container behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.runtime.containers import (
+    ServingContainer,
+    serving_container,
+)
+from cdk_sagemaker_llm.local.runtime.model_server import (
+    Answer,
+    ContainerError,
+    generate,
+)
+from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
+from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
+from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
+
+COMPONENT_NEEDED = (
+    "Inference Component Name header is required for endpoints to which you plan to "
+    "deploy inference components. Please include Inference Component Name header or "
+    "consider using SageMaker models."
+)
+NO_CAPACITY = (
+    "Inference Component has no capacity to process this request. "
+    "ApplicationAutoScaling may be in-progress (if configured) or try to increase the "
+    "capacity by invoking UpdateInferenceComponentRuntimeConfig API."
+)
+_PACKED = 4  # Tokens that LMI 0.26 writes at once.
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """
+    What a client asks for, beside the endpoint.
+    """
+
+    endpoint: str
+    component: str | None
+    variant: str | None
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """
+    An answer and the variant that gave it.
+    """
+
+    answer: Answer
+    variant: str
+    packed: int
+
+    def parts(self) -> Iterator[bytes]:
+        """
+        Cut the body into the parts of a stream.
+
+        A part is not a line: now and then one ends in the middle, as the service's do.
+        """
+        pieces = self.answer.pieces
+        for start in range(0, len(pieces), self.packed):
+            part = b"".join(pieces[start : start + self.packed])
+            middle = len(part) // 2 if start // self.packed % 3 == 1 else 0
+            yield from (cut for cut in (part[:middle], part[middle:]) if cut)
+
+
+def invoke(world: World, invocation: Invocation) -> Result:
+    """
+    Pass a request to the container behind an endpoint.
+
+    Raises:
+        AwsError: If SageMaker refuses the request or the container does.
+    """
+    endpoint = world.endpoints.find(invocation.endpoint)
+    if endpoint is None:
+        name = f"Endpoint {invocation.endpoint} of account {world.account}"
+        raise _invalid(f"{name} not found.")
+    variant, described, role = _behind(world, endpoint, invocation)
+    container = _container(world, described, role)
+    try:
+        answer = generate(container, invocation.body)
+    except ContainerError as error:
+        raise _model_error(world, endpoint, error) from error
+    early = container.server == "lmi" and container.version < (0, 27)
+    return Result(answer, variant, _PACKED if early else 1)
+
+
+def _behind(
+    world: World, endpoint: Endpoint, invocation: Invocation
+) -> tuple[str, dict[str, Any], str | None]:
+    if endpoint.takes_components:
+        component = _component(world, endpoint, invocation.component)
+        return component.variant_name, *_of_component(world, endpoint, component)
+    if invocation.component:
+        raise _invalid(
+            "Inference Component Name header is not allowed for endpoints to which "
+            "you dont plan to deploy inference components. Please remove the "
+            "Inference Component Name header or consider using inference components."
+        )
+    variants = {v["VariantName"]: v for v in endpoint.config["ProductionVariants"]}
+    name = invocation.variant or next(iter(variants))
+    if name not in variants:
+        raise _invalid(f"Variant {name} of endpoint {endpoint.name} not found.")
+    return name, *_of_model(world, variants[name]["ModelName"])
+
+
+def _component(world: World, endpoint: Endpoint, name: str | None) -> Component:
+    if not name:
+        raise _invalid(COMPONENT_NEEDED)
+    component = world.components.find(name)
+    if component is None or component.endpoint_name != endpoint.name:
+        raise _invalid(
+            f"Inference Component {name} of endpoint {endpoint.name} not found."
+        )
+    if component.copies == 0:
+        raise _invalid(NO_CAPACITY)
+    return component
+
+
+def _of_component(
+    world: World, endpoint: Endpoint, component: Component
+) -> tuple[dict[str, Any], str | None]:
+    instance_type = endpoint.fleets[component.variant_name].instance_type
+    specification = specification_for(component.request, instance_type)
+    base = specification.get("BaseInferenceComponentName")
+    if base:
+        return _of_component(world, endpoint, world.components.get(base))
+    if "ModelName" in specification:
+        return _of_model(world, specification["ModelName"])
+    return specification.get("Container", {}), endpoint.config["ExecutionRoleArn"]
+
+
+def _of_model(world: World, name: str) -> tuple[dict[str, Any], str | None]:
+    model = world.deployed_models[name].request
+    return containers_of(model)[0], model.get("ExecutionRoleArn")
+
+
+def _container(
+    world: World, described: dict[str, Any], role: str | None
+) -> ServingContainer:
+    url = described.get("ModelDataUrl") or described.get("ArtifactUrl")
+    artifact = world.surroundings.read_object(url) if url else None
+    if url and artifact is None:
+        raise missing_data(url, role, world.region)
+    image = described.get("Image", "")
+    found = serving_container(image, described.get("Environment", {}), artifact)
+    if found is None:
+        raise _invalid(
+            f"The embedded AWS does not know the answers of image {image!r}: it stands "
+            "in for LMI (djl-inference) and TGI (huggingface-pytorch-tgi-inference)."
+        )
+    return found
+
+
+def _invalid(message: str) -> AwsError:
+    # The runtime's own error shape is called ValidationError, not ...Exception.
+    return AwsError("ValidationError", message)
+
+
+def _model_error(world: World, endpoint: Endpoint, error: ContainerError) -> AwsError:
+    group = f"/aws/sagemaker/Endpoints/{endpoint.name}"
+    place = f"{world.region}:{world.account}"
+    kind = "client" if error.status < 500 else "server"  # noqa: PLR2004 - HTTP's line
+    return AwsError(
+        "ModelError",
+        f'Received {kind} error ({error.status}) from primary with message "'
+        f'{error.body}". See log group {group} in account {world.account} for more '
+        "information.",
+        424,
+        OriginalStatusCode=error.status,
+        OriginalMessage=error.body,
+        LogStreamArn=f"arn:{world.partition}:logs:{place}:log-group:{group}",
+    )

@@ -1,0 +1,96 @@
+"""
+The stand-in model server: a request in, the container's answer out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cdk_sagemaker_llm.local.runtime import lmi, tgi
+from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
+from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+
+
+class ContainerError(Exception):
+    """
+    An answer of the container that is no success.
+    """
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(body)
+        self.status = status
+        self.body = body
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """
+    A successful answer, in the pieces that the container writes.
+    """
+
+    content_type: str
+    pieces: list[bytes]
+
+
+def generate(container: ServingContainer, body: bytes) -> Answer:
+    """
+    Answer a request as the container does.
+
+    Raises:
+        ContainerError: If the container refuses it.
+    """
+    request = _request(container, body)
+    parameters = request.get("parameters") or {}
+    count = _new_tokens(container, parameters)
+    generation = continue_prompt(
+        request["inputs"], count, full_text=_full_text(container, parameters)
+    )
+    render = lmi.answer if container.server == "lmi" else tgi.answer
+    content_type, pieces = render(
+        container,
+        generation,
+        details=bool(parameters.get("details")),
+        stream=bool(request.get("stream")),
+    )
+    return Answer(content_type, pieces)
+
+
+def _request(container: ServingContainer, body: bytes) -> dict[str, Any]:
+    try:
+        request = json.loads(body)
+    except ValueError as error:
+        raise _unreadable(container, str(error)) from error
+    if not isinstance(request, dict) or not isinstance(request.get("inputs"), str):
+        raise _unreadable(container, "missing field `inputs`")
+    return request
+
+
+def _new_tokens(container: ServingContainer, parameters: Mapping[str, Any]) -> int:
+    count = parameters.get("max_new_tokens") or container.default_new_tokens
+    if not isinstance(count, int) or count < 1:
+        raise _refused(container, "`max_new_tokens` must be strictly positive")
+    return count
+
+
+def _full_text(container: ServingContainer, parameters: Mapping[str, Any]) -> bool:
+    known = container.server == "tgi" or container.version >= (0, 27)
+    return known and bool(parameters.get("return_full_text"))
+
+
+def _unreadable(container: ServingContainer, why: str) -> ContainerError:
+    if container.server == "tgi":
+        return ContainerError(
+            422, f"Failed to deserialize the JSON body into the target type: {why}"
+        )
+    status = 400 if container.is_async else 424
+    return ContainerError(status, json.dumps({"code": status, "error": why}))
+
+
+def _refused(container: ServingContainer, why: str) -> ContainerError:
+    if container.server == "tgi":
+        error = {"error": f"Input validation error: {why}", "error_type": "validation"}
+        return ContainerError(422, json.dumps(error, separators=(",", ":")))
+    return _unreadable(container, why)

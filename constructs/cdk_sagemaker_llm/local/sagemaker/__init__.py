@@ -1,0 +1,3 @@
+"""
+SageMaker hosting: its state and its rules, without HTTP.
+"""

@@ -1,0 +1,212 @@
+"""
+Models and endpoint configurations: what is written once and then used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cdk_sagemaker_llm.local.errors import AwsError, validation
+from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
+from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
+
+MANAGED_SCALING_REFUSED = (
+    "ManagedInstanceScaling is only supported for inference component endpoints."
+)
+
+
+class Definitions:
+    """
+    The operations on models and endpoint configurations.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def operations(self) -> dict[str, Operation]:
+        """
+        Return the operations by their API names.
+        """
+        return {
+            "CreateModel": self.create_model,
+            "DescribeModel": self.describe_model,
+            "ListModels": self.list_models,
+            "DeleteModel": self.delete_model,
+            "CreateEndpointConfig": self.create_config,
+            "DescribeEndpointConfig": self.describe_config,
+            "ListEndpointConfigs": self.list_configs,
+            "DeleteEndpointConfig": self.delete_config,
+        }
+
+    def create_model(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Keep a model, if its containers are there.
+        """
+        models = self._world.models
+        models.refuse_existing(request["ModelName"])
+        for container in containers_of(request):
+            if "ModelDataUrl" in container:
+                self._refuse_missing_data(request, container["ModelDataUrl"])
+        name = request["ModelName"]
+        model = Record(
+            name=name, arn=models.arn(name), request=request, tags=tags_of(request)
+        )
+        models.add(model)
+        self._world.deployed_models[name] = model
+        return {"ModelArn": models.arn(name)}
+
+    def describe_model(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Return a model as it was created.
+        """
+        model = self._world.models.get(request["ModelName"])
+        return {
+            "EnableNetworkIsolation": False,
+            **_without_tags(model.request),
+            "ModelArn": model.arn,
+            "CreationTime": model.created,
+        }
+
+    def list_models(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        List models.
+        """
+        found, token = self._world.models.page(
+            request,
+            lambda model: {
+                "ModelName": model.name,
+                "ModelArn": model.arn,
+                "CreationTime": model.created,
+            },
+        )
+        return {"Models": found, **token}
+
+    def delete_model(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Drop a model; the service does so even while an endpoint uses it.
+        """
+        self._world.models.remove(request["ModelName"])
+        return {}
+
+    def create_config(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Keep an endpoint configuration that an endpoint could start from.
+        """
+        configs = self._world.configs
+        name = request["EndpointConfigName"]
+        configs.refuse_existing(name)
+        for variant in variants_of(request):
+            self._refuse_variant(request, variant)
+        configs.add(
+            Record(
+                name=name,
+                arn=configs.arn(name),
+                request=request,
+                tags=tags_of(request),
+            )
+        )
+        return {"EndpointConfigArn": configs.arn(name)}
+
+    def describe_config(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Return an endpoint configuration as it was created.
+        """
+        config = self._world.configs.get(request["EndpointConfigName"])
+        return {
+            **_without_tags(config.request),
+            "EndpointConfigArn": config.arn,
+            "CreationTime": config.created,
+        }
+
+    def list_configs(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        List endpoint configurations.
+        """
+        found, token = self._world.configs.page(
+            request,
+            lambda config: {
+                "EndpointConfigName": config.name,
+                "EndpointConfigArn": config.arn,
+                "CreationTime": config.created,
+            },
+        )
+        return {"EndpointConfigs": found, **token}
+
+    def delete_config(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Drop an endpoint configuration that no endpoint runs on.
+
+        The API reference says it must not be deleted while in use; saying so here
+        finds a wrong order of deletion.
+        """
+        name = request["EndpointConfigName"]
+        config = self._world.configs.get(name)
+        for endpoint in self._world.endpoints:
+            if endpoint.config_name == name:
+                raise validation(
+                    f'Cannot delete endpoint configuration "{config.arn}" while '
+                    f'endpoint "{endpoint.arn}" uses it.'
+                )
+        self._world.configs.remove(name)
+        return {}
+
+    def _refuse_missing_data(self, request: dict[str, Any], url: str) -> None:
+        if self._world.surroundings.read_object(url) is None:
+            raise missing_data(url, request.get("ExecutionRoleArn"), self._world.region)
+
+    def _refuse_variant(self, request: dict[str, Any], variant: dict[str, Any]) -> None:
+        name = variant["VariantName"]
+        if "InstanceType" in variant and "InstancePools" in variant:
+            raise validation(
+                f"Variant {name}: specify InstanceType or InstancePools, not both."
+            )
+        if "ModelName" in variant:
+            self._world.models.get(variant["ModelName"])
+            if "ManagedInstanceScaling" in variant:
+                raise validation(MANAGED_SCALING_REFUSED)
+        elif "ExecutionRoleArn" not in request:
+            raise validation(
+                f"Variant {name} has no ModelName and the endpoint configuration has "
+                "no ExecutionRoleArn; an endpoint for inference components needs the "
+                "role, any other endpoint needs the model."
+            )
+
+
+def containers_of(model: dict[str, Any]) -> list[dict[str, Any]]:
+    """
+    Return a model's containers, the first one first.
+
+    Raises:
+        AwsError: If it has none.
+    """
+    primary = model.get("PrimaryContainer")
+    containers = [primary] if primary else list(model.get("Containers", ()))
+    if not containers:
+        raise validation("Specify either PrimaryContainer or Containers.")
+    return containers
+
+
+def variants_of(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """
+    Walk through the production variants, then the shadow variants.
+    """
+    yield from config["ProductionVariants"]
+    yield from config.get("ShadowProductionVariants", ())
+
+
+def missing_data(url: str, role: str | None, region: str) -> AwsError:
+    """
+    Make the service's error for model data it cannot read.
+    """
+    return validation(
+        f"Could not access model data at {url}. Please ensure that the role "
+        f'"{role}" exists and that its trust relationship policy allows the action '
+        '"sts:AssumeRole" for the service principal "sagemaker.amazonaws.com". Also '
+        'ensure that the role has "s3:GetObject" permissions and that the object is '
+        f"located in {region}."
+    )
+
+
+def _without_tags(request: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in request.items() if key != "Tags"}

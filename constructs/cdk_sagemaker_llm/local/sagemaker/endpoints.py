@@ -1,0 +1,261 @@
+"""
+Endpoints: created from a configuration, moved to another one, deleted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cdk_sagemaker_llm.local.errors import validation
+from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, variants_of
+from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
+from cdk_sagemaker_llm.local.sagemaker.needs import requirements_of
+from cdk_sagemaker_llm.local.sagemaker.store import tags_of
+from cdk_sagemaker_llm.local.sagemaker.world import Endpoint, Operation, World
+
+DELETE_WITH_COMPONENTS = (
+    "Cannot delete endpoint with inference component associated. Please delete "
+    "inference component and try it again."
+)
+
+
+class Endpoints:
+    """
+    The operations on endpoints.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def operations(self) -> dict[str, Operation]:
+        """
+        Return the operations by their API names.
+        """
+        return {
+            "CreateEndpoint": self.create,
+            "DescribeEndpoint": self.describe,
+            "ListEndpoints": self.list_all,
+            "UpdateEndpoint": self.update,
+            "UpdateEndpointWeightsAndCapacities": self.update_capacities,
+            "DeleteEndpoint": self.delete,
+        }
+
+    def create(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Start an endpoint; it is in service at once.
+        """
+        endpoints = self._world.endpoints
+        name = request["EndpointName"]
+        endpoints.refuse_existing(name)
+        config = self._world.configs.get(request["EndpointConfigName"])
+        endpoints.add(
+            Endpoint(
+                name=name,
+                arn=endpoints.arn(name),
+                request=request,
+                tags=tags_of(request),
+                config_name=config.name,
+                config=config.request,
+                fleets=_fleets(config.request),
+                weights=_weights(config.request),
+            )
+        )
+        return {"EndpointArn": endpoints.arn(name)}
+
+    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Return an endpoint with what its variants run now.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        shadows = endpoint.config.get("ShadowProductionVariants", ())
+        optional = {
+            "ShadowProductionVariants": [self._variant(endpoint, v) for v in shadows],
+            "DataCaptureConfig": _capture(endpoint.config),
+            "LastDeploymentConfig": endpoint.request.get("DeploymentConfig"),
+            "MetricsConfig": endpoint.config.get("MetricsConfig"),
+            "AsyncInferenceConfig": endpoint.config.get("AsyncInferenceConfig"),
+        }
+        return {
+            **_summary(endpoint),
+            "EndpointConfigName": endpoint.config_name,
+            "ProductionVariants": [
+                self._variant(endpoint, variant)
+                for variant in endpoint.config["ProductionVariants"]
+            ],
+            **{key: value for key, value in optional.items() if value},
+        }
+
+    def list_all(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        List endpoints.
+        """
+        found, token = self._world.endpoints.page(request, _summary)
+        return {"Endpoints": found, **token}
+
+    def update(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Move an endpoint to another configuration; its components come along.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        config = self._world.configs.get(request["EndpointConfigName"]).request
+        self._refuse_scaled_change(endpoint, config)
+        fleets = _fleets(config)
+        if request.get("RetainAllVariantProperties"):
+            excluded = {
+                item["VariantPropertyType"]
+                for item in request.get("ExcludeRetainedVariantProperties", ())
+            }
+            _retain(endpoint, fleets, excluded)
+        self._move_components(endpoint, config, fleets)
+        endpoint.weights = _weights(config)
+        endpoint.fleets, endpoint.config = fleets, config
+        endpoint.config_name = request["EndpointConfigName"]
+        endpoint.request = {**endpoint.request, **request}
+        endpoint.touch()
+        return {"EndpointArn": endpoint.arn}
+
+    def update_capacities(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Set instance counts and weights, as Application Auto Scaling does.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        for wanted in request["DesiredWeightsAndCapacities"]:
+            name = wanted["VariantName"]
+            if name not in endpoint.fleets:
+                raise validation(
+                    f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
+                )
+            fleet = endpoint.fleets[name]
+            count = wanted.get("DesiredInstanceCount", fleet.instances)
+            if fleet.minimum == fleet.maximum:
+                fleet.minimum = fleet.maximum = count
+            fleet.instances = count
+            weight = wanted.get("DesiredWeight", endpoint.weights[name])
+            endpoint.weights[name] = weight
+        endpoint.touch()
+        return {"EndpointArn": endpoint.arn}
+
+    def delete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Stop an endpoint that has no components left; its scalable targets go too.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        if self._world.components_on(endpoint):
+            raise validation(DELETE_WITH_COMPONENTS)
+        for resource_id in self._scaled_variants(endpoint).values():
+            self._world.surroundings.deregister(resource_id)
+        self._world.endpoints.remove(endpoint.name)
+        return {}
+
+    def _variant(self, endpoint: Endpoint, variant: dict[str, Any]) -> dict[str, Any]:
+        name = variant["VariantName"]
+        fleet = endpoint.fleets[name]
+        kept = ("ManagedInstanceScaling", "RoutingConfig", "CapacityReservationConfig")
+        return {
+            "VariantName": name,
+            "DeployedImages": self._images(endpoint, variant),
+            "CurrentWeight": endpoint.weights[name],
+            "DesiredWeight": endpoint.weights[name],
+            "CurrentInstanceCount": fleet.instances,
+            "DesiredInstanceCount": fleet.instances,
+            **{key: variant[key] for key in kept if key in variant},
+        }
+
+    def _images(
+        self, endpoint: Endpoint, variant: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        model = self._world.models.find(variant.get("ModelName", ""))
+        return [
+            {
+                "SpecifiedImage": container.get("Image", ""),
+                "ResolvedImage": container.get("Image", ""),
+                "ResolutionTime": endpoint.modified,
+            }
+            for container in (containers_of(model.request) if model else ())
+        ]
+
+    def _scaled_variants(self, endpoint: Endpoint) -> dict[str, str]:
+        registered = self._world.surroundings.scalable_targets()
+        ids = {
+            name: f"endpoint/{endpoint.name}/variant/{name}"
+            for name in endpoint.fleets
+        }
+        return {name: value for name, value in ids.items() if value in registered}
+
+    def _refuse_scaled_change(self, endpoint: Endpoint, config: dict[str, Any]) -> None:
+        # docs: "Update endpoints that use automatic scaling" (endpoint-scaling-update).
+        after = _fleets(config)
+        refused = [
+            name
+            for name in self._scaled_variants(endpoint)
+            if name not in after
+            or after[name].instance_type != endpoint.fleets[name].instance_type
+        ]
+        if refused:
+            raise validation(
+                f'The variant(s) "{refused}" must be deregistered as scalable target '
+                "with AutoScaling before they can be removed or have their instance "
+                "type updated."
+            )
+
+    def _move_components(
+        self, endpoint: Endpoint, config: dict[str, Any], fleets: dict[str, Fleet]
+    ) -> None:
+        for component in self._world.components_on(endpoint):
+            fleet = fleets.get(component.variant_name)
+            if fleet is None or "ExecutionRoleArn" not in config:
+                raise validation(
+                    f'Inference component "{component.arn}" cannot run on the new '
+                    f"endpoint configuration: variant {component.variant_name} or the "
+                    "execution role is missing."
+                )
+            needs = requirements_of(component.request, fleet.instance_type)
+            if needs is not None:
+                fleet.place(component.name, needs, component.copies)
+
+
+def _fleets(config: dict[str, Any]) -> dict[str, Fleet]:
+    return {v["VariantName"]: Fleet.of(v) for v in variants_of(config)}
+
+
+def _weights(config: dict[str, Any]) -> dict[str, float]:
+    return {
+        v["VariantName"]: float(v.get("InitialVariantWeight", 1.0))
+        for v in variants_of(config)
+    }
+
+
+def _retain(
+    endpoint: Endpoint, fleets: dict[str, Fleet], excluded: set[str]
+) -> None:
+    # Without retaining, a scaled endpoint falls back to its initial instance count.
+    if "DesiredInstanceCount" in excluded:
+        return
+    for name, fleet in fleets.items():
+        if name in endpoint.fleets:
+            fleet.instances = endpoint.fleets[name].instances
+            if fleet.minimum == fleet.maximum:
+                fleet.minimum = fleet.maximum = fleet.instances
+
+
+def _summary(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "EndpointName": endpoint.name,
+        "EndpointArn": endpoint.arn,
+        "CreationTime": endpoint.created,
+        "LastModifiedTime": endpoint.modified,
+        "EndpointStatus": "InService",
+    }
+
+
+def _capture(config: dict[str, Any]) -> dict[str, Any] | None:
+    capture = config.get("DataCaptureConfig")
+    if not capture:
+        return None
+    return {
+        "EnableCapture": capture.get("EnableCapture", False),
+        "CaptureStatus": "Started",
+        "CurrentSamplingPercentage": capture["InitialSamplingPercentage"],
+        "DestinationS3Uri": capture["DestinationS3Uri"],
+        "KmsKeyId": capture.get("KmsKeyId", ""),
+    }

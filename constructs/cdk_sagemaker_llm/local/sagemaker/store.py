@@ -1,0 +1,136 @@
+"""
+Keeping named resources: models, endpoint configs, endpoints, components.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from cdk_sagemaker_llm.local.errors import validation
+
+_DEFAULT_PAGE = 10  # botocore 1.44.5: MaxResults of the List* operations.
+
+
+@dataclass(kw_only=True)
+class Record:
+    """
+    One named resource as it was asked for.
+    """
+
+    name: str
+    arn: str
+    request: dict[str, Any]
+    created: float = field(default_factory=time.time)
+    modified: float = field(default_factory=time.time)
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def touch(self) -> None:
+        """
+        Note that the resource changed now.
+        """
+        self.modified = time.time()
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass
+class Shelf(Generic[R]):
+    """
+    The resources of one kind.
+
+    Args:
+        kind: The API's word for it, such as ``EndpointConfig``.
+
+        noun: The word the API's messages use, such as ``endpoint configuration``.
+
+        arn_prefix: The ARN up to the name.
+
+        fold: How names are compared; endpoint names differ by more than their case.
+    """
+
+    kind: str
+    noun: str
+    arn_prefix: str
+    fold: Callable[[str], str] = str
+    records: dict[str, R] = field(default_factory=dict)
+
+    def arn(self, name: str) -> str:
+        """
+        Return the ARN a resource of that name has.
+        """
+        return f"{self.arn_prefix}{name}"
+
+    def find(self, name: str) -> R | None:
+        """
+        Return the resource of that name, if there is one.
+        """
+        return self.records.get(self.fold(name))
+
+    def get(self, name: str) -> R:
+        """
+        Return the resource of that name.
+
+        Raises:
+            AwsError: If there is none.
+        """
+        record = self.find(name)
+        if record is None:
+            raise validation(f'Could not find {self.noun} "{self.arn(name)}".')
+        return record
+
+    def refuse_existing(self, name: str) -> None:
+        """
+        Refuse a name that is taken.
+        """
+        if self.find(name) is not None:
+            raise validation(
+                f'Cannot create already existing {self.noun} "{self.arn(name)}".'
+            )
+
+    def add(self, record: R) -> None:
+        """
+        Keep a new resource.
+        """
+        self.records[self.fold(record.name)] = record
+
+    def remove(self, name: str) -> R:
+        """
+        Drop the resource of that name.
+        """
+        self.get(name)
+        return self.records.pop(self.fold(name))
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(list(self.records.values()))
+
+    def page(
+        self,
+        request: dict[str, Any],
+        summary: Callable[[R], dict[str, Any]],
+        wanted: Callable[[R], bool] = lambda _: True,
+    ) -> tuple[list[dict[str, Any]], dict[str, str]]:
+        """
+        Return one page of summaries, newest first, and the token of the next page.
+        """
+        part = request.get("NameContains", "").lower()
+        found = [r for r in self if part in r.name.lower() and wanted(r)]
+        by_name = request.get("SortBy") == "Name"
+        found.sort(
+            key=lambda record: (record.name if by_name else "", record.created),
+            reverse=request.get("SortOrder", "Descending") == "Descending",
+        )
+        start = int(request.get("NextToken") or 0)
+        end = start + request.get("MaxResults", _DEFAULT_PAGE)
+        token = {"NextToken": str(end)} if end < len(found) else {}
+        return [summary(record) for record in found[start:end]], token
+
+
+def tags_of(request: dict[str, Any]) -> dict[str, str]:
+    """
+    Take a request's tags as a mapping.
+    """
+    return {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}

@@ -1,0 +1,69 @@
+"""
+The server process: ``python -m cdk_sagemaker_llm.local.server --fd N --region R``.
+
+It is started by ``EmbeddedAws``, which hands it a listening socket, and it ends when
+its standard input does: no server outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from werkzeug.serving import make_server
+
+from cdk_sagemaker_llm.local import scaling
+from cdk_sagemaker_llm.local.cloudformation import moto_glue
+from cdk_sagemaker_llm.local.gateway import Gateway
+
+
+class QuietRequestHandler(MotoRequestHandler):
+    """
+    A handler that leaves its output to what goes wrong.
+    """
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """
+        Say nothing.
+        """
+
+
+def main(arguments: list[str]) -> None:
+    """
+    Serve until standard input ends.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fd", type=int, required=True)
+    parser.add_argument("--region", required=True)
+    options = parser.parse_args(arguments)
+
+    scaling.install()
+    moto_glue.install()
+    moto = DomainDispatcherApplication(create_backend_app)
+    server = make_server(
+        "127.0.0.1",
+        0,
+        Gateway(moto, options.region),
+        threaded=True,
+        request_handler=QuietRequestHandler,
+        fd=options.fd,
+    )
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    server.serve_forever()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    # At once: the state ends with the process, there is nothing to save.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,165 @@
+"""
+Checking requests against botocore's own service models, as the services do.
+
+The models are what keeps instance types, enumerations and bounds current: nothing
+of the kind is written down here.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from cdk_sagemaker_llm.local.errors import validation
+
+if TYPE_CHECKING:
+    from botocore.model import ServiceModel, Shape
+
+_NUMBERS = {"integer", "long", "float", "double"}
+
+
+@functools.cache
+def service_model(service: str) -> ServiceModel:
+    """
+    Load a service's model, once.
+    """
+    from botocore.session import get_session  # noqa: PLC0415 - 0.1 s, server only
+
+    return get_session().get_service_model(service)
+
+
+def input_shape(service: str, operation: str) -> Shape | None:
+    """
+    Return the shape of an operation's request.
+    """
+    return service_model(service).operation_model(operation).input_shape
+
+
+def check(service: str, operation: str, request: dict[str, Any]) -> None:
+    """
+    Refuse a request that breaks the operation's model.
+
+    Raises:
+        AwsError: If a member is missing, of a wrong type or out of bounds; all faults
+            together, in the words the services use.
+    """
+    faults = list(_faults(input_shape(service, operation), request, ""))
+    if faults:
+        plural = "s" if len(faults) > 1 else ""
+        raise validation(
+            f"{len(faults)} validation error{plural} detected: {'; '.join(faults)}"
+        )
+
+
+def coerce(shape: Any, value: Any) -> Any:
+    """
+    Turn a template's value into the type the API wants, as CloudFormation does.
+
+    Templates may carry numbers and booleans as strings, and the other way round.
+    """
+    if shape.type_name == "structure" and isinstance(value, dict):
+        return {
+            key: coerce(shape.members[key], item) if key in shape.members else item
+            for key, item in value.items()
+        }
+    if shape.type_name == "map" and isinstance(value, dict):
+        return {key: coerce(shape.value, item) for key, item in value.items()}
+    if shape.type_name == "list" and isinstance(value, list):
+        return [coerce(shape.member, item) for item in value]
+    return _coerce_scalar(shape.type_name, value)
+
+
+def unknown_members(shape: Any, value: Any, path: str = "#") -> Iterator[str]:
+    """
+    Name the members that the shape does not have, as CloudFormation names them.
+    """
+    if shape.type_name == "structure" and isinstance(value, dict):
+        for key, item in value.items():
+            if key in shape.members:
+                yield from unknown_members(shape.members[key], item, f"{path}/{key}")
+            else:
+                yield f"{path}: extraneous key [{key}] is not permitted"
+    elif shape.type_name == "list" and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from unknown_members(shape.member, item, f"{path}/{index}")
+
+
+def _coerce_scalar(type_name: str, value: Any) -> Any:
+    if type_name == "string" and isinstance(value, bool):
+        return str(value).lower()
+    if type_name == "string" and isinstance(value, int | float):
+        return str(value)
+    if type_name == "boolean" and value in ("true", "false"):
+        return value == "true"
+    if type_name in _NUMBERS and isinstance(value, str):
+        try:
+            return float(value) if type_name in {"float", "double"} else int(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _faults(shape: Any, value: Any, path: str) -> Iterator[str]:
+    if shape is None:
+        return
+    if shape.type_name == "structure" and isinstance(value, dict):
+        yield from _structure_faults(shape, value, path)
+    elif shape.type_name == "list" and isinstance(value, list):
+        yield from _bounds(shape, len(value), value, path, "length")
+        for index, item in enumerate(value, start=1):
+            yield from _faults(shape.member, item, f"{path}.{index}.member")
+    elif shape.type_name == "map" and isinstance(value, dict):
+        yield from _bounds(shape, len(value), value, path, "length")
+        for key, item in value.items():
+            yield from _faults(shape.key, key, f"{path}.{key}.key")
+            yield from _faults(shape.value, item, f"{path}.{key}.value")
+    elif shape.type_name == "string" and isinstance(value, str):
+        yield from _string_faults(shape, value, path)
+    elif shape.type_name in _NUMBERS and isinstance(value, int | float):
+        yield from _bounds(shape, value, value, path, "value")
+    elif shape.type_name not in {"boolean", "timestamp", "blob"}:
+        yield _fault(value, path, f"Member must be of type {shape.type_name}")
+
+
+def _structure_faults(shape: Any, value: dict[str, Any], path: str) -> Iterator[str]:
+    for name in shape.required_members:
+        if value.get(name) is None:
+            yield _fault(None, _join(path, name), "Member must not be null")
+    for name, item in value.items():
+        if name in shape.members and item is not None:
+            yield from _faults(shape.members[name], item, _join(path, name))
+
+
+def _string_faults(shape: Any, value: str, path: str) -> Iterator[str]:
+    yield from _bounds(shape, len(value), value, path, "length")
+    if shape.enum and value not in shape.enum:
+        allowed = f"[{', '.join(shape.enum)}]"
+        yield _fault(value, path, f"Member must satisfy enum value set: {allowed}")
+    pattern = shape.metadata.get("pattern")
+    if pattern and not re.fullmatch(pattern, value, re.DOTALL):
+        rule = f"Member must satisfy regular expression pattern: {pattern}"
+        yield _fault(value, path, rule)
+
+
+def _bounds(
+    shape: Any, size: float, value: Any, path: str, noun: str
+) -> Iterator[str]:
+    least, most = shape.metadata.get("min"), shape.metadata.get("max")
+    if least is not None and size < least:
+        rule = f"Member must have {noun} greater than or equal to {least}"
+        yield _fault(value, path, rule)
+    if most is not None and size > most:
+        rule = f"Member must have {noun} less than or equal to {most}"
+        yield _fault(value, path, rule)
+
+
+def _fault(value: Any, path: str, rule: str) -> str:
+    shown = "null" if value is None else f"'{value}'"
+    return f"Value {shown} at '{path}' failed to satisfy constraint: {rule}"
+
+
+def _join(path: str, name: str) -> str:
+    member = name[0].lower() + name[1:]
+    return f"{path}.{member}" if path else member
