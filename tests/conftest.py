@@ -1,0 +1,55 @@
+"""
+What every test may use: an app as strict as the real one, and a stack in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from aws_cdk import App, Environment, Stack
+from aws_cdk.assertions import Template
+
+ACCOUNT = "111111111111"
+REGION = "us-east-1"
+STRICT = {
+    "@aws-cdk/core:validateAgainstDefaultRules": True,
+    "@aws-cdk/core:checkSecretUsage": True,
+}
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(name="app")
+def _app(tmp_path: Path) -> App:
+    return App(context=STRICT, outdir=str(tmp_path / "cdk.out"))
+
+
+@pytest.fixture(name="stack")
+def _stack(app: App) -> Stack:
+    return Stack(app, "Test", env=Environment(account=ACCOUNT, region=REGION))
+
+
+@pytest.fixture(name="agnostic_stack")
+def _agnostic_stack(app: App) -> Stack:
+    return Stack(app, "Test")
+
+
+@pytest.fixture(name="properties")
+def _properties() -> Callable[[Stack, str], dict[str, object]]:
+    """
+    Return the properties of a stack's only resource of a type.
+    """
+
+    def only(stack: Stack, resource_type: str) -> dict[str, object]:
+        found = Template.from_stack(stack).find_resources(resource_type)
+        (resource,) = found.values()
+        properties: dict[str, object] = resource["Properties"]
+        return properties
+
+    return only
+
+
+@pytest.fixture(name="root", scope="session")
+def _root() -> Path:
+    return ROOT

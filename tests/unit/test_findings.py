@@ -1,0 +1,37 @@
+"""
+Findings: one fault is one line, several are listed, warnings stop nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cdk_sagemaker_llm.findings import error, raise_errors, warning
+
+
+def test_one_error_is_one_line() -> None:
+    """
+    The subject heads it, the remedy ends it.
+    """
+    with pytest.raises(ValueError, match=r"^App/Model: LLM999 a is wrong; use b$"):
+        raise_errors("App/Model", [error("LLM999", "a is wrong", "use b")])
+
+
+def test_several_errors_are_raised_together() -> None:
+    """
+    Nobody mends one fault to be told of the next.
+    """
+    faults = [error("LLM998", "first"), warning("LLM1", "no"), error("LLM999", "second")]
+    message = "App: 2 errors\n  - LLM998 first\n  - LLM999 second"
+
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        raise_errors("App", faults)
+
+
+def test_warnings_stop_nothing() -> None:
+    """
+    Doubt never stops a synthesis.
+    """
+    raise_errors("App", [warning("LLM999", "doubt")])
