@@ -15,7 +15,9 @@ import time
 import urllib.error
 import urllib.request
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
+
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 _START_LIMIT = 60.0  # Seconds; a loaded machine takes ten times the usual two.
 _STOP_LIMIT = 5.0
@@ -108,7 +110,7 @@ class EmbeddedAws:
         """
         return self._process is not None and self._process.poll() is None
 
-    def client(self, service: str, **settings: Any) -> Any:
+    def client(self, service: str, **settings: Untyped) -> Untyped:
         """
         Make a boto3 client that talks to this server, without retries.
         """
@@ -122,7 +124,9 @@ class EmbeddedAws:
         )
         config = Config(retries={"max_attempts": 0}, proxies={"http": ""})
         settings.setdefault("config", config)
-        return session.client(service, endpoint_url=self.url, **settings)
+        return session.client(  # type: ignore[call-overload]  # any service by name
+            service, endpoint_url=self.url, **settings
+        )
 
     def start(self) -> None:
         """

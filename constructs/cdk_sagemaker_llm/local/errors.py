@@ -4,7 +4,7 @@ Refusals, with the codes and words of the service they stand for.
 
 from __future__ import annotations
 
-from typing import Any
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 
 class AwsError(Exception):
@@ -22,7 +22,7 @@ class AwsError(Exception):
     """
 
     def __init__(
-        self, code: str, message: str, status: int = 400, **fields: Any
+        self, code: str, message: str, status: int = 400, **fields: Untyped
     ) -> None:
         super().__init__(message)
         self.code = code

@@ -10,13 +10,14 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.runtime import eventstream
 from cdk_sagemaker_llm.local.runtime.invocations import Invocation, invoke
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -130,7 +131,7 @@ def _json(body: dict[str, Any]) -> Response:
     return Response(json.dumps(body), content_type=_JSON)
 
 
-def _error(error: AwsError, **body: Any) -> Response:
+def _error(error: AwsError, **body: Untyped) -> Response:
     return Response(
         json.dumps(body),
         status=error.status,

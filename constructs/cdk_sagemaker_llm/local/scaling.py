@@ -22,6 +22,7 @@ from moto.applicationautoscaling.models import (
 
 from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 VARIANT_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 COMPONENT_DIMENSION = "sagemaker:inference-component:DesiredCopyCount"
@@ -40,14 +41,14 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
     """
 
     @property
-    def _url_module(self) -> Any:
+    def _url_module(self) -> Untyped:
         # moto derives it from the name of the module the class is in.
         from moto.applicationautoscaling import urls  # noqa: PLC0415 - as moto does
 
         return urls
 
     def register_scalable_target(  # type: ignore[override]  # keywords of moto's own
-        self, namespace: str, r_id: str, dimension: str, **settings: Any
+        self, namespace: str, r_id: str, dimension: str, **settings: Untyped
     ) -> FakeScalableTarget:
         """
         Register a target whose endpoint variant or component is there.
@@ -74,7 +75,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
                     policy.policy_name, namespace, r_id, dimension
                 )
 
-    def put_scaling_policy(
+    def put_scaling_policy(  # noqa: PLR0917 - moto's signature
         self,
         policy_name: str,
         service_namespace: str,
@@ -112,9 +113,9 @@ def install() -> None:
     # An enumeration cannot be extended, so moto's is replaced where it is looked up.
     names = {member.name: member.value for member in ScalableDimensionValueSet}
     names["SAGEMAKER_COMPONENT_DESIRED_COPY_COUNT"] = COMPONENT_DIMENSION
-    extended = enum.Enum("ScalableDimensionValueSet", names)
+    extended = enum.Enum("ScalableDimensionValueSet", names)  # type: ignore[misc]  # members are known at run time
     for module in (models, responses):
-        module.ScalableDimensionValueSet = extended  # type: ignore[attr-defined,assignment,misc]  # see above
+        module.ScalableDimensionValueSet = extended  # type: ignore[attr-defined]  # see above
 
 
 def _is_there(world: World, resource_id: str) -> bool:

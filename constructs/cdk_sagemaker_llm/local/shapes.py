@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.local.errors import validation
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
     from botocore.model import ServiceModel, Shape
@@ -53,7 +54,7 @@ def check(service: str, operation: str, request: dict[str, Any]) -> None:
         )
 
 
-def coerce(shape: Any, value: Any) -> Any:
+def coerce(shape: Untyped, value: Untyped) -> Untyped:
     """
     Turn a template's value into the type the API wants, as CloudFormation does.
 
@@ -71,7 +72,7 @@ def coerce(shape: Any, value: Any) -> Any:
     return _coerce_scalar(shape.type_name, value)
 
 
-def unknown_members(shape: Any, value: Any, path: str = "#") -> Iterator[str]:
+def unknown_members(shape: Untyped, value: Untyped, path: str = "#") -> Iterator[str]:
     """
     Name the members that the shape does not have, as CloudFormation names them.
     """
@@ -86,7 +87,7 @@ def unknown_members(shape: Any, value: Any, path: str = "#") -> Iterator[str]:
             yield from unknown_members(shape.member, item, f"{path}/{index}")
 
 
-def _coerce_scalar(type_name: str, value: Any) -> Any:
+def _coerce_scalar(type_name: str, value: Untyped) -> Untyped:
     if type_name == "string" and isinstance(value, bool):
         return str(value).lower()
     if type_name == "string" and isinstance(value, int | float):
@@ -101,7 +102,7 @@ def _coerce_scalar(type_name: str, value: Any) -> Any:
     return value
 
 
-def _faults(shape: Any, value: Any, path: str) -> Iterator[str]:
+def _faults(shape: Untyped, value: Untyped, path: str) -> Iterator[str]:
     if shape is None:
         return
     if shape.type_name == "structure" and isinstance(value, dict):
@@ -123,7 +124,9 @@ def _faults(shape: Any, value: Any, path: str) -> Iterator[str]:
         yield _fault(value, path, f"Member must be of type {shape.type_name}")
 
 
-def _structure_faults(shape: Any, value: dict[str, Any], path: str) -> Iterator[str]:
+def _structure_faults(
+    shape: Untyped, value: dict[str, Any], path: str
+) -> Iterator[str]:
     for name in shape.required_members:
         if value.get(name) is None:
             yield _fault(None, _join(path, name), "Member must not be null")
@@ -132,19 +135,29 @@ def _structure_faults(shape: Any, value: dict[str, Any], path: str) -> Iterator[
             yield from _faults(shape.members[name], item, _join(path, name))
 
 
-def _string_faults(shape: Any, value: str, path: str) -> Iterator[str]:
+def _string_faults(shape: Untyped, value: str, path: str) -> Iterator[str]:
     yield from _bounds(shape, len(value), value, path, "length")
     if shape.enum and value not in shape.enum:
         allowed = f"[{', '.join(shape.enum)}]"
         yield _fault(value, path, f"Member must satisfy enum value set: {allowed}")
-    pattern = shape.metadata.get("pattern")
-    if pattern and not re.fullmatch(pattern, value, re.DOTALL):
+    pattern = shape.metadata.get("pattern", "")
+    compiled = _compiled(pattern)
+    if compiled and not compiled.fullmatch(value):
         rule = f"Member must satisfy regular expression pattern: {pattern}"
         yield _fault(value, path, rule)
 
 
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    # The patterns are Java's; the few that Python does not read are let pass.
+    try:
+        return re.compile(pattern, re.DOTALL) if pattern else None
+    except re.error:
+        return None
+
+
 def _bounds(
-    shape: Any, size: float, value: Any, path: str, noun: str
+    shape: Untyped, size: float, value: Untyped, path: str, noun: str
 ) -> Iterator[str]:
     least, most = shape.metadata.get("min"), shape.metadata.get("max")
     if least is not None and size < least:
@@ -155,7 +168,7 @@ def _bounds(
         yield _fault(value, path, rule)
 
 
-def _fault(value: Any, path: str, rule: str) -> str:
+def _fault(value: Untyped, path: str, rule: str) -> str:
     shown = "null" if value is None else f"'{value}'"
     return f"Value {shown} at '{path}' failed to satisfy constraint: {rule}"
 

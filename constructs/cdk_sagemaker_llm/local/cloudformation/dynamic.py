@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.ssm.models import ssm_backends
 
 from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 _REFERENCE = re.compile(r"\{\{resolve:(secretsmanager|ssm|ssm-secure):([^}]+)\}\}")
 _SECRET = re.compile(
@@ -20,7 +20,7 @@ _SECRET = re.compile(
 )
 
 
-def reveal(value: Any, scope: Scope) -> Any:
+def reveal(value: Untyped, scope: Scope) -> Untyped:
     """
     Replace every dynamic reference in a value by what it stands for.
 

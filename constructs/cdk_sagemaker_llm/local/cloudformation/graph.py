@@ -10,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from cdk_sagemaker_llm.local.cloudformation.resource import Declaration, Resource
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 _SUBSTITUTION = re.compile(r"\$\{([^!}][^}]*)\}")
 
@@ -47,7 +48,7 @@ def deletion_order(resources: Iterable[Resource]) -> list[Resource]:
     return [by_id[declaration.logical_id] for declaration in reversed(ordered)]
 
 
-def references(value: Any) -> Iterator[str]:
+def references(value: Untyped) -> Iterator[str]:
     """
     Name what ``Ref``, ``Fn::GetAtt`` and ``Fn::Sub`` in a value point at.
     """
@@ -65,7 +66,7 @@ def references(value: Any) -> Iterator[str]:
                 yield from references(item)
 
 
-def _substitutions(value: Any) -> Iterator[str]:
+def _substitutions(value: Untyped) -> Iterator[str]:
     text = value[0] if isinstance(value, list) else value
     for name in _SUBSTITUTION.findall(text):
         yield name.split(".")[0]

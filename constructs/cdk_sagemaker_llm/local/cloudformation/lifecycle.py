@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from cdk_sagemaker_llm.local.cloudformation.dynamic import reveal
 from cdk_sagemaker_llm.local.cloudformation.graph import deletion_order
@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceType,
     Scope,
 )
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 
 class Ground(Protocol):
@@ -31,7 +32,11 @@ class Ground(Protocol):
     What a lifecycle works on: a stack's resources, its resolver and its events.
     """
 
-    resources: dict[str, Resource]
+    @property
+    def resources(self) -> dict[str, Resource]:
+        """
+        The resources that exist, by logical id.
+        """
 
     @property
     def scope(self) -> Scope:
@@ -39,7 +44,7 @@ class Ground(Protocol):
         Where the stack is.
         """
 
-    def resolve(self, value: Any) -> Any:
+    def resolve(self, value: Untyped) -> Untyped:
         """
         Resolve intrinsic functions against the resources as they are now.
         """
@@ -54,6 +59,11 @@ class Ground(Protocol):
     def enter(self, status: str, reason: str | None = None) -> None:
         """
         Put the stack into a status and record the event.
+        """
+
+    def verify(self) -> None:
+        """
+        Check what depends on the resources and is none: the outputs.
         """
 
 
@@ -74,6 +84,7 @@ class Lifecycle:
         try:
             for declaration in plan:
                 self._make(declaration)
+            self._verify_outputs()
         except ResourceError as failed:
             self._ground.enter(
                 "ROLLBACK_IN_PROGRESS",
@@ -95,6 +106,7 @@ class Lifecycle:
         try:
             for declaration in plan:
                 self._bring(declaration)
+            self._verify_outputs()
         except ResourceError as failed:
             self._ground.enter(
                 "UPDATE_ROLLBACK_IN_PROGRESS",
@@ -117,7 +129,7 @@ class Lifecycle:
         Returns:
             Whether nothing is left that should be gone.
         """
-        failed = []
+        failed: list[Declaration] = []
         for resource in deletion_order(self._ground.resources.values()):
             if resource.declaration.retain_on_delete:
                 self._note(resource, "DELETE_SKIPPED")
@@ -137,6 +149,12 @@ class Lifecycle:
                 f"The following resource(s) failed to delete: [{names}]. ",
             )
         return not failed
+
+    def _verify_outputs(self) -> None:
+        try:
+            self._ground.verify()
+        except Exception as error:
+            raise ResourceError(f"Outputs: {_message(error)}") from error
 
     def _make(self, declaration: Declaration) -> None:
         ground = self._ground
@@ -160,6 +178,8 @@ class Lifecycle:
             if old.declaration.type != declaration.type:
                 raise ResourceError("Update of resource type is not permitted.")
             if properties == old.properties:
+                restore = partial(setattr, old, "declaration", old.declaration)
+                self._undo.append(restore)
                 old.declaration = declaration
             elif _type(old).must_replace(old.properties, properties):
                 self._swap(old, declaration, properties)
@@ -261,9 +281,7 @@ class Lifecycle:
         revealed: Properties = reveal(properties, self._ground.scope)
         return revealed
 
-    def _note(
-        self, resource: Resource, status: str, reason: str | None = None
-    ) -> None:
+    def _note(self, resource: Resource, status: str, reason: str | None = None) -> None:
         resource.status = status
         resource.updated = datetime.now(UTC)
         self._ground.note(
@@ -303,7 +321,10 @@ def _type(resource: Resource) -> ResourceType:
 def _reason(error: Exception) -> str:
     if isinstance(error, ResourceError):
         return str(error)
-    message = getattr(error, "message", None) or str(error)
+    return f'Resource handler returned message: "{_message(error)}"'
+
+
+def _message(error: Exception) -> str:
     if isinstance(error, KeyError):
-        message = f"required key [{error.args[0]}] not found"
-    return f'Resource handler returned message: "{message}"'
+        return f"required key [{error.args[0]}] not found"
+    return str(getattr(error, "message", None) or error)

@@ -10,7 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from moto.cloudformation import models, urls
-from moto.cloudformation.exceptions import AlreadyExistsException, ValidationError
+from moto.cloudformation.exceptions import (
+    AlreadyExistsException,
+    CloudFormationError,
+    ValidationError,
+)
 from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.cloudformation.utils import (
@@ -21,11 +25,20 @@ from moto.cloudformation.utils import (
 from moto.core.responses import ActionResult, EmptyResult
 
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
 )
+
+
+class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
+    """
+    The CDK CLI waits for this code after it has deleted a change set.
+    """
+
+    code = "ChangeSetNotFound"
 
 
 class EmbeddedCloudFormation(CloudFormationBackend):
@@ -34,7 +47,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     """
 
     @property
-    def _url_module(self) -> Any:
+    def _url_module(self) -> Untyped:
         # moto derives it from the name of the module the class is in.
         return SimpleNamespace(
             url_bases=urls.url_bases,
@@ -42,7 +55,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         )
 
     def create_stack(  # type: ignore[override]  # keywords of moto's own
-        self, name: str, template: str, parameters: dict[str, Any], **settings: Any
+        self, name: str, template: str, parameters: dict[str, Any], **settings: Untyped
     ) -> Stack:
         """
         Create a stack; a failed creation leaves it in ROLLBACK_COMPLETE.
@@ -75,7 +88,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         self._export(stack)
         return stack
 
-    def create_change_set(
+    def create_change_set(  # noqa: PLR0917 - moto's signature
         self,
         stack_name: str,
         change_set_name: str,
@@ -133,7 +146,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 and stack_name in (None, change_set.stack_name, change_set.stack_id)
             ):
                 return change_set
-        raise ValidationError(message=f"ChangeSet [{name}] does not exist")
+        raise ChangeSetNotFound(f"ChangeSet [{name}] does not exist")
 
     def execute_change_set(
         self, change_set_name: str, stack_name: str | None = None
@@ -167,14 +180,18 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 message=f"Stack [{stack.name}] cannot be deleted while "
                 "TerminationProtection is enabled"
             )
-        exported = stack.exported()
+        exported = [export.name for export in stack.exports]
         if stack.remove():
             self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
             for name in exported:
                 self.exports.pop(name, None)
 
     def _new_stack(
-        self, name: str, template: Any, parameters: dict[str, Any], **settings: Any
+        self,
+        name: str,
+        template: Untyped,
+        parameters: dict[str, Any],
+        **settings: Untyped,
     ) -> EmbeddedStack:
         return EmbeddedStack(
             stack_id=generate_stack_id(name, self.region_name, self.account_id),
@@ -211,7 +228,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         for name, export in list(self.exports.items()):
             if export.exporting_stack_id == stack.stack_id:
                 del self.exports[name]
-        self.exports.update(stack.exported())
+        self.exports.update({export.name: export for export in stack.exports})
 
 
 class EmbeddedResponse(CloudFormationResponse):
@@ -265,7 +282,7 @@ class EmbeddedResponse(CloudFormationResponse):
         """
         try:
             change_set = self._change_set()
-        except ValidationError:
+        except ChangeSetNotFound:
             return EmptyResult()
         del self._backend.change_sets[change_set.change_set_id]
         return EmptyResult()
@@ -314,7 +331,7 @@ class EmbeddedResponse(CloudFormationResponse):
         url = self._get_param("TemplateURL")
         if url:
             return self._get_stack_from_s3_url(url)
-        if self._get_bool_param("UsePreviousTemplate", False):
+        if self._get_bool_param("UsePreviousTemplate"):
             stack = self._backend.get_stack(self._get_param("StackName"))
             return str(stack.template)
         body = self._get_param("TemplateBody")
@@ -364,7 +381,7 @@ def _unchanged(
     )
 
 
-def _shown(stack: Stack, resource: Any) -> dict[str, Any]:
+def _shown(stack: Stack, resource: Untyped) -> dict[str, Any]:
     return {
         "StackId": stack.stack_id,
         "StackName": stack.name,

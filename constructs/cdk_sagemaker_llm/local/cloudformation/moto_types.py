@@ -4,8 +4,6 @@ Resource types that moto has a class for.
 
 from __future__ import annotations
 
-from typing import Any
-
 from moto.cloudformation.parsing import generate_resource_name
 from moto.core.common_models import CloudFormationModel
 
@@ -16,6 +14,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
 )
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 
 class MotoType:
@@ -108,12 +107,12 @@ class MotoType:
         return properties.get(name) if name else None
 
 
-def _physical_id(native: Any) -> str:
+def _physical_id(native: Untyped) -> str:
     physical = getattr(native, "physical_resource_id", None)
     return str(physical if physical is not None else getattr(native, "name", ""))
 
 
-def _attribute(resource: Resource, attribute: str) -> Any:
+def _attribute(resource: Resource, attribute: str) -> Untyped:
     try:
         return resource.native.get_cfn_attribute(attribute)
     except Exception as error:

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from moto.moto_api._internal import mock_random
 
+from cdk_sagemaker_llm.local.untyped import Untyped
+
 Properties = dict[str, Any]
 
 _SUFFIX_LENGTH = 12  # What CloudFormation appends to the names it makes.
@@ -94,7 +96,7 @@ class Resource:
         """
         return self.declaration.type
 
-    def get_cfn_attribute(self, name: str) -> Any:
+    def get_cfn_attribute(self, name: str) -> Untyped:
         """
         Answer ``Fn::GetAtt``.
         """
@@ -150,7 +152,7 @@ def attributes(values: dict[str, Any]) -> Callable[[str], Any]:
     Answer ``Fn::GetAtt`` from a table.
     """
 
-    def read(name: str) -> Any:
+    def read(name: str) -> Untyped:
         if name not in values:
             raise ResourceError(f"Attribute '{name}' does not exist")
         return values[name]

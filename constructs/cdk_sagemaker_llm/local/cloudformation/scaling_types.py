@@ -135,7 +135,7 @@ def _register(properties: Properties, scope: Scope) -> None:
         min_capacity=request.get("MinCapacity"),
         max_capacity=request.get("MaxCapacity"),
         role_arn=request.get("RoleARN", ""),
-        suspended_state=request.get("SuspendedState"),
+        suspended_state=request.get("SuspendedState", {}),
     )
     for action in properties.get("ScheduledActions", ()):
         _schedule(request, action, scope)
@@ -151,9 +151,9 @@ def _schedule(target: dict[str, Any], action: dict[str, Any], scope: Scope) -> N
         scheduled_action_name=request["ScheduledActionName"],
         resource_id=request["ResourceId"],
         scalable_dimension=request["ScalableDimension"],
-        start_time=request.get("StartTime"),
-        end_time=request.get("EndTime"),
-        scalable_target_action=request.get("ScalableTargetAction"),
+        start_time=request.get("StartTime", ""),
+        end_time=request.get("EndTime", ""),
+        scalable_target_action=request.get("ScalableTargetAction", ""),
     )
 
 
@@ -179,7 +179,7 @@ def _put(properties: Properties, scope: Scope) -> tuple[str, tuple[str, ...]]:
         request["ResourceId"],
         request["ScalableDimension"],
         policy_body=request.get("TargetTrackingScalingPolicyConfiguration")
-        or request.get("StepScalingPolicyConfiguration"),
+        or request.get("StepScalingPolicyConfiguration", {}),
         policy_type=request.get("PolicyType"),
     )
     key = (

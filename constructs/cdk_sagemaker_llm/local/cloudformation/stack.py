@@ -6,11 +6,12 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import Event, Export, Stack
-from moto.cloudformation.parsing import ResourceMap, clean_json
+from moto.cloudformation.models import Event, Stack
+from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.cloudformation.graph import (
@@ -24,6 +25,17 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
 )
+from cdk_sagemaker_llm.local.untyped import Untyped
+
+_EVENT_DISTANCE = timedelta(milliseconds=1)
+_DEPLOYED = frozenset(
+    {
+        "CREATE_COMPLETE",
+        "UPDATE_COMPLETE",
+        "UPDATE_ROLLBACK_COMPLETE",
+        "DELETE_FAILED",
+    }
+)
 
 
 class EmbeddedResourceMap(ResourceMap):
@@ -31,7 +43,7 @@ class EmbeddedResourceMap(ResourceMap):
     moto's resolver, which looks resources up and never makes one on the way.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
         super().__init__(*args, **kwargs)
         # moto writes the commercial partition into every region.
         partition = get_partition(self._region_name)
@@ -40,7 +52,7 @@ class EmbeddedResourceMap(ResourceMap):
         self._parsed_resources["AWS::URLSuffix"] = suffix
         self.made: dict[str, Resource] = {}
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> Untyped:
         """
         Return a resource that was made, a parameter or a pseudo parameter.
         """
@@ -50,7 +62,7 @@ class EmbeddedResourceMap(ResourceMap):
             return self._parsed_resources[key]
         raise ResourceError(f"Unresolved resource dependencies [{key}] in the template")
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: Untyped = None) -> Untyped:
         """
         Return what ``Fn::GetAtt`` names, or the default.
         """
@@ -73,7 +85,7 @@ class EmbeddedResourceMap(ResourceMap):
                 "for this account."
             ) from error
 
-    def resolve(self, value: Any) -> Any:
+    def resolve(self, value: Untyped) -> Untyped:
         """
         Resolve intrinsic functions; what ``AWS::NoValue`` stood for is gone.
         """
@@ -85,6 +97,19 @@ class EmbeddedStack(Stack):
     """
     A stack whose resources go through ``Lifecycle``.
     """
+
+    @staticmethod
+    def cloudformation_name_type() -> str:
+        """
+        Nothing: moto leaves it abstract in its own stack.
+        """
+        return ""
+
+    def is_created(self) -> bool:
+        """
+        Whether it is deployed; abstract in moto's own stack as well.
+        """
+        return self.is_deployed
 
     @property
     def scope(self) -> Scope:
@@ -102,13 +127,43 @@ class EmbeddedStack(Stack):
         return made
 
     @property
-    def stack_resources(self) -> Any:
+    def stack_resources(self) -> Untyped:
         """
         The resources that exist, as moto's responses ask for them.
         """
         return list(self.resources.values())
 
-    def resolve(self, value: Any) -> Any:
+    @property
+    def outputs(self) -> list[dict[str, Any]] | None:
+        """
+        The outputs of a stack that is deployed; moto fails on any other.
+        """
+        return super().outputs if self.is_deployed else None
+
+    @property
+    def exports(self) -> list[Export]:
+        """
+        The exports of a stack that is deployed.
+        """
+        return super().exports if self.is_deployed else []
+
+    @property
+    def is_deployed(self) -> bool:
+        """
+        Whether the stack has the resources that its template declares.
+        """
+        return self.status in _DEPLOYED
+
+    def verify(self) -> None:
+        """
+        Resolve the outputs, so that a wrong one fails the stack and no later call.
+        """
+        for body in self.template_dict.get("Outputs", {}).values():
+            condition = body.get("Condition")
+            if condition is None or self.resource_map.lazy_condition_map[condition]:
+                self.resolve({key: body.get(key) for key in ("Value", "Export")})
+
+    def resolve(self, value: Untyped) -> Untyped:
         """
         Resolve intrinsic functions against the resources as they are now.
         """
@@ -132,6 +187,7 @@ class EmbeddedStack(Stack):
                 resource_properties=None,
             )
         )
+        self._keep_events_apart()
 
     def enter(self, status: str, reason: str | None = None) -> None:
         """
@@ -140,6 +196,13 @@ class EmbeddedStack(Stack):
         self.status = status
         self.status_reason = reason
         self._add_stack_event(status, resource_status_reason=reason)
+        self._keep_events_apart()
+
+    def _keep_events_apart(self) -> None:
+        # The CDK CLI sorts by milliseconds; here many events fall into one.
+        if len(self.events) > 1:
+            earliest = self.events[-2].timestamp + _EVENT_DISTANCE
+            self.events[-1].timestamp = max(self.events[-1].timestamp, earliest)
 
     def _create_resource_map(self) -> ResourceMap:
         resource_map = EmbeddedResourceMap(
@@ -212,15 +275,8 @@ class EmbeddedStack(Stack):
             self.enter("DELETE_COMPLETE")
         return gone
 
-    def exported(self) -> dict[str, Export]:
-        """
-        Return the exports of a stack that is deployed.
-        """
-        deployed = self.status.endswith("_COMPLETE") and self.resources
-        return {e.name: e for e in self.exports} if deployed else {}
 
-
-def _with_zones(value: Any, zones: list[str]) -> Any:
+def _with_zones(value: Untyped, zones: list[str]) -> Untyped:
     # moto makes zones out of whatever stands in Fn::GetAZs, a Ref included.
     if isinstance(value, list):
         return [_with_zones(item, zones) for item in value]
@@ -231,7 +287,7 @@ def _with_zones(value: Any, zones: list[str]) -> Any:
     return value
 
 
-def _without_none(value: Any) -> Any:
+def _without_none(value: Untyped) -> Untyped:
     if isinstance(value, list):
         return [_without_none(item) for item in value if item is not None]
     if isinstance(value, dict):

@@ -9,6 +9,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer, Version
 from cdk_sagemaker_llm.local.runtime.story import Generation, Token
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 JSON = "application/json"
 JSON_LINES = "application/jsonlines"
@@ -74,7 +75,9 @@ class RollingBatch:
         end = _escaped(last.text) + '"'
         if details:
             tokens = [self._token(token) for token in generation.all_tokens]
-            end += f', "details": {_dump({**self._details(generation), "tokens": tokens})}'
+            end += (
+                f', "details": {_dump({**self._details(generation), "tokens": tokens})}'
+            )
         pieces.append(end + "}" + closing)
         pieces[0] = f'{opening}{{"generated_text": "{_escaped(prompt)}{pieces[0]}'
         return [piece.encode() for piece in pieces]
@@ -156,5 +159,5 @@ def _escaped(text: str) -> str:
     return _dump(text)[1:-1]
 
 
-def _dump(value: Any) -> str:
+def _dump(value: Untyped) -> str:
     return json.dumps(value, ensure_ascii=False)

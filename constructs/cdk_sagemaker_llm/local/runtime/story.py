@@ -9,21 +9,28 @@ import zlib
 from dataclasses import dataclass
 
 _STORIES = (
-    "The endpoint answered before the coffee was ready. It had been asked a small "
-    "question, and it took its time to be brief: a model is a file, a replica is a "
-    "promise, and a queue is the distance between them. Somewhere a scaling policy "
-    "woke up, counted the requests twice, and added an instance. By the time it was "
-    "in service, the question had been answered and everybody had gone home.",
-    "Once there was a tensor that did not fit. It tried one accelerator, and then "
-    "four of them side by side, and found that a quarter of a thing is lighter than "
-    "the whole. The weights came over the wire in the early hours. The health check "
-    "knocked, waited, and knocked again. At last the log said that the server was "
-    "ready, and nobody was awake to read it.",
-    "On the first day the copies were placed, one to an accelerator, until there was "
-    "no room left. On the second day the traffic came. It came in waves, as it "
-    "does, and the copies took turns. On the third day somebody changed a single "
-    "line, and new copies stood beside the old ones until the old ones were not "
-    "needed any more. That is all there is to tell.",
+    (
+        "The endpoint answered before the coffee was ready. It had been asked a "
+        "small question, and it took its time to be brief: a model is a file, a "
+        "replica is a promise, and a queue is the distance between them. "
+        "Somewhere a scaling policy woke up, counted the requests twice, and "
+        "added an instance. By the time it was in service, the question had been "
+        "answered and everybody had gone home."
+    ),
+    (
+        "Once there was a tensor that did not fit. It tried one accelerator, and "
+        "then four of them side by side, and found that a quarter of a thing is "
+        "lighter than the whole. The weights came over the wire in the early "
+        "hours. The health check knocked, waited, and knocked again. At last the "
+        "log said that the server was ready, and nobody was awake to read it."
+    ),
+    (
+        "On the first day the copies were placed, one to an accelerator, until "
+        "there was no room left. On the second day the traffic came. It came in "
+        "waves, as it does, and the copies took turns. On the third day somebody "
+        "changed a single line, and new copies stood beside the old ones until "
+        "the old ones were not needed any more. That is all there is to tell."
+    ),
 )
 _PIECES = re.compile(r"\s*\w+|\s*[^\w\s]")
 _SEED_LENGTH = 16

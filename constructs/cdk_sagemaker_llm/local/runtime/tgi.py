@@ -9,6 +9,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
 from cdk_sagemaker_llm.local.runtime.story import Generation, Token
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 _INDEX_SINCE = (1, 4, 0)
 _INPUT_LENGTH_SINCE = (2, 3, 1)
@@ -71,5 +72,5 @@ def _token(token: Token, generation: Generation) -> dict[str, Any]:
     }
 
 
-def _dump(value: Any) -> str:
+def _dump(value: Untyped) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -79,7 +79,9 @@ class Components:
         )
         specified = {
             **({"Specification": self._shown(one)} if one else {}),
-            **({"Specifications": [self._shown(s) for s in several]} if several else {}),
+            **(
+                {"Specifications": [self._shown(s) for s in several]} if several else {}
+            ),
         }
         return {
             **self._summary(component),

@@ -177,8 +177,7 @@ class Endpoints:
     def _scaled_variants(self, endpoint: Endpoint) -> dict[str, str]:
         registered = self._world.surroundings.scalable_targets()
         ids = {
-            name: f"endpoint/{endpoint.name}/variant/{name}"
-            for name in endpoint.fleets
+            name: f"endpoint/{endpoint.name}/variant/{name}" for name in endpoint.fleets
         }
         return {name: value for name, value in ids.items() if value in registered}
 
@@ -225,9 +224,7 @@ def _weights(config: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def _retain(
-    endpoint: Endpoint, fleets: dict[str, Fleet], excluded: set[str]
-) -> None:
+def _retain(endpoint: Endpoint, fleets: dict[str, Fleet], excluded: set[str]) -> None:
     # Without retaining, a scaled endpoint falls back to its initial instance count.
     if "DesiredInstanceCount" in excluded:
         return

@@ -74,9 +74,7 @@ class World:
             "EndpointConfig", "endpoint configuration", self._arn("endpoint-config")
         )
         # The API reference of CreateEndpoint: the name is case-insensitive there.
-        self.endpoints = Shelf(
-            "Endpoint", "endpoint", self._arn("endpoint"), str.lower
-        )
+        self.endpoints = Shelf("Endpoint", "endpoint", self._arn("endpoint"), str.lower)
         self.components = Shelf(
             "InferenceComponent",
             "inference component",

@@ -1,0 +1,87 @@
+"""
+A real server, real sockets and the real CDK CLI, shared by the tests of this folder.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+
+ROOT = Path(__file__).parents[2]
+CDK = ROOT / "node_modules" / ".bin" / "cdk"
+ACCOUNT = "123456789012"
+REGION = "us-east-1"
+
+Cdk = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(name="embedded_aws", scope="session")
+def _embedded_aws() -> Iterator[EmbeddedAws]:
+    """
+    One server for the whole session; tests name what they make apart.
+    """
+    with EmbeddedAws(region=REGION) as aws:
+        yield aws
+
+
+@pytest.fixture(name="fresh_aws", scope="module")
+def _fresh_aws() -> Iterator[EmbeddedAws]:
+    """
+    A server of its own for each module that asks, for tests that count what there is.
+    """
+    with EmbeddedAws(region=REGION) as aws:
+        yield aws
+
+
+@pytest.fixture(name="cdk", scope="session")
+def _cdk(embedded_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
+    """
+    Run the CDK CLI against the shared server, which is bootstrapped already.
+
+    The output is standard output and error together, in the order they came.
+    """
+    run = cdk_runner(embedded_aws, tmp_path_factory.mktemp("home"))
+    bootstrapped = run("bootstrap", f"aws://{ACCOUNT}/{REGION}")
+    assert bootstrapped.returncode == 0, bootstrapped.stdout
+    return run
+
+
+def cdk_runner(aws: EmbeddedAws, home: Path) -> Cdk:
+    """
+    Return a function that runs the CDK CLI with nothing of the caller's AWS set-up.
+    """
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {
+        **aws.process_environment,
+        "HOME": str(home),
+        "PATH": path,
+        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
+    }
+
+    def run(
+        *arguments: str,
+        app: str | Path | None = None,
+        outdir: str | Path | None = None,
+        cwd: Path = ROOT,
+    ) -> subprocess.CompletedProcess[str]:
+        chosen = [*(["--app", str(app)] if app else [])]
+        chosen += ["--output", str(outdir)] if outdir else []
+        return subprocess.run(
+            [CDK, *arguments, *chosen, "--no-notices", "--no-color", "--ci"],
+            cwd=cwd,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run
