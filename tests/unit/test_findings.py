@@ -23,7 +23,11 @@ def test_several_errors_are_raised_together() -> None:
     """
     Nobody mends one fault to be told of the next.
     """
-    faults = [error("LLM998", "first"), warning("LLM1", "no"), error("LLM999", "second")]
+    faults = [
+        error("LLM998", "first"),
+        warning("LLM1", "no"),
+        error("LLM999", "second"),
+    ]
     message = "App: 2 errors\n  - LLM998 first\n  - LLM999 second"
 
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

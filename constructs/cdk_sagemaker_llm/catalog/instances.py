@@ -64,7 +64,7 @@ class InstanceType:
         """
         Describe an instance type that the catalogue does not have yet.
 
-        ``InstanceType.of("ml.p9.48xlarge", accelerators=8, vcpus=192, memory_gib=4096)``
+        ``InstanceType.of("ml.p9.4xlarge", accelerators=1, vcpus=16, memory_gib=256)``
         """
         return cls(
             name=name,

@@ -44,8 +44,8 @@ class ServingArtifact(Construct):
     def __init__(
         self, scope: Construct, id: str, *, files: Mapping[str, bytes]
     ) -> None:
-        super().__init__(scope, id)
         _check(files)
+        super().__init__(scope, id)
         self.files = dict(sorted(files.items()))
         self.asset_hash = content_hash(self.files)
         """The hash of the contents; changes when, and only when, they do."""

@@ -41,7 +41,9 @@ def test_four_and_four_share_one_instance() -> None:
     """
     Reference deployment C, mixed: two models on the same instance.
     """
-    four = ResourceRequirements(copies=4, accelerators=1, cpus=10, memory_mib=100 * 1024)
+    four = ResourceRequirements(
+        copies=4, accelerators=1, cpus=10, memory_mib=100 * 1024
+    )
 
     placed, left = place({"llama": four, "mistral": four}, P4D, 1)
 

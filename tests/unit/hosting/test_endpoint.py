@@ -1,0 +1,187 @@
+"""
+Endpoints, defined and imported.
+"""
+
+from __future__ import annotations
+
+import pytest
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk.assertions import Match, Template
+
+from cdk_sagemaker_llm import (
+    Endpoint,
+    EndpointConfig,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    ProductionVariant,
+)
+
+
+@pytest.fixture(name="caller")
+def _caller(stack: Stack) -> iam.Role:
+    principal = iam.ServicePrincipal("lambda.amazonaws.com")
+    return iam.Role(stack, "Caller", assumed_by=principal)
+
+
+def test_invoking_is_granted_on_this_endpoint_alone(
+    stack: Stack, endpoint: LlmEndpoint, caller: iam.Role
+) -> None:
+    """
+    One action covers plain and streaming calls.
+    """
+    endpoint.grant_invoke(caller)
+    template = Template.from_stack(stack)
+    (logical_id,) = template.find_resources("AWS::SageMaker::Endpoint")
+
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {
+                "Statement": [
+                    {
+                        "Action": "sagemaker:InvokeEndpoint",
+                        "Effect": "Allow",
+                        "Resource": {"Ref": logical_id},
+                    }
+                ],
+                "Version": Match.any_value(),
+            }
+        },
+    )
+
+
+def test_an_endpoint_elsewhere_can_be_invoked(stack: Stack, caller: iam.Role) -> None:
+    """
+    By its name in this stack's region, or by its ARN.
+    """
+    arn = "arn:aws:sagemaker:eu-west-1:222222222222:endpoint/theirs"
+    named = Endpoint.from_endpoint_name(stack, "Named", "Mine")
+    foreign = Endpoint.from_endpoint_arn(stack, "Foreign", arn)
+
+    named.grant_invoke(caller)
+    foreign.grant_invoke(caller)
+    (policy,) = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
+    statement = policy["Properties"]["PolicyDocument"]["Statement"][0]
+
+    assert (named.endpoint_name, foreign.endpoint_name) == ("Mine", "theirs")
+    assert foreign.endpoint_arn == arn
+    assert arn in str(policy)
+    assert ":sagemaker:us-east-1:111111111111:endpoint/mine" in str(statement)
+
+
+def test_fails_if_the_arn_names_no_endpoint(stack: Stack) -> None:
+    """
+    An ARN of something else is caught.
+    """
+    with pytest.raises(ValueError, match="endpoint_arn must name an endpoint"):
+        Endpoint.from_endpoint_arn(
+            stack, "X", "arn:aws:sagemaker:eu-west-1:222222222222:endpoint"
+        )
+
+
+def test_a_name_is_set_when_it_was_chosen(stack: Stack, endpoint: LlmEndpoint) -> None:
+    """
+    CloudFormation names the other one.
+    """
+    Endpoint(
+        stack,
+        "Named",
+        endpoint_config=endpoint.endpoint_config,
+        endpoint_name="chat",
+    )
+    template = Template.from_stack(stack)
+
+    template.has_resource_properties(
+        "AWS::SageMaker::Endpoint", {"EndpointName": "chat"}
+    )
+    template.has_resource_properties(
+        "AWS::SageMaker::Endpoint", {"EndpointName": Match.absent()}
+    )
+
+
+@pytest.mark.parametrize("name", ["my_llm", "-llm", "llm-", "a" * 64, "a b", ""])
+def test_fails_if_the_name_is_invalid(endpoint: LlmEndpoint, name: str) -> None:
+    """
+    At most 63 letters, digits and inner hyphens.
+    """
+    with pytest.raises(ValueError, match="LLM106 endpoint_name must be at most 63"):
+        Endpoint(
+            endpoint,
+            "Other",
+            endpoint_config=endpoint.endpoint_config,
+            endpoint_name=name,
+        )
+
+
+def test_an_update_keeps_the_count_once_it_scales(
+    stack: Stack, endpoint: LlmEndpoint
+) -> None:
+    """
+    Without this every update resets the instances to the initial number.
+    """
+    kind = "AWS::SageMaker::Endpoint"
+    endpoint.auto_scale_instance_count(max_capacity=2)
+
+    Template.from_stack(stack).has_resource_properties(
+        kind, {"RetainAllVariantProperties": True}
+    )
+
+
+def test_an_update_sets_the_count_where_nothing_scales(
+    stack: Stack,
+    endpoint: LlmEndpoint,  # noqa: ARG001 - its definition is what is synthesised
+) -> None:
+    """
+    A changed instance_count takes effect.
+    """
+    Template.from_stack(stack).has_resource_properties(
+        "AWS::SageMaker::Endpoint", {"RetainAllVariantProperties": Match.absent()}
+    )
+
+
+def test_a_variant_is_chosen_by_name(stack: Stack, endpoint: LlmEndpoint) -> None:
+    """
+    With several variants, each scales on its own.
+    """
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.12xlarge", model=endpoint.model, variant_name=name
+        )
+        for name in ("Blue", "Green")
+    ]
+    config = EndpointConfig(stack, "Config", variants=variants)
+    two = Endpoint(stack, "Two", endpoint_config=config)
+
+    two.auto_scale_instance_count(variant_name="Blue", max_capacity=2)
+    two.auto_scale_instance_count(variant_name="Green", max_capacity=3)
+
+    targets = Template.from_stack(stack).find_resources(
+        "AWS::ApplicationAutoScaling::ScalableTarget"
+    )
+    assert sorted(t["Properties"]["MaxCapacity"] for t in targets.values()) == [2, 3]
+    with pytest.raises(ValueError, match="must be one of Blue, Green, got None"):
+        two.auto_scale_instance_count(max_capacity=2)
+
+
+def test_fails_if_an_endpoint_of_components_is_to_scale(
+    host: InferenceComponentEndpoint,
+) -> None:
+    """
+    Their copies scale, and the instances follow.
+    """
+    with pytest.raises(TypeError, match="call auto_scale_copy_count on the component"):
+        host.endpoint.auto_scale_instance_count(max_capacity=2)
+
+
+def test_resources_can_be_changed_directly(stack: Stack, endpoint: LlmEndpoint) -> None:
+    """
+    What the constructs do not offer is reached through the resource.
+    """
+    endpoint.endpoint.cfn_endpoint.add_property_override(
+        "DeploymentConfig.RollingUpdatePolicy.WaitIntervalInSeconds", 60
+    )
+    CfnOutput(stack, "Name", value=endpoint.endpoint_name)
+    text = str(Template.from_stack(stack).to_json())
+
+    assert "'WaitIntervalInSeconds': 60" in text

@@ -1,0 +1,316 @@
+"""
+Inference components, alone and on their endpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aws_cdk import App, Duration, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk.assertions import Annotations, Match, Template
+
+from cdk_sagemaker_llm import (
+    Endpoint,
+    HuggingFaceModel,
+    InferenceComponent,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    Model,
+    Network,
+    ResourceRequirements,
+    Tgi,
+)
+
+Properties = Callable[[Stack, str], dict[str, Any]]
+COMPONENT = "AWS::SageMaker::InferenceComponent"
+LLAMA = HuggingFaceModel("meta-llama/Llama-2-13b-chat-hf")
+TGI = Tgi("1.4.5")
+ONE = ResourceRequirements(accelerators=1)
+
+
+def test_a_model_is_hosted_with_its_resources(
+    stack: Stack, host: InferenceComponentEndpoint, properties: Properties
+) -> None:
+    """
+    Reference deployment C: 8 copies of 1 accelerator, 10 cores, 100 GiB.
+    """
+    host.add_model(
+        "Llama13B",
+        model=LLAMA,
+        serving=TGI,
+        resources=ResourceRequirements(
+            copies=8, accelerators=1, cpus=10, memory_mib=100 * 1024
+        ),
+        inference_component_name="llama",
+        container_startup_health_check_timeout=Duration.minutes(25),
+        model_data_download_timeout=Duration.minutes(5),
+    )
+    component = properties(stack, COMPONENT)
+
+    assert component["InferenceComponentName"] == "llama"
+    assert component["VariantName"] == "AllTraffic"
+    assert component["RuntimeConfig"] == {"CopyCount": 8}
+    specification = component["Specification"]
+    assert specification["ComputeResourceRequirements"] == {
+        "NumberOfAcceleratorDevicesRequired": 1,
+        "NumberOfCpuCoresRequired": 10,
+        "MinMemoryRequiredInMb": 102400,
+    }
+    assert specification["StartupParameters"] == {
+        "ContainerStartupHealthCheckTimeoutInSeconds": 1500,
+        "ModelDataDownloadTimeoutInSeconds": 300,
+    }
+
+
+def test_the_role_is_shared_and_the_permissions_are_each_models_own(
+    stack: Stack, host: InferenceComponentEndpoint
+) -> None:
+    """
+    The service demands one role; adding a model changes no other policy.
+    """
+    host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
+    host.add_model("B", model=LLAMA, serving=TGI, resources=ONE)
+    template = Template.from_stack(stack)
+
+    template.resource_count_is("AWS::IAM::Role", 1)
+    template.resource_count_is("AWS::IAM::Policy", 2)
+    (role,) = template.find_resources("AWS::IAM::Role")
+    arn = {"Fn::GetAtt": [role, "Arn"]}
+    template.all_resources_properties(
+        "AWS::SageMaker::Model", {"ExecutionRoleArn": arn}
+    )
+    template.has_resource_properties(
+        "AWS::SageMaker::EndpointConfig", {"ExecutionRoleArn": arn}
+    )
+
+
+def test_the_network_is_shared(
+    stack: Stack, network: Network, properties: Properties
+) -> None:
+    """
+    Endpoint and model name the same subnets and the same group.
+    """
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.p4d.24xlarge", network=network
+    )
+    host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
+
+    config = properties(stack, "AWS::SageMaker::EndpointConfig")
+    model = properties(stack, "AWS::SageMaker::Model")
+
+    assert config["VpcConfig"] == model["VpcConfig"]
+    assert len(host.connections.security_groups) == 1
+    Template.from_stack(stack).resource_count_is("AWS::EC2::SecurityGroup", 1)
+
+
+def test_instances_follow_the_copies_within_bounds(
+    stack: Stack,
+    host: InferenceComponentEndpoint,  # noqa: ARG001 - its definition is synthesised
+    properties: Properties,
+) -> None:
+    """
+    Managed instance scaling is switched on by max_instance_count.
+    """
+    (variant,) = properties(stack, "AWS::SageMaker::EndpointConfig")[
+        "ProductionVariants"
+    ]
+
+    assert variant["ManagedInstanceScaling"] == {
+        "Status": "ENABLED",
+        "MinInstanceCount": 1,
+        "MaxInstanceCount": 2,
+    }
+
+
+def test_invoking_is_granted_on_endpoint_and_component(
+    stack: Stack, host: InferenceComponentEndpoint
+) -> None:
+    """
+    A call names both.
+    """
+    component = host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
+    principal = iam.ServicePrincipal("lambda.amazonaws.com")
+    caller = iam.Role(stack, "Caller", assumed_by=principal)
+
+    component.grant_invoke(caller)
+    template = Template.from_stack(stack)
+    (endpoint_id,) = template.find_resources("AWS::SageMaker::Endpoint")
+    (component_id,) = template.find_resources(COMPONENT)
+
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {
+                "Statement": [
+                    {
+                        "Action": "sagemaker:InvokeEndpoint",
+                        "Effect": "Allow",
+                        "Resource": [{"Ref": endpoint_id}, {"Ref": component_id}],
+                    }
+                ],
+                "Version": Match.any_value(),
+            }
+        },
+    )
+
+
+def test_a_name_that_cannot_change_in_place_changes_the_id(app: App) -> None:
+    """
+    CloudFormation deletes and creates, for the service cannot rename.
+    """
+    ids = set()
+    for index, (endpoint_name, name) in enumerate(
+        [(None, None), (None, "a"), (None, "b"), ("e", "a"), ("f", "a")]
+    ):
+        stack = Stack(app, f"S{index}")
+        host = InferenceComponentEndpoint(
+            stack,
+            "Host",
+            instance_type="ml.p4d.24xlarge",
+            endpoint_name=endpoint_name,
+        )
+        host.add_model(
+            "M",
+            model=LLAMA,
+            serving=TGI,
+            resources=ONE,
+            inference_component_name=name,
+        )
+        ids.update(Template.from_stack(stack).find_resources(COMPONENT))
+
+    assert len(ids) == 5
+
+
+def test_an_imported_endpoint_takes_components(
+    stack: Stack, properties: Properties
+) -> None:
+    """
+    A team adds its model to an endpoint of another stack.
+    """
+    endpoint = Endpoint.from_endpoint_name(stack, "Shared", "shared-host")
+    model = Model(stack, "Model", model=LLAMA, serving=TGI)
+    InferenceComponent(stack, "Mine", endpoint=endpoint, model=model, resources=ONE)
+
+    assert properties(stack, COMPONENT)["EndpointName"] == "shared-host"
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        (
+            ResourceRequirements(copies=17, accelerators=1),
+            "LLM104 17 copies of M do not fit, 2 instances hold 16 .ml.p4d.24xlarge",
+        ),
+        (
+            ResourceRequirements(accelerators=9),
+            "LLM104 a copy of M is larger than an instance .accelerators: needs 9",
+        ),
+        (
+            ResourceRequirements(cpus=97),
+            "LLM104 a copy of M is larger than an instance .CPU cores: needs 97",
+        ),
+        (
+            ResourceRequirements(copies=3, memory_mib=1000 * 1024),
+            "LLM104 3 copies of M do not fit, 2 instances hold 2",
+        ),
+    ],
+    ids=["copies", "accelerators", "cpus", "memory"],
+)
+def test_fails_if_the_copies_do_not_fit(
+    host: InferenceComponentEndpoint, resources: ResourceRequirements, message: str
+) -> None:
+    """
+    Against the most instances that there may be.
+    """
+    with pytest.raises(ValueError, match=message):
+        host.add_model("M", model=LLAMA, serving=TGI, resources=resources)
+
+    assert "M" not in [child.node.id for child in host.node.children]
+
+
+def test_fails_if_models_do_not_fit_together(host: InferenceComponentEndpoint) -> None:
+    """
+    What is already placed is named.
+    """
+    ten = ResourceRequirements(copies=10, accelerators=1)
+    host.add_model("A", model=LLAMA, serving=TGI, resources=ten)
+
+    with pytest.raises(
+        ValueError, match="10 x A, 10 x B need 20 accelerators, 2 instances hold 16"
+    ):
+        host.add_model("B", model=LLAMA, serving=TGI, resources=ten)
+
+
+def test_warns_if_scaling_cannot_reach_its_maximum(
+    stack: Stack, host: InferenceComponentEndpoint
+) -> None:
+    """
+    Application Auto Scaling accepts it, and fails later in its log only.
+    """
+    component = host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
+    component.auto_scale_copy_count(max_capacity=17)
+
+    Annotations.from_stack(stack).has_warning(
+        "/Test/Host/A/Component",
+        Match.string_like_regexp("at most 16 copies fit.*LLM203"),
+    )
+
+
+def test_fails_with_all_faults_at_once(host: InferenceComponentEndpoint) -> None:
+    """
+    Name, time-out, image and placement in one message.
+    """
+    with pytest.raises(ValueError, match="Test/Host/M: 4 errors") as raised:
+        host.add_model(
+            "M",
+            model=LLAMA,
+            serving=Tgi("1.4.6"),
+            resources=ResourceRequirements(copies=17, accelerators=1),
+            inference_component_name="a b",
+            model_data_download_timeout=Duration.seconds(1),
+        )
+
+    for code in ("LLM102", "LLM104", "LLM106", "LLM111"):
+        assert code in str(raised.value)
+
+
+def test_fails_on_an_endpoint_that_a_model_fills(
+    stack: Stack, endpoint: LlmEndpoint
+) -> None:
+    """
+    The service refuses it after minutes.
+    """
+    with pytest.raises(ValueError, match="LLM124 the endpoint's variant has a model"):
+        InferenceComponent(
+            stack,
+            "Mine",
+            endpoint=endpoint.endpoint,
+            model=endpoint.model,
+            resources=ONE,
+        )
+
+
+def test_fails_if_role_or_variant_are_not_the_endpoints(
+    stack: Stack, host: InferenceComponentEndpoint
+) -> None:
+    """
+    The service compares them when the component is created.
+    """
+    other = Model(stack, "Other", model=LLAMA, serving=TGI)
+
+    with pytest.raises(ValueError, match="LLM125 a component's model must have"):
+        InferenceComponent(
+            stack, "A", endpoint=host.endpoint, model=other, resources=ONE
+        )
+    with pytest.raises(ValueError, match="must be one of AllTraffic, got 'Blue'"):
+        InferenceComponent(
+            stack,
+            "B",
+            endpoint=host.endpoint,
+            model=other,
+            resources=ONE,
+            variant_name="Blue",
+        )
