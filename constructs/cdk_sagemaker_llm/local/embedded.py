@@ -5,6 +5,7 @@ Starting and stopping the embedded AWS.
 from __future__ import annotations
 
 import errno
+import functools
 import importlib.util
 import os
 import socket
@@ -15,9 +16,12 @@ import time
 import urllib.error
 import urllib.request
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from cdk_sagemaker_llm.local.untyped import Untyped
+
+if TYPE_CHECKING:
+    import boto3
 
 _START_LIMIT = 60.0  # Seconds; a loaded machine takes ten times the usual two.
 _STOP_LIMIT = 5.0
@@ -110,21 +114,26 @@ class EmbeddedAws:
         """
         return self._process is not None and self._process.poll() is None
 
+    @functools.cached_property
+    def _session(self) -> boto3.Session:
+        import boto3  # noqa: PLC0415 - an extra, and a quarter of a second to import
+
+        # One for all clients: it keeps the service models that it has read.
+        return boto3.Session(
+            aws_access_key_id="test",
+            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
+            region_name=self.region,
+        )
+
     def client(self, service: str, **settings: Untyped) -> Untyped:
         """
         Make a boto3 client that talks to this server, without retries.
         """
-        import boto3  # noqa: PLC0415 - an extra, and half a second to import
-        from botocore.config import Config  # noqa: PLC0415 - as above
+        from botocore.config import Config  # noqa: PLC0415 - an extra
 
-        session = boto3.Session(
-            aws_access_key_id="test",
-            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
-            region_name=settings.pop("region_name", self.region),
-        )
         config = Config(retries={"max_attempts": 0}, proxies={"http": ""})
         settings.setdefault("config", config)
-        return session.client(  # type: ignore[call-overload]  # any service by name
+        return self._session.client(  # type: ignore[call-overload]  # any service by name
             service, endpoint_url=self.url, **settings
         )
 

@@ -33,7 +33,6 @@ _STORIES = (
     ),
 )
 _PIECES = re.compile(r"\s*\w+|\s*[^\w\s]")
-_SEED_LENGTH = 16
 _END_ID = 2  # </s> of the Llama and Mistral vocabularies.
 
 
@@ -93,8 +92,7 @@ def continue_prompt(
     A prompt that ends in the beginning of its story is continued there, so that asking
     again with the text so far comes to the end.
     """
-    pieces = _pieces(prompt)
-    told = _told(prompt, pieces)
+    pieces, told = _story(prompt)
     rest = [_token(piece, told + i) for i, piece in enumerate(pieces[told:])]
     written = tuple(rest[:max_new_tokens])
     finished = len(rest) < max_new_tokens
@@ -106,10 +104,14 @@ def continue_prompt(
     )
 
 
-def _pieces(prompt: str) -> list[str]:
-    # Only the beginning counts: it is the same when the text so far is added.
-    seed = zlib.crc32(prompt[:_SEED_LENGTH].encode())
-    return _PIECES.findall(" " + _STORIES[seed % len(_STORIES)])
+def _story(prompt: str) -> tuple[list[str], int]:
+    # The story that the prompt is in the middle of, or one that its text chooses.
+    stories = [_PIECES.findall(f" {story}") for story in _STORIES]
+    told = [_told(prompt, pieces) for pieces in stories]
+    if any(told):
+        index = told.index(max(told))
+        return stories[index], told[index]
+    return stories[zlib.crc32(prompt.encode()) % len(stories)], 0
 
 
 def _told(prompt: str, pieces: list[str]) -> int:

@@ -1,0 +1,137 @@
+"""
+Requests that several tests start from.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import uuid
+from typing import Any
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+
+ROLE = "arn:aws:iam::123456789012:role/Hosting"
+REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
+TGI = f"{REGISTRY}/huggingface-pytorch-tgi-inference:2.1.1-tgi1.4.5-gpu-py310-cu121"
+LMI_26 = f"{REGISTRY}/djl-inference:0.26.0-tensorrtllm0.7.1-cu122"
+LMI_28 = f"{REGISTRY}/djl-inference:0.28.0-lmi10.0.0-cu124"
+LMI_36 = f"{REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130"
+
+
+def unique(stem: str) -> str:
+    """
+    Make a name that no other test uses.
+    """
+    return f"{stem}-{uuid.uuid4().hex[:8]}"
+
+
+def make_model(aws: EmbeddedAws, **settings: Any) -> str:
+    """
+    Create a model, TGI if nothing else is said, and return its name.
+    """
+    name = unique("model")
+    container = {"Image": settings.pop("image", TGI)}
+    container |= settings.pop("container", {})
+    request = {"ExecutionRoleArn": ROLE, "PrimaryContainer": container, **settings}
+    aws.client("sagemaker").create_model(ModelName=name, **request)
+    return name
+
+
+def make_config(
+    aws: EmbeddedAws, *, variant: dict[str, Any] | None = None, **settings: Any
+) -> str:
+    """
+    Create an endpoint configuration for inference components and return its name.
+
+    With a ``ModelName`` in the variant it is one for an endpoint of that model.
+    """
+    name = unique("config")
+    one = {
+        "VariantName": "AllTraffic",
+        "InstanceType": "ml.p4d.24xlarge",
+        "InitialInstanceCount": 1,
+        **(variant or {}),
+    }
+    role = {} if "ModelName" in one else {"ExecutionRoleArn": ROLE}
+    aws.client("sagemaker").create_endpoint_config(
+        EndpointConfigName=name, ProductionVariants=[one], **role, **settings
+    )
+    return name
+
+
+def make_endpoint(aws: EmbeddedAws, config: str) -> str:
+    """
+    Create an endpoint and return its name.
+    """
+    name = unique("endpoint")
+    aws.client("sagemaker").create_endpoint(
+        EndpointName=name, EndpointConfigName=config
+    )
+    return name
+
+
+def make_component(
+    aws: EmbeddedAws,
+    endpoint: str,
+    *,
+    model: str | None = None,
+    copies: int = 1,
+    **needs: Any,
+) -> str:
+    """
+    Create an inference component of one accelerator a copy and return its name.
+    """
+    name = unique("component")
+    resources = {
+        "NumberOfAcceleratorDevicesRequired": 1,
+        "MinMemoryRequiredInMb": 1024,
+        **needs,
+    }
+    aws.client("sagemaker").create_inference_component(
+        InferenceComponentName=name,
+        EndpointName=endpoint,
+        VariantName="AllTraffic",
+        Specification={
+            "ModelName": model or make_model(aws),
+            "ComputeResourceRequirements": resources,
+        },
+        RuntimeConfig={"CopyCount": copies},
+    )
+    return name
+
+
+def serve(aws: EmbeddedAws, image: str, **options: str) -> str:
+    """
+    Deploy a container with options in its artifact and return the endpoint's name.
+    """
+    bucket, key = unique("bucket"), "artifact.tar.gz"
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket=bucket, Key=key, Body=artifact(**options))
+    data = {"ModelDataUrl": f"s3://{bucket}/{key}"}
+    model = make_model(aws, image=image, container=data)
+    variant = {"ModelName": model, "InstanceType": "ml.g5.12xlarge"}
+    return make_endpoint(aws, make_config(aws, variant=variant))
+
+
+def artifact(**options: str) -> bytes:
+    """
+    Pack a serving.properties with the options.
+    """
+    text = "".join(f"option.{name}={value}\n" for name, value in options.items())
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        member = tarfile.TarInfo("serving.properties")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+def prompt(text: str, *, stream: bool = False, **parameters: Any) -> bytes:
+    """
+    Write a request body.
+    """
+    body: dict[str, Any] = {"inputs": text, "parameters": parameters}
+    return json.dumps(body | ({"stream": True} if stream else {})).encode()
