@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cdk_sagemaker_llm.catalog._data import any_of, load, nearest
 
@@ -138,13 +139,13 @@ def dns_suffix(region: str) -> str:
     return domains[max(matching, key=len)] if matching else domains["default"]
 
 
-def _family(name: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+def _family(name: str) -> Mapping[str, Any]:
     families = load("images.json")["families"]
     if name not in families:
         raise ValueError(
             f"unknown container family {name!r}; use {any_of(sorted(families))}"
         )
-    family: Mapping[str, Mapping[str, Mapping[str, str]]] = families[name]
+    family: Mapping[str, Any] = families[name]
     return family
 
 

@@ -173,16 +173,18 @@ def _overflow_alone(
 def _overflow_together(
     models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
 ) -> list[str]:
-    totals = (
-        ("accelerators", capacity.accelerators, lambda n: n.accelerators or 0),
-        ("CPU cores", capacity.cpus, lambda n: n.cpus or 0),
-        ("MiB of memory", capacity.memory_mib, lambda n: n.memory_mib),
-    )
+    accelerators = sum(n.copies * (n.accelerators or 0) for n in models.values())
+    cpus = sum(n.copies * (n.cpus or 0) for n in models.values())
+    memory = sum(n.copies * n.memory_mib for n in models.values())
     placed = ", ".join(f"{n.copies} x {name}" for name, n in models.items())
     return [
         f"{placed} need {need:g} {unit}, {_fleet(instances)} {have * instances:g}"
-        for unit, have, of in totals
-        if (need := sum(n.copies * of(n) for n in models.values())) > have * instances
+        for unit, need, have in (
+            ("accelerators", accelerators, capacity.accelerators),
+            ("CPU cores", cpus, capacity.cpus),
+            ("MiB of memory", memory, capacity.memory_mib),
+        )
+        if need > have * instances
     ]
 
 

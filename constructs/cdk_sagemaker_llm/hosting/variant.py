@@ -172,12 +172,15 @@ class ProductionVariant:
                 routing_strategy=self.routing_strategy.value
             ),
             inference_ami_version=self.inference_ami_version,
-            volume_size_in_gb=self.volume_size and self.volume_size.to_gibibytes(),
+            volume_size_in_gb=self._gibibytes(),
         )
 
     def _weight(self) -> float:
         weight = self.initial_variant_weight
         return 1.0 if weight is None else weight
+
+    def _gibibytes(self) -> float | None:
+        return None if self.volume_size is None else self.volume_size.to_gibibytes()
 
     def _managed_scaling(
         self,

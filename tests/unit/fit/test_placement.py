@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -41,9 +42,7 @@ def test_four_and_four_share_one_instance() -> None:
     """
     Reference deployment C, mixed: two models on the same instance.
     """
-    four = ResourceRequirements(
-        copies=4, accelerators=1, cpus=10, memory_mib=100 * 1024
-    )
+    four = replace(LLAMA, copies=4)
 
     placed, left = place({"llama": four, "mistral": four}, P4D, 1)
 

@@ -5,7 +5,7 @@ Endpoints, defined and imported.
 from __future__ import annotations
 
 import pytest
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Match, Template
 
@@ -178,10 +178,11 @@ def test_resources_can_be_changed_directly(stack: Stack, endpoint: LlmEndpoint) 
     """
     What the constructs do not offer is reached through the resource.
     """
-    endpoint.endpoint.cfn_endpoint.add_property_override(
-        "DeploymentConfig.RollingUpdatePolicy.WaitIntervalInSeconds", 60
+    endpoint.endpoint_config.cfn_endpoint_config.add_property_override(
+        "ProductionVariants.0.EnableSSMAccess", value=True
     )
-    CfnOutput(stack, "Name", value=endpoint.endpoint_name)
-    text = str(Template.from_stack(stack).to_json())
 
-    assert "'WaitIntervalInSeconds': 60" in text
+    Template.from_stack(stack).has_resource_properties(
+        "AWS::SageMaker::EndpointConfig",
+        {"ProductionVariants": [Match.object_like({"EnableSSMAccess": True})]},
+    )

@@ -157,15 +157,19 @@ def test_invoking_is_granted_on_endpoint_and_component(
     )
 
 
-def test_a_name_that_cannot_change_in_place_changes_the_id(app: App) -> None:
+def test_a_name_that_cannot_change_in_place_changes_the_id() -> None:
     """
     CloudFormation deletes and creates, for the service cannot rename.
     """
-    ids = set()
-    for index, (endpoint_name, name) in enumerate(
-        [(None, None), (None, "a"), (None, "b"), ("e", "a"), ("f", "a")]
+    ids: set[str] = set()
+    for endpoint_name, name in (
+        (None, None),
+        (None, "a"),
+        (None, "b"),
+        ("e", "a"),
+        ("f", "a"),
     ):
-        stack = Stack(app, f"S{index}")
+        stack = Stack(App(), "Stack")
         host = InferenceComponentEndpoint(
             stack,
             "Host",
