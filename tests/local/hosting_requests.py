@@ -11,6 +11,7 @@ import uuid
 from typing import Any
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 ROLE = "arn:aws:iam::123456789012:role/Hosting"
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
@@ -27,7 +28,7 @@ def unique(stem: str) -> str:
     return f"{stem}-{uuid.uuid4().hex[:8]}"
 
 
-def make_model(aws: EmbeddedAws, **settings: Any) -> str:
+def make_model(aws: EmbeddedAws, **settings: Untyped) -> str:
     """
     Create a model, TGI if nothing else is said, and return its name.
     """
@@ -40,7 +41,7 @@ def make_model(aws: EmbeddedAws, **settings: Any) -> str:
 
 
 def make_config(
-    aws: EmbeddedAws, *, variant: dict[str, Any] | None = None, **settings: Any
+    aws: EmbeddedAws, *, variant: dict[str, Any] | None = None, **settings: Untyped
 ) -> str:
     """
     Create an endpoint configuration for inference components and return its name.
@@ -78,7 +79,7 @@ def make_component(
     *,
     model: str | None = None,
     copies: int = 1,
-    **needs: Any,
+    **needs: Untyped,
 ) -> str:
     """
     Create an inference component of one accelerator a copy and return its name.
@@ -129,7 +130,7 @@ def artifact(**options: str) -> bytes:
     return buffer.getvalue()
 
 
-def prompt(text: str, *, stream: bool = False, **parameters: Any) -> bytes:
+def prompt(text: str, *, stream: bool = False, **parameters: Untyped) -> bytes:
     """
     Write a request body.
     """

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 import urllib.request
 from json import loads
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.hosting_requests import (
     ROLE,
     make_component,
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(embedded_aws: EmbeddedAws) -> Any:
+def _sagemaker(embedded_aws: EmbeddedAws) -> Untyped:
     return embedded_aws.client("sagemaker")
 
 
-def refused(words: str) -> Any:
+def refused(words: str) -> Untyped:
     """
     Expect the service's words.
     """
@@ -43,7 +44,7 @@ class TestComponents:
     """
 
     def test_eight_copies_fit_the_eight_gpus_of_one_instance(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         The copies are placed, counted and shown where they are.
@@ -86,7 +87,7 @@ class TestComponents:
         assert placed(embedded_aws, endpoint)["CopiesPlaced"] == 0
 
     def test_managed_scaling_grows_the_fleet_as_far_as_its_maximum(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         Copies bring instances along, and take them with them down to the minimum.
@@ -105,7 +106,7 @@ class TestComponents:
         assert instances(sagemaker, endpoint) == 0
 
     def test_an_update_that_does_not_fit_changes_nothing(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         The copies that ran go on running.
@@ -149,7 +150,7 @@ class TestComponents:
             make_component(embedded_aws, endpoint, model=isolated)
 
     def test_a_component_can_be_deleted_and_its_room_used_again(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         Deleting frees what the copies held.
@@ -169,7 +170,7 @@ class TestEndpoints:
     """
 
     def test_an_endpoint_with_components_cannot_be_deleted(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         The component has to be gone first.
@@ -184,7 +185,7 @@ class TestEndpoints:
 
     @pytest.mark.parametrize(("retain", "count"), [(True, 3), (False, 1)])
     def test_an_update_keeps_the_endpoint_and_resets_its_count_unless_retained(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any, retain: bool, count: int
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped, *, retain: bool, count: int
     ) -> None:
         """
         The same name, ARN and birthday on another configuration.
@@ -228,7 +229,7 @@ class TestEndpoints:
         assert placed(embedded_aws, endpoint)["CopiesPlaced"] == 8
 
     def test_a_scaled_variant_keeps_its_instance_type(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         It must be deregistered first; deleting the endpoint deregisters it.
@@ -260,7 +261,7 @@ class TestEndpoints:
         assert left["ScalableTargets"] == []
 
     def test_a_configuration_in_use_stays_and_a_model_in_use_may_go(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         The endpoint goes on serving a model that has been deleted.
@@ -301,7 +302,7 @@ class TestDefinitions:
             make_config(embedded_aws, variant=variant)
 
     def test_a_variant_needs_a_model_or_a_role_on_the_configuration(
-        self, sagemaker: Any
+        self, sagemaker: Untyped
     ) -> None:
         """
         With neither it is an endpoint of nothing.
@@ -318,7 +319,7 @@ class TestDefinitions:
             )
 
     def test_what_is_not_there_is_named_by_its_arn(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         The service's ValidationException, not a ResourceNotFound.
@@ -331,7 +332,7 @@ class TestDefinitions:
             sagemaker.describe_inference_component(InferenceComponentName="nobody")
 
     def test_a_name_can_be_used_once(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         Endpoint names differ by more than their case.
@@ -371,7 +372,7 @@ class TestDefinitions:
             make_config(embedded_aws, variant={"InstanceType": "ml.p9.huge"})
 
     def test_tags_are_kept_with_the_resource(
-        self, embedded_aws: EmbeddedAws, sagemaker: Any
+        self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
         Tags of hosting's resources are hosting's; all others are moto's.
@@ -384,7 +385,7 @@ class TestDefinitions:
             {"Key": "team", "Value": "llm"}
         ]
 
-    def test_what_is_not_hosting_goes_to_moto(self, sagemaker: Any) -> None:
+    def test_what_is_not_hosting_goes_to_moto(self, sagemaker: Untyped) -> None:
         """
         The rest of SageMaker answers as well.
         """
@@ -455,17 +456,18 @@ def put_policy(aws: EmbeddedAws, resource_id: str, metric: str) -> None:
     )
 
 
-def placed(aws: EmbeddedAws, endpoint: str) -> Any:
+def placed(aws: EmbeddedAws, endpoint: str) -> Untyped:
     """
     Read where an endpoint's copies are.
     """
-    with urllib.request.urlopen(f"{aws.url}/_embedded/hosting") as response:
+    url = f"{aws.url}/_embedded/hosting"
+    with urllib.request.urlopen(url) as response:  # noqa: S310 - our own server
         report = loads(response.read())
     mine = [e for e in report["Endpoints"] if e["EndpointName"] == endpoint]
     return mine[0]["Variants"][0]
 
 
-def instances(sagemaker: Any, endpoint: str) -> int:
+def instances(sagemaker: Untyped, endpoint: str) -> int:
     """
     Return the instance count that DescribeEndpoint shows.
     """
@@ -474,7 +476,7 @@ def instances(sagemaker: Any, endpoint: str) -> int:
     return count
 
 
-def set_copies(sagemaker: Any, name: str, copies: int) -> None:
+def set_copies(sagemaker: Untyped, name: str, copies: int) -> None:
     """
     Scale a component.
     """

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.local.runtime.containers import (
 )
 from cdk_sagemaker_llm.local.runtime.lmi import RollingBatch, answer
 from cdk_sagemaker_llm.local.runtime.story import Generation, Token, continue_prompt
+from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.hosting_requests import (
     LMI_26,
     LMI_28,
@@ -48,7 +49,7 @@ CAT = Generation(
 SHORT = Generation(prompt="Once", tokens=CAT.tokens[:2])
 
 
-def recorded(version: str) -> Any:
+def recorded(version: str) -> Untyped:
     """
     Read the bodies that a version was recorded to write.
     """
@@ -337,8 +338,8 @@ class TestRefusals:
 
 
 def invoke(
-    aws: EmbeddedAws, endpoint: str, text: str = "Who are you?", **parameters: Any
-) -> Any:
+    aws: EmbeddedAws, endpoint: str, text: str = "Who are you?", **parameters: Untyped
+) -> Untyped:
     """
     Call an endpoint and read its JSON.
     """

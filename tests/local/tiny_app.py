@@ -25,7 +25,9 @@ STACK = "Tiny"
 ENDPOINT = "tiny-endpoint"
 
 
-def synth(outdir: Path, *, batch_size: str = "16", count: int = 1) -> Path:
+def synth(
+    outdir: Path, *, batch_size: str = "16", instance_type: str = "ml.g5.12xlarge"
+) -> Path:
     """
     Write the cloud assembly of the app.
     """
@@ -36,12 +38,12 @@ def synth(outdir: Path, *, batch_size: str = "16", count: int = 1) -> Path:
         STACK,
         env=Environment(account="123456789012", region="us-east-1"),
     )
-    _define(stack, _artifact(stack, outdir, batch_size), count)
+    _define(stack, _artifact(stack, outdir, batch_size), instance_type)
     app.synth()
     return outdir
 
 
-def _define(stack: Stack, url: str, count: int) -> None:
+def _define(stack: Stack, url: str, instance_type: str) -> None:
     role = CfnResource(
         stack,
         "Role",
@@ -71,8 +73,8 @@ def _define(stack: Stack, url: str, count: int) -> None:
     variant = {
         "VariantName": "AllTraffic",
         "ModelName": model.get_att("ModelName"),
-        "InstanceType": "ml.g5.12xlarge",
-        "InitialInstanceCount": count,
+        "InstanceType": instance_type,
+        "InitialInstanceCount": 1,
     }
     config = CfnResource(
         stack,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import functools
 import importlib.util
+import io
 import os
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import time
 import urllib.error
 import urllib.request
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -28,6 +29,7 @@ _STOP_LIMIT = 5.0
 _PROBE_LIMIT = 1.0
 _TAIL = 20
 _NEEDED = ("moto", "flask", "boto3")
+_SERVER = "cdk_sagemaker_llm.local.server"
 _HEALTH = "/_embedded/health"
 
 
@@ -53,7 +55,7 @@ class EmbeddedAws:
         self.region = region
         self.port = port
         self._process: subprocess.Popen[bytes] | None = None
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
+        self._log: IO[bytes] = io.BytesIO()
 
     def __enter__(self) -> Self:
         """
@@ -148,6 +150,7 @@ class EmbeddedAws:
         _refuse_missing_packages()
         with _listen(self.port) as listener:
             self.port = listener.getsockname()[1]
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
             self._process = self._spawn(listener.fileno())
         self._await_answer()
 
@@ -190,10 +193,9 @@ class EmbeddedAws:
         )
 
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
-        module = "cdk_sagemaker_llm.local.server"
         arguments = ["--fd", str(descriptor), "--region", self.region]
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-m", _SERVER, *arguments],
             env={**_without_aws(os.environ), **self.environment},
             pass_fds=[descriptor],
             stdin=subprocess.PIPE,  # Its end is the server's end.

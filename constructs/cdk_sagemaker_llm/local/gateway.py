@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 import re
 import threading
+import traceback
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
+from markupsafe import escape
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions
@@ -60,11 +62,25 @@ class Gateway:
         if request.path == HEALTH_PATH:
             return Response("ok")(environ, start_response)
         if service == "s3" or request.method not in {"GET", "POST"}:
-            return self._moto(environ, start_response)
+            return self._ask_moto(environ, start_response)
         with self._lock:
             response = self._own(request, region)
-            application = self._moto if response is None else response
+            application = self._ask_moto if response is None else response
             return application(environ, start_response)
+
+    def _ask_moto(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        try:
+            return self._moto(environ, start_response)
+        except NotImplementedError as error:
+            # moto lets it through as a page of HTML and status 500, which the SDKs
+            # cannot read and try again, for half a minute in the CDK CLI's case.
+            failure = AwsError("NotImplemented", f"not emulated: {error}")
+        except Exception as error:  # noqa: BLE001 - moto's faults are not the server's
+            traceback.print_exc()
+            failure = AwsError("InternalFailure", f"moto failed: {error!r}", 500)
+        return _readable(failure, environ)(environ, start_response)
 
     def _own(self, request: Request, region: str) -> Response | None:
         hosting = regions.sagemaker(ACCOUNT, region)
@@ -137,6 +153,18 @@ def _error(error: AwsError, **body: Untyped) -> Response:
         status=error.status,
         content_type=_JSON,
         headers={"x-amzn-ErrorType": error.code},
+    )
+
+
+def _readable(error: AwsError, environ: WSGIEnvironment) -> Response:
+    if "HTTP_X_AMZ_TARGET" in environ:
+        return _error(error, __type=error.code, message=error.message)
+    code, message = escape(error.code), escape(error.message)
+    return Response(
+        f"<ErrorResponse><Error><Code>{code}</Code><Message>{message}</Message></Error>"
+        "</ErrorResponse>",
+        status=error.status,
+        content_type="text/xml",
     )
 
 

@@ -47,7 +47,7 @@ class MotoType:
         )
         native = self._model.create_from_cloudformation_json(
             name,
-            {"Type": self._name, "Properties": dict(properties)},
+            self._document(properties, name),
             scope.account,
             scope.region,
             LogicalId=declaration.logical_id,
@@ -69,10 +69,11 @@ class MotoType:
         """
         native = resource.native
         kept = getattr(native, "name", None) or resource.physical_resource_id
+        name = self._resource_name(properties) or kept
         resource.native = self._model.update_from_cloudformation_json(
             original_resource=native,
-            new_resource_name=self._resource_name(properties) or kept,
-            cloudformation_json={"Type": self._name, "Properties": dict(properties)},
+            new_resource_name=name,
+            cloudformation_json=self._document(properties, name),
             account_id=scope.account,
             region_name=scope.region,
         )
@@ -97,10 +98,16 @@ class MotoType:
         if not hasattr(delete, "__isabstractmethod__"):
             delete(
                 resource.physical_resource_id,
-                {"Type": self._name, "Properties": dict(resource.properties)},
+                self._document(resource.properties, resource.physical_resource_id),
                 scope.account,
                 scope.region,
             )
+
+    def _document(self, properties: Properties, name: str) -> dict[str, Untyped]:
+        # Some of moto's classes look for the name among the properties alone.
+        key = self._model.cloudformation_name_type()
+        named = {key: name, **properties} if key else dict(properties)
+        return {"Type": self._name, "Properties": named}
 
     def _resource_name(self, properties: Properties) -> str | None:
         name = self._model.cloudformation_name_type()
@@ -116,6 +123,9 @@ def _attribute(resource: Resource, attribute: str) -> Untyped:
     try:
         return resource.native.get_cfn_attribute(attribute)
     except Exception as error:
+        # An SSM parameter's Value and its like, which moto has no attribute for.
+        if attribute in resource.properties:
+            return resource.properties[attribute]
         raise ResourceError(
             f"moto's {resource.declaration.type} has no attribute {attribute}"
         ) from error

@@ -1,0 +1,603 @@
+"""
+How stacks come, change, roll back and go.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.hosting_requests import REGISTRY, ROLE, TGI, unique
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.local import EmbeddedAws
+
+Template = dict[str, Any]
+
+
+class Stacks:
+    """
+    Stacks of one server, in few words.
+    """
+
+    def __init__(self, aws: EmbeddedAws) -> None:
+        self._client = aws.client("cloudformation")
+        self.sagemaker = aws.client("sagemaker")
+        self.scaling = aws.client("application-autoscaling")
+
+    def create(self, name: str, template: Template, **parameters: str) -> str:
+        """
+        Create a stack and return the status it ends in.
+        """
+        self._client.create_stack(
+            StackName=name,
+            TemplateBody=json.dumps(template),
+            Parameters=as_list(parameters),
+        )
+        return self.status(name)
+
+    def update(self, name: str, template: Template, **parameters: str) -> str:
+        """
+        Update a stack and return the status it ends in.
+        """
+        self._client.update_stack(
+            StackName=name,
+            TemplateBody=json.dumps(template),
+            Parameters=as_list(parameters),
+        )
+        return self.status(name)
+
+    def delete(self, name: str) -> str:
+        """
+        Delete a stack and return the status it ends in.
+        """
+        stack_id = self.describe(name)["StackId"]
+        self._client.delete_stack(StackName=name)
+        return self.status(stack_id)
+
+    def describe(self, name: str) -> Untyped:
+        """
+        Return what DescribeStacks shows.
+        """
+        return self._client.describe_stacks(StackName=name)["Stacks"][0]
+
+    def status(self, name: str) -> str:
+        """
+        Return the stack's status.
+        """
+        status: str = self.describe(name)["StackStatus"]
+        return status
+
+    def outputs(self, name: str) -> dict[str, str]:
+        """
+        Return the outputs by key.
+        """
+        outputs = self.describe(name).get("Outputs", [])
+        return {o["OutputKey"]: o["OutputValue"] for o in outputs}
+
+    def events(self, name: str) -> list[tuple[str, str, str]]:
+        """
+        Return logical id, status and reason, in the order they came.
+        """
+        events = self._client.describe_stack_events(StackName=name)["StackEvents"]
+        return [
+            (
+                event["LogicalResourceId"],
+                event["ResourceStatus"],
+                event.get("ResourceStatusReason", ""),
+            )
+            for event in reversed(events)
+        ]
+
+    def physical_ids(self, name: str) -> dict[str, str]:
+        """
+        Return the physical ids by logical id.
+        """
+        found = self._client.describe_stack_resources(StackName=name)
+        return {
+            r["LogicalResourceId"]: r["PhysicalResourceId"]
+            for r in found["StackResources"]
+        }
+
+
+@pytest.fixture(name="stacks", scope="module")
+def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
+    return Stacks(embedded_aws)
+
+
+def as_list(parameters: dict[str, str]) -> list[dict[str, str]]:
+    """
+    Write parameters as the API wants them.
+    """
+    return [
+        {"ParameterKey": key, "ParameterValue": value}
+        for key, value in parameters.items()
+    ]
+
+
+def hosted(image: str = TGI, **changes: Untyped) -> Template:
+    """
+    Declare model, configuration, endpoint, target and policy.
+    """
+    variant = {
+        "VariantName": "AllTraffic",
+        "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
+        "InstanceType": changes.get("instance_type", "ml.g5.12xlarge"),
+        "InitialInstanceCount": "1",
+    }
+    endpoint = {"Fn::GetAtt": ["Endpoint", "EndpointName"]}
+    resource_id = {"Fn::Sub": "endpoint/${Endpoint.EndpointName}/variant/AllTraffic"}
+    return {
+        "Resources": {
+            "Policy": {
+                "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+                "Properties": {
+                    "PolicyName": "Traffic",
+                    "PolicyType": "TargetTrackingScaling",
+                    "ScalingTargetId": {"Ref": "Target"},
+                    "TargetTrackingScalingPolicyConfiguration": {
+                        "TargetValue": changes.get("target_value", 5),
+                        "PredefinedMetricSpecification": {
+                            "PredefinedMetricType": changes.get(
+                                "metric", "SageMakerVariantInvocationsPerInstance"
+                            )
+                        },
+                    },
+                },
+            },
+            "Target": {
+                "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+                "Properties": {
+                    "ServiceNamespace": "sagemaker",
+                    "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+                    "ResourceId": resource_id,
+                    "MinCapacity": 1,
+                    "MaxCapacity": changes.get("max_capacity", 4),
+                },
+            },
+            "Endpoint": {
+                "Type": "AWS::SageMaker::Endpoint",
+                "Properties": {
+                    "EndpointConfigName": {
+                        "Fn::GetAtt": ["Config", "EndpointConfigName"]
+                    }
+                },
+            },
+            "Config": {
+                "Type": "AWS::SageMaker::EndpointConfig",
+                "Properties": {"ProductionVariants": [variant]},
+            },
+            "Model": {
+                "Type": "AWS::SageMaker::Model",
+                "Properties": {
+                    "ExecutionRoleArn": ROLE,
+                    "PrimaryContainer": {
+                        "Image": image,
+                        "Environment": changes.get("environment", {"NUMBER": 1}),
+                    },
+                },
+            },
+        },
+        "Outputs": {
+            "Name": {"Value": endpoint},
+            "Model": {"Value": {"Ref": "Model"}},
+            "Target": {"Value": {"Ref": "Target"}},
+        },
+    }
+
+
+def hosting_components(copies: int = 8, **component: Untyped) -> Template:
+    """
+    Declare an endpoint for components and one of them.
+    """
+    return {
+        "Resources": {
+            "Model": {
+                "Type": "AWS::SageMaker::Model",
+                "Properties": {
+                    "ExecutionRoleArn": ROLE,
+                    "PrimaryContainer": {"Image": component.pop("image", TGI)},
+                },
+            },
+            "Config": {
+                "Type": "AWS::SageMaker::EndpointConfig",
+                "Properties": {
+                    "ExecutionRoleArn": ROLE,
+                    "ProductionVariants": [
+                        {
+                            "VariantName": "AllTraffic",
+                            "InstanceType": "ml.p4d.24xlarge",
+                            "InitialInstanceCount": 1,
+                        }
+                    ],
+                },
+            },
+            "Endpoint": {
+                "Type": "AWS::SageMaker::Endpoint",
+                "Properties": {
+                    "EndpointConfigName": {
+                        "Fn::GetAtt": ["Config", "EndpointConfigName"]
+                    }
+                },
+            },
+            "Component": {
+                "Type": "AWS::SageMaker::InferenceComponent",
+                "Properties": {
+                    "EndpointName": {"Fn::GetAtt": ["Endpoint", "EndpointName"]},
+                    "VariantName": "AllTraffic",
+                    "RuntimeConfig": {"CopyCount": copies},
+                    "Specification": {
+                        "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
+                        "ComputeResourceRequirements": {
+                            "NumberOfAcceleratorDevicesRequired": 1,
+                            "MinMemoryRequiredInMb": 1024,
+                        },
+                    },
+                    **component,
+                },
+            },
+        },
+        "Outputs": {
+            "Component": {
+                "Value": {"Fn::Select": [1, {"Fn::Split": ["/", {"Ref": "Component"}]}]}
+            },
+            "Name": {"Value": {"Fn::GetAtt": ["Endpoint", "EndpointName"]}},
+        },
+    }
+
+
+class TestCreate:
+    """
+    Creating a stack.
+    """
+
+    def test_resources_come_in_the_order_they_depend_on_each_other(
+        self, stacks: Stacks
+    ) -> None:
+        """
+        Each with an event when it begins and one when it is there.
+        """
+        name = unique("stack")
+
+        assert stacks.create(name, hosted()) == "CREATE_COMPLETE"
+        done = [e[0] for e in stacks.events(name) if e[1] == "CREATE_COMPLETE"]
+        assert done == ["Model", "Config", "Endpoint", "Target", "Policy", name]
+
+    def test_references_are_those_of_cloudformation(self, stacks: Stacks) -> None:
+        """
+        Ref of a hosting resource is its ARN, that of a target its three parts.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+
+        outputs = stacks.outputs(name)
+        resource_id = f"endpoint/{outputs['Name']}/variant/AllTraffic"
+        dimension = "sagemaker:variant:DesiredInstanceCount"
+        assert outputs["Model"].startswith("arn:aws:sagemaker:us-east-1:1234567890")
+        assert outputs["Target"] == f"{resource_id}|{dimension}|sagemaker"
+        assert stacks.scaling.describe_scaling_policies(
+            ServiceNamespace="sagemaker", ResourceId=resource_id
+        )["ScalingPolicies"]
+
+    def test_values_take_the_type_the_api_wants(self, stacks: Stacks) -> None:
+        """
+        A number in an environment becomes text, a count in text a number.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+
+        model = stacks.outputs(name)["Model"].split("/")[1]
+        shown = stacks.sagemaker.describe_model(ModelName=model)
+        assert shown["PrimaryContainer"]["Environment"] == {"NUMBER": "1"}
+
+    def test_a_failure_rolls_back_and_leaves_nothing(self, stacks: Stacks) -> None:
+        """
+        The event has the service's words.
+        """
+        name = unique("stack")
+
+        assert stacks.create(name, hosting_components(copies=9)) == "ROLLBACK_COMPLETE"
+        failed = [e for e in stacks.events(name) if e[1] == "CREATE_FAILED"]
+        assert failed[0][0] == "Component"
+        assert "There is not enough hardware resources" in failed[0][2]
+        assert "accelerators: needs 1, free 0" in failed[0][2]
+        assert stacks.physical_ids(name) == {}
+
+    def test_a_property_that_does_not_exist_fails(self, stacks: Stacks) -> None:
+        """
+        As CloudFormation's schema does.
+        """
+        name = unique("stack")
+        template = hosting_components(Copies=3)
+
+        assert stacks.create(name, template) == "ROLLBACK_COMPLETE"
+        reasons = " ".join(event[2] for event in stacks.events(name))
+        assert "extraneous key [Copies] is not permitted" in reasons
+
+    def test_a_wrong_output_fails_the_stack(self, stacks: Stacks) -> None:
+        """
+        And none of the calls after it.
+        """
+        name = unique("stack")
+        template = hosted()
+        template["Outputs"] = {"X": {"Value": {"Fn::GetAtt": ["Model", "Nothing"]}}}
+
+        assert stacks.create(name, template) == "ROLLBACK_COMPLETE"
+
+    def test_resources_that_wait_for_each_other_are_refused(
+        self, stacks: Stacks
+    ) -> None:
+        """
+        Before anything is made.
+        """
+        template = hosted()
+        template["Resources"]["Model"]["DependsOn"] = "Endpoint"
+
+        with pytest.raises(ClientError, match="Circular dependency between resources"):
+            stacks.create(unique("stack"), template)
+
+    def test_a_type_nobody_stands_for_says_so(self, stacks: Stacks) -> None:
+        """
+        It is recorded so that references resolve; the CDK's metadata goes silently.
+        """
+        name = unique("stack")
+        template = {
+            "Resources": {
+                "Unknown": {"Type": "AWS::Nobody::Knows", "Properties": {}},
+                "CDKMetadata": {"Type": "AWS::CDK::Metadata", "Properties": {}},
+            },
+            "Outputs": {"X": {"Value": {"Fn::GetAtt": ["Unknown", "Arn"]}}},
+        }
+
+        assert stacks.create(name, template) == "CREATE_COMPLETE"
+        remarks = {event[0]: event[2] for event in stacks.events(name)}
+        assert "not emulated: recorded, nothing was made" in remarks["Unknown"]
+        assert remarks["CDKMetadata"] == ""
+        assert stacks.outputs(name)["X"].startswith("arn:aws:not-emulated:")
+
+    def test_conditions_parameters_and_mappings_resolve(self, stacks: Stacks) -> None:
+        """
+        By moto's own helpers.
+        """
+        name = unique("stack")
+        template = {
+            "Parameters": {"Stage": {"Type": "String", "Default": "test"}},
+            "Conditions": {"Live": {"Fn::Equals": [{"Ref": "Stage"}, "live"]}},
+            "Mappings": {"Sizes": {"test": {"Days": "1"}, "live": {"Days": "9"}}},
+            "Resources": {
+                "Always": {
+                    "Type": "AWS::SSM::Parameter",
+                    "Properties": {
+                        "Type": "String",
+                        "Value": {"Fn::FindInMap": ["Sizes", {"Ref": "Stage"}, "Days"]},
+                        "Description": {
+                            "Fn::If": ["Live", "live", {"Ref": "AWS::NoValue"}]
+                        },
+                    },
+                },
+                "Sometimes": {
+                    "Condition": "Live",
+                    "Type": "AWS::SSM::Parameter",
+                    "Properties": {"Type": "String", "Value": "x"},
+                },
+            },
+            "Outputs": {"Value": {"Value": {"Fn::GetAtt": ["Always", "Value"]}}},
+        }
+        assert stacks.create(name, template) == "CREATE_COMPLETE"
+        assert set(stacks.physical_ids(name)) == {"Always"}
+        assert stacks.outputs(name)["Value"] == "1"
+
+        assert stacks.update(name, template, Stage="live") == "UPDATE_COMPLETE"
+        assert set(stacks.physical_ids(name)) == {"Always", "Sometimes"}
+        assert stacks.outputs(name)["Value"] == "9"
+
+    def test_a_secret_is_read_when_it_is_deployed(
+        self, stacks: Stacks, embedded_aws: EmbeddedAws
+    ) -> None:
+        """
+        And a secret, or a key of it, that is not there fails clearly.
+        """
+        secret = unique("secret")
+        manager = embedded_aws.client("secretsmanager")
+        made = manager.create_secret(Name=secret, SecretString='{"token": "open"}')
+        name = unique("stack")
+        stacks.create(name, with_token(f"{made['ARN']}:SecretString:token::"))
+
+        model = stacks.outputs(name)["Model"].split("/")[1]
+        shown = stacks.sagemaker.describe_model(ModelName=model)
+        assert shown["PrimaryContainer"]["Environment"] == {"HF_TOKEN": "open"}
+        for path, words in {
+            "nobody:SecretString:token::": "can't find the specified secret",
+            f"{secret}:SecretString:nothing::": "associated with JSONKey 'nothing'",
+        }.items():
+            failed = unique("stack")
+            assert stacks.create(failed, with_token(path)) == "ROLLBACK_COMPLETE"
+            assert words in " ".join(event[2] for event in stacks.events(failed))
+
+
+class TestUpdate:
+    """
+    Updating a stack.
+    """
+
+    def test_a_replaced_model_reaches_the_endpoint(self, stacks: Stacks) -> None:
+        """
+        New model, new configuration, the same endpoint; the old ones go last.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+        before = stacks.physical_ids(name)
+
+        assert stacks.update(name, hosted(image=f"{TGI}-new")) == "UPDATE_COMPLETE"
+        after = stacks.physical_ids(name)
+        assert after["Model"] != before["Model"]
+        assert after["Config"] != before["Config"]
+        assert after["Endpoint"] == before["Endpoint"]
+        steps = [event[:2] for event in stacks.events(name)]
+        cleanup = steps.index((name, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"))
+        gone = [step[0] for step in steps[cleanup:] if step[1] == "DELETE_COMPLETE"]
+        assert gone == ["Config", "Model"]
+        with pytest.raises(ClientError, match="Could not find model"):
+            stacks.sagemaker.describe_model(ModelName=before["Model"].split("/")[1])
+
+    def test_a_change_in_place_keeps_the_resource(self, stacks: Stacks) -> None:
+        """
+        A target's capacity, a policy's value; the ARN of the policy stays.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+        before = stacks.physical_ids(name)
+        changed = hosted(max_capacity=9, target_value=7)
+
+        assert stacks.update(name, changed) == "UPDATE_COMPLETE"
+        assert stacks.physical_ids(name) == before
+        resource_id = before["Target"].split("|")[0]
+        targets = stacks.scaling.describe_scalable_targets(
+            ServiceNamespace="sagemaker", ResourceIds=[resource_id]
+        )["ScalableTargets"]
+        assert [target["MaxCapacity"] for target in targets] == [9]
+
+    def test_a_failure_restores_what_was(self, stacks: Stacks) -> None:
+        """
+        The endpoint goes back to its configuration, and the new resources go.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+        before = stacks.physical_ids(name)
+        endpoint = stacks.outputs(name)["Name"]
+        config = stacks.sagemaker.describe_endpoint(EndpointName=endpoint)
+        broken = hosted(image=f"{TGI}-new", metric="NoSuchMetric")
+
+        assert stacks.update(name, broken) == "UPDATE_ROLLBACK_COMPLETE"
+        assert stacks.physical_ids(name) == before
+        restored = stacks.sagemaker.describe_endpoint(EndpointName=endpoint)
+        assert restored["EndpointConfigName"] == config["EndpointConfigName"]
+        failed = [e for e in stacks.events(name) if e[1] == "UPDATE_FAILED"]
+        assert "Member must satisfy enum value set" in failed[0][2]
+        assert stacks.update(name, hosted(target_value=6)) == "UPDATE_COMPLETE"
+
+    def test_the_type_of_a_scaled_variant_cannot_change(self, stacks: Stacks) -> None:
+        """
+        The service's refusal comes back as a rollback.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+        changed = hosted(instance_type="ml.p5.48xlarge")
+
+        assert stacks.update(name, changed) == "UPDATE_ROLLBACK_COMPLETE"
+        reasons = " ".join(event[2] for event in stacks.events(name))
+        assert "must be deregistered as scalable target with AutoScaling" in reasons
+
+    def test_a_component_changes_in_place_and_keeps_its_name(
+        self, stacks: Stacks
+    ) -> None:
+        """
+        Copies and model, not the name: nothing of it is create-only.
+        """
+        name = unique("stack")
+        stacks.create(name, hosting_components())
+        before = stacks.physical_ids(name)
+        changed = hosting_components(copies=4, image=f"{REGISTRY}/other:1")
+
+        assert stacks.update(name, changed) == "UPDATE_COMPLETE"
+        after = stacks.physical_ids(name)
+        assert after["Component"] == before["Component"]
+        assert after["Model"] != before["Model"]
+        component = stacks.outputs(name)["Component"]
+        shown = stacks.sagemaker.describe_inference_component(
+            InferenceComponentName=component
+        )
+        assert shown["RuntimeConfig"]["CurrentCopyCount"] == 4
+        assert shown["Specification"]["ModelName"] == after["Model"].split("/")[1]
+
+    def test_a_component_cannot_be_renamed(self, stacks: Stacks) -> None:
+        """
+        The schema would let it, the operation has no such parameter.
+        """
+        name, component = unique("stack"), unique("component")
+        stacks.create(name, hosting_components(InferenceComponentName=component))
+        renamed = hosting_components(InferenceComponentName=f"{component}-2")
+
+        assert stacks.update(name, renamed) == "UPDATE_ROLLBACK_COMPLETE"
+        reasons = " ".join(event[2] for event in stacks.events(name))
+        assert "InferenceComponentName of an inference component cannot chan" in reasons
+
+    def test_nothing_to_change_is_refused(self, stacks: Stacks) -> None:
+        """
+        With the words that tools look for.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+
+        with pytest.raises(ClientError, match="No updates are to be performed"):
+            stacks.update(name, hosted())
+
+
+class TestDelete:
+    """
+    Deleting a stack.
+    """
+
+    def test_it_takes_everything_along_in_reverse(self, stacks: Stacks) -> None:
+        """
+        Scalable target and policy included.
+        """
+        name = unique("stack")
+        stacks.create(name, hosted())
+        resource_id = stacks.outputs(name)["Target"].split("|")[0]
+        stack_id = stacks.describe(name)["StackId"]
+
+        assert stacks.delete(name) == "DELETE_COMPLETE"
+        gone = [e[0] for e in stacks.events(stack_id) if e[1] == "DELETE_COMPLETE"]
+        assert gone == ["Policy", "Target", "Endpoint", "Config", "Model", name]
+        for left in (
+            stacks.scaling.describe_scalable_targets(
+                ServiceNamespace="sagemaker", ResourceIds=[resource_id]
+            )["ScalableTargets"],
+            stacks.scaling.describe_scaling_policies(
+                ServiceNamespace="sagemaker", ResourceId=resource_id
+            )["ScalingPolicies"],
+        ):
+            assert left == []
+
+    def test_what_cannot_go_stays_until_it_can(self, stacks: Stacks) -> None:
+        """
+        An endpoint that somebody put a component on: DELETE_FAILED, then again.
+        """
+        name = unique("stack")
+        template = hosting_components()
+        del template["Resources"]["Component"], template["Outputs"]["Component"]
+        stacks.create(name, template)
+        foreign = unique("component")
+        model = stacks.physical_ids(name)["Model"].split("/")[1]
+        stacks.sagemaker.create_inference_component(
+            InferenceComponentName=foreign,
+            EndpointName=stacks.outputs(name)["Name"],
+            VariantName="AllTraffic",
+            Specification={
+                "ModelName": model,
+                "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 1024},
+            },
+        )
+
+        assert stacks.delete(name) == "DELETE_FAILED"
+        reasons = " ".join(event[2] for event in stacks.events(name))
+        assert "Cannot delete endpoint with inference component associated." in reasons
+        stacks.sagemaker.delete_inference_component(InferenceComponentName=foreign)
+        assert stacks.delete(name) == "DELETE_COMPLETE"
+
+
+def with_token(path: str) -> Template:
+    """
+    Declare a model with a secret in its environment.
+    """
+    token = {"HF_TOKEN": f"{{{{resolve:secretsmanager:{path}}}}}"}
+    template = hosted(environment=token)
+    return {
+        "Resources": {"Model": template["Resources"]["Model"]},
+        "Outputs": {"Model": template["Outputs"]["Model"]},
+    }

@@ -1,0 +1,188 @@
+"""
+The command ``sagemaker-llm local``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+
+COMMAND = Path(sys.executable).parent / "sagemaker-llm"
+_LIMIT = 60
+
+
+def local(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """
+    Run the command to its end.
+    """
+    return subprocess.run(
+        [COMMAND, "local", "--port", "0", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT,
+        check=False,
+    )
+
+
+def test_help_names_the_subcommand() -> None:
+    """
+    Without loading what only a subcommand needs.
+    """
+    shown = subprocess.run(
+        [COMMAND, "--help"], capture_output=True, text=True, check=True
+    )
+
+    assert "local" in shown.stdout
+
+
+def test_a_command_runs_against_the_server() -> None:
+    """
+    Its output is its own, and so is its exit status.
+    """
+    code = (
+        "import boto3, sys\n"
+        "print(boto3.client('sts').get_caller_identity()['Account'])\n"
+        "sys.exit(7)"
+    )
+
+    done = local("--", sys.executable, "-c", code)
+    assert done.stdout == "123456789012\n"
+    assert done.stderr == ""
+    assert done.returncode == 7
+
+
+def test_the_region_is_the_commands() -> None:
+    """
+    As asked for, in the variable that the tools read.
+    """
+    done = local("--region", "eu-west-1", "--", "printenv", "AWS_REGION")
+
+    assert done.stdout == "eu-west-1\n"
+
+
+def test_a_command_that_is_not_there() -> None:
+    """
+    One line, and a shell's status for it.
+    """
+    done = local("--", "no-such-command")
+
+    assert done.returncode == 127
+    assert done.stderr == (
+        "sagemaker-llm local: no-such-command: No such file or directory\n"
+    )
+
+
+def test_ctrl_c_stops_it_cleanly() -> None:
+    """
+    After it said what it is and what to export.
+    """
+    with subprocess.Popen(
+        [COMMAND, "local", "--port", "0"],
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        shown = ""
+        for line in running.stdout:
+            shown += line
+            if "Ctrl-C stops it" in line:
+                break
+        running.send_signal(signal.SIGINT)
+        shown += running.stdout.read()
+
+    assert running.returncode == 0
+    assert "This is an EMULATION of AWS" in shown
+    assert "does not check IAM policies, quotas" in shown
+    assert "export AWS_ENDPOINT_URL=http://localhost:" in shown
+    assert shown.endswith("Stopped.\n")
+    assert "Traceback" not in shown
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    """
+    Not a traceback.
+    """
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = local("--port", port)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"sagemaker-llm local: port {port} is in use; choose another one, or 0 for "
+        "any free one\n"
+    )
+
+
+def test_a_server_that_dies_ends_the_command() -> None:
+    """
+    One message with what it printed last, and a status that is not zero.
+    """
+    kill = textwrap.dedent("""
+        import os, signal, subprocess, time
+        server = subprocess.run(
+            ["pgrep", "-P", str(os.getppid()), "-f", "local[.]server --fd"],
+            capture_output=True, text=True, check=True,
+        )
+        os.kill(int(server.stdout), signal.SIGKILL)
+        time.sleep(60)
+    """)
+
+    done = local("--", sys.executable, "-c", kill)
+    assert done.returncode == 1
+    assert (
+        "the embedded AWS ended while the command ran (exit status -9)" in done.stderr
+    )
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("package", ["typer", "moto"])
+def test_a_missing_extra_is_one_line(package: str) -> None:
+    """
+    With the command that installs it.
+    """
+    code = textwrap.dedent(f"""
+        import importlib.util, sys
+        found = importlib.util.find_spec
+        sys.modules[{package!r}] = None
+        importlib.util.find_spec = (
+            lambda name: None if name == {package!r} else found(name)
+        )
+        sys.argv = ["sagemaker-llm", "local"]
+        from cdk_sagemaker_llm.cli import main
+        main()
+    """)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"needs {package}; install it with: pip install" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_state_lives_as_long_as_the_server() -> None:
+    """
+    A second one knows nothing of the first.
+    """
+    with EmbeddedAws() as first:
+        first.client("s3").create_bucket(Bucket="kept")
+        assert len(first.client("s3").list_buckets()["Buckets"]) == 1
+    with EmbeddedAws() as second:
+        assert second.client("s3").list_buckets()["Buckets"] == []

@@ -1,0 +1,135 @@
+"""
+The handle: starting, pointing tools here, stopping, failing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
+
+_LIMIT = 20.0
+
+
+def test_import_loads_neither_moto_nor_the_cdk() -> None:
+    """
+    Nor boto3: all of that is the server's, or comes when a client is asked for.
+    """
+    heavy = "{'moto', 'aws_cdk', 'boto3', 'flask', 'werkzeug'}"
+    code = f"import sys, cdk_sagemaker_llm.local; print({heavy} & set(sys.modules))"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "set()"
+
+
+def test_the_environment_points_here_and_drops_what_is_of_the_caller(
+    embedded_aws: EmbeddedAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    A profile or a session token would win over the dummy credentials.
+    """
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of-the-caller")
+
+    environment = embedded_aws.process_environment
+    assert environment["AWS_ENDPOINT_URL"] == embedded_aws.url
+    assert embedded_aws.url.startswith("http://localhost:")
+    assert "AWS_PROFILE" not in environment
+    assert "AWS_SESSION_TOKEN" not in environment
+
+
+def test_it_listens_on_the_loopback_interface_alone(
+    embedded_aws: EmbeddedAws,
+) -> None:
+    """
+    Nobody else can reach it.
+    """
+    with socket.create_connection(("127.0.0.1", embedded_aws.port), _LIMIT):
+        pass
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", embedded_aws.port), _LIMIT)
+
+
+def test_a_port_in_use_is_named() -> None:
+    """
+    With the way out.
+    """
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        with pytest.raises(EmbeddedAwsError, match=f"port {port} is in use; choose"):
+            EmbeddedAws(port=port).start()
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    With the command that installs it.
+    """
+    monkeypatch.setattr(
+        "cdk_sagemaker_llm.local.embedded._NEEDED", ("moto", "no_such_package")
+    )
+
+    with pytest.raises(EmbeddedAwsError, match=r"needs no_such_package; install it wi"):
+        EmbeddedAws().start()
+
+
+def test_a_server_that_cannot_start_says_what_it_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Its last lines are in the error.
+    """
+    monkeypatch.setattr("cdk_sagemaker_llm.local.embedded._SERVER", "no.such.module")
+
+    with pytest.raises(EmbeddedAwsError, match="did not start") as caught:
+        EmbeddedAws().start()
+    assert "No module named" in str(caught.value)
+
+
+def test_it_stops_with_the_block() -> None:
+    """
+    And with it the port is free again.
+    """
+    with EmbeddedAws() as aws:
+        port = aws.port
+
+    assert not aws.is_running
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", port), _LIMIT)
+
+
+def test_it_does_not_outlive_its_parent() -> None:
+    """
+    Even one that is killed and cleans nothing up.
+    """
+    code = (
+        "import time; from cdk_sagemaker_llm.local import EmbeddedAws\n"
+        "aws = EmbeddedAws(); aws.start(); print(aws.port, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as own:
+        assert own.stdout is not None
+        port = int(own.stdout.readline())
+        os.kill(own.pid, signal.SIGKILL)
+
+    assert _ends(port)
+
+
+def _ends(port: int) -> bool:
+    deadline = time.monotonic() + _LIMIT
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            return True
+    return False
