@@ -47,8 +47,10 @@ def _cdk(embedded_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) ->
 
     The output is standard output and error together, in the order they came.
     """
-    run = cdk_runner(embedded_aws, tmp_path_factory.mktemp("home"))
-    bootstrapped = run("bootstrap", f"aws://{ACCOUNT}/{REGION}")
+    home = tmp_path_factory.mktemp("home")
+    run = cdk_runner(embedded_aws, home)
+    # Not in the checkout, whose cdk.json would have its app synthesised first.
+    bootstrapped = run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
     assert bootstrapped.returncode == 0, bootstrapped.stdout
     return run
 

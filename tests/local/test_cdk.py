@@ -83,6 +83,15 @@ def test_a_failed_deployment_says_why_and_can_be_repeated(
     succeed(cdk("destroy", "--force", app=mended))
 
 
+def test_bootstrapping_again_changes_nothing(cdk: Cdk, tmp_path: Path) -> None:
+    """
+    It finds the stack that is there.
+    """
+    shown = succeed(cdk("bootstrap", "aws://123456789012/us-east-1", cwd=tmp_path))
+
+    assert "(no changes)" in shown
+
+
 def succeed(done: subprocess.CompletedProcess[str]) -> str:
     """
     Return the output of a command that went through.

@@ -11,8 +11,8 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from moto.core.models import DEFAULT_ACCOUNT_ID
 from markupsafe import escape
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions
