@@ -4,17 +4,55 @@ The execution role: what a model needs to start and to log, and nothing else.
 
 from __future__ import annotations
 
-from aws_cdk import Acknowledgment, Aws, Stack, Validations
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aws_cdk import Stack, Validations
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-# cdk-nag asks for a reason where a resource ends in a wildcard.
-_WILDCARDS = (
-    "ecr:GetAuthorizationToken has no resource to name; log streams are created under "
-    "the two prefixes SageMaker writes to; the tarball before the current one must "
-    "stay readable while an update is rolled out or back; S3 objects are under one "
-    "prefix; the network interfaces of a VPC are not known before they exist"
-)
+from cdk_sagemaker_llm.hosting.arns import own_logs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """
+    One thing that a role may do.
+
+    Args:
+        sid: A name that says what for.
+
+        actions: The actions, each by its full name.
+
+        resources: On what.
+
+        conditions: Under which conditions.
+
+        wildcard_reason:
+            Why a resource has a ``*`` in it.
+            It is what cdk-nag is told, at the policy.
+    """
+
+    sid: str
+    actions: Sequence[str]
+    resources: Sequence[str]
+    conditions: Mapping[str, Mapping[str, Sequence[str]]] | None = None
+    wildcard_reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """
+        Render as IAM writes it.
+        """
+        conditions = {"Condition": self.conditions} if self.conditions else {}
+        return {
+            "Sid": self.sid,
+            "Effect": "Allow",
+            "Action": list(self.actions),
+            "Resource": list(self.resources),
+            **conditions,
+        }
 
 
 def make_execution_role(scope: Construct, id: str) -> iam.Role:
@@ -33,27 +71,27 @@ def make_execution_role(scope: Construct, id: str) -> iam.Role:
 
 
 def attach_access(
-    scope: Construct, role: iam.IRole, statements: list[iam.PolicyStatement]
+    scope: Construct, role: iam.IRole, statements: Sequence[Statement]
 ) -> iam.Policy:
     """
     Give a role what one model needs, as a policy of the model's own.
 
     What is created next must depend on it: SageMaker uses the role at once.
     """
-    policy = iam.Policy(scope, "Access", statements=statements, roles=[role])
-    Validations.of(policy).acknowledge(
-        Acknowledgment(id="AwsSolutions-IAM5", reason=_WILDCARDS)
+    document = iam.PolicyDocument.from_json(
+        {"Statement": [statement.to_json() for statement in statements]}
     )
+    policy = iam.Policy(scope, "Access", document=document, roles=[role])
+    _acknowledge(policy, statements)
     return policy
 
 
-def log_statements() -> list[iam.PolicyStatement]:
+def log_statements() -> list[Statement]:
     """
     Return what a role needs to write container logs.
     """
-    groups = f"arn:{Aws.PARTITION}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group"
     return [
-        iam.PolicyStatement(
+        Statement(
             sid="WriteLogs",
             actions=[
                 "logs:CreateLogGroup",
@@ -61,10 +99,53 @@ def log_statements() -> list[iam.PolicyStatement]:
                 "logs:DescribeLogStreams",
                 "logs:PutLogEvents",
             ],
-            # The group is named after the endpoint or component, which comes later.
             resources=[
-                f"{groups}:/aws/sagemaker/Endpoints/*",
-                f"{groups}:/aws/sagemaker/InferenceComponents/*",
+                f"{own_logs()}:/aws/sagemaker/Endpoints/*",
+                f"{own_logs()}:/aws/sagemaker/InferenceComponents/*",
             ],
+            wildcard_reason=(
+                "SageMaker names the log group after the endpoint or component, which "
+                "is created after the role"
+            ),
         )
     ]
+
+
+def _acknowledge(policy: iam.Policy, statements: Sequence[Statement]) -> None:
+    """
+    Tell cdk-nag the reason for each wildcard.
+
+    ``Validations.acknowledge`` takes an id with one ``::`` only, and those of
+    resources have several (aws-cdk-lib 2.275.0): the record is written as it would be.
+    """
+    reasons = {
+        resource: statement.wildcard_reason
+        for statement in statements
+        for resource in statement.resources
+        if "*" in resource
+    }
+    names = Stack.of(policy).resolve(list(reasons))
+    policy.node.add_metadata(
+        Validations.ACKNOWLEDGED_RULES_METADATA_KEY,
+        {
+            f"AwsSolutions-IAM5[Resource::{_as_nag_writes(name)}]": reason
+            for name, reason in zip(names, reasons.values(), strict=True)
+        },
+    )
+
+
+def _as_nag_writes(value: Any) -> str:  # noqa: ANN401 - a resolved string is any JSON
+    """
+    Write a resolved string with every reference as ``<Name>``.
+    """
+    if isinstance(value, str):
+        return value
+    ((function, argument),) = value.items()
+    if function == "Fn::Join":
+        separator, parts = argument
+        return str(separator).join(_as_nag_writes(part) for part in parts)
+    if function == "Fn::Sub":
+        return re.sub(r"\$\{([^}]+)\}", r"<\1>", argument)
+    if function == "Fn::GetAtt":
+        return f"<{'.'.join(argument)}>"
+    return f"<{argument}>"

@@ -15,14 +15,15 @@ from pathlib import Path
 import jsii
 from aws_cdk import (
     Aspects,
-    Aws,
     FileAssetPackaging,
     IAspect,
     Stack,
     Stage,
 )
-from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
+
+from cdk_sagemaker_llm.hosting.access import Statement
+from cdk_sagemaker_llm.hosting.arns import partition
 
 
 class ServingArtifact(Construct):
@@ -65,22 +66,24 @@ class ServingArtifact(Construct):
         """What ``ModelDataUrl`` takes."""
         Aspects.of(self).add(_Writer(target, self.files))
 
-    def read_statements(self) -> list[iam.PolicyStatement]:
+    def read_statements(self) -> list[Statement]:
         """
         Return what a role needs to read the tarball, now and before an update.
         """
-        bucket = f"arn:{Aws.PARTITION}:s3:::{self.bucket_name}"
+        bucket = f"arn:{partition()}:s3:::{self.bucket_name}"
         return [
-            iam.PolicyStatement(
+            Statement(
                 sid="ReadTarball",
                 actions=["s3:GetObject"],
-                # Every tarball, not this one: while an update is rolled out, and when
-                # it is rolled back, instances still start with the tarball before.
                 resources=[f"{bucket}/*.gz"],
+                wildcard_reason=(
+                    "while an update is rolled out, and when it is rolled back, "
+                    "instances still start with the tarball before"
+                ),
             ),
-            iam.PolicyStatement(
+            # SageMaker lists the key before it reads it.
+            Statement(
                 sid="FindTarball",
-                # SageMaker lists the key before it reads it.
                 actions=["s3:ListBucket"],
                 resources=[bucket],
                 conditions={"StringLike": {"s3:prefix": ["*.gz"]}},

@@ -4,17 +4,14 @@ Where a stack finds a serving image: one region's registry, or a table of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import Aws, CfnMapping, Stack
 from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import ImageRelease, registry_account
 from cdk_sagemaker_llm.findings import Finding, error
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_iam as iam
+from cdk_sagemaker_llm.hosting.access import Statement
+from cdk_sagemaker_llm.hosting.arns import partition
 
 
 class ServingImage:
@@ -27,10 +24,11 @@ class ServingImage:
     (``FactName.DLC_REPOSITORY_ACCOUNT`` of aws-cdk-lib 2.275.0).
     """
 
-    def __init__(self, scope: Construct, release: ImageRelease) -> None:
+    def __init__(
+        self, scope: Construct, release: ImageRelease, region: str | None
+    ) -> None:
         self.release = release
-        region = Stack.of(scope).region
-        if is_unresolved(region):
+        if region is None:
             self._region = Aws.REGION
             self._account = _mapping(scope, release).find_in_map(Aws.REGION, "account")
             domain = Aws.URL_SUFFIX
@@ -41,24 +39,22 @@ class ServingImage:
             self._account = registry_account(region)
             self.uri = release.uri(region)
 
-    def pull_statements(self) -> list[iam.PolicyStatement]:
+    def pull_statements(self) -> list[Statement]:
         """
         Return what a role needs to pull the image.
         """
-        from aws_cdk import aws_iam as iam  # noqa: PLC0415 - loaded by the caller
-
         repository = (
-            f"arn:{Aws.PARTITION}:ecr:{self._region}:{self._account}"
+            f"arn:{partition()}:ecr:{self._region}:{self._account}"
             f":repository/{self.release.repository}"
         )
         return [
-            iam.PolicyStatement(
+            Statement(
                 sid="LogInToRegistries",
                 actions=["ecr:GetAuthorizationToken"],
-                # The action has no resource to name: one login serves every registry.
                 resources=["*"],
+                wildcard_reason="one login serves all registries: none can be named",
             ),
-            iam.PolicyStatement(
+            Statement(
                 sid="PullImage",
                 actions=[
                     "ecr:BatchCheckLayerAvailability",
@@ -70,12 +66,19 @@ class ServingImage:
         ]
 
 
-def region_findings(scope: Construct, release: ImageRelease) -> list[Finding]:
+def region_of(scope: Construct) -> str | None:
     """
-    Check that the stack's region, where it is known, lists the image.
+    Return the region that the stack is for; ``None`` when deployment decides.
     """
     region = Stack.of(scope).region
-    if is_unresolved(region):
+    return None if is_unresolved(region) else region
+
+
+def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:
+    """
+    Check that the region, where it is known, lists the image.
+    """
+    if region is None:
         return []
     try:
         release.uri(region)

@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig, config_findings
+from cdk_sagemaker_llm.hosting.image import region_of
 from cdk_sagemaker_llm.hosting.inference_component import (
     InferenceComponent,
     component_findings,
@@ -201,7 +202,9 @@ class InferenceComponentEndpoint(Construct):
             inference_component_name, start_up, model_data_download_timeout
         )
         network = self.endpoint_config.network
-        found += model_findings(self, serving, model, network, environment or {})
+        found += model_findings(
+            region_of(self), serving, model, network, environment or {}
+        )
         found += self._placement_findings(id, resources)
         report(self, id, found)
         hosted = Construct(self, id)

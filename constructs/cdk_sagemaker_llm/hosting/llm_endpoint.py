@@ -13,6 +13,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
+from cdk_sagemaker_llm.hosting.image import region_of
 from cdk_sagemaker_llm.hosting.model import Model, model_findings
 from cdk_sagemaker_llm.hosting.naming import name_findings
 from cdk_sagemaker_llm.hosting.network import Network
@@ -115,7 +116,7 @@ class LlmEndpoint(Construct):
         )
         found = name_findings("endpoint_name", endpoint_name) + variant.findings()
         found += model_findings(
-            scope, serving, model, network or Network(), environment or {}
+            region_of(scope), serving, model, network or Network(), environment or {}
         )
         report(scope, id, found)
         super().__init__(scope, id)

@@ -14,12 +14,13 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Severity, error
 from cdk_sagemaker_llm.hosting.access import (
+    Statement,
     attach_access,
     log_statements,
     make_execution_role,
 )
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
-from cdk_sagemaker_llm.hosting.image import ServingImage, region_findings
+from cdk_sagemaker_llm.hosting.image import ServingImage, region_findings, region_of
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.weights import (
@@ -83,7 +84,8 @@ class Model(Construct):
     ) -> None:
         extra = dict(environment or {})
         network = network or Network()
-        found = model_findings(scope, serving, model, network, extra)
+        region = region_of(scope)
+        found = model_findings(region, serving, model, network, extra)
         warnings = report(scope, id, found)
         super().__init__(scope, id)
         container = serving.container(model, accelerators=accelerators)
@@ -93,7 +95,7 @@ class Model(Construct):
         """The execution role."""
         self.artifact = _make_artifact(self, container)
         """The model tarball; ``None`` when the backend needs none."""
-        self._image = ServingImage(self, container.image)
+        self._image = ServingImage(self, container.image, region)
         access = attach_access(self, self.role, self._statements(model))
         variables = {
             **container.environment,
@@ -121,7 +123,7 @@ class Model(Construct):
         """
         return self.role.grant_principal
 
-    def _statements(self, model: ModelSource | None) -> list[iam.PolicyStatement]:
+    def _statements(self, model: ModelSource | None) -> list[Statement]:
         return [
             *self._image.pull_statements(),
             *(self.artifact.read_statements() if self.artifact else ()),
@@ -149,7 +151,7 @@ class Model(Construct):
 
 
 def model_findings(
-    scope: Construct,
+    region: str | None,
     serving: ServingConfiguration,
     model: ModelSource | None,
     network: Network,
@@ -165,7 +167,7 @@ def model_findings(
     if any(finding.severity is Severity.ERROR for finding in of_serving):
         return found
     container = serving.container(model, accelerators=None)
-    found += region_findings(scope, container.image)
+    found += region_findings(region, container.image)
     found += _overlap_findings(container, environment)
     if network.isolated and model is not None and container.weights_uri is None:
         found.append(

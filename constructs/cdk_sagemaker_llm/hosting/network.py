@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aws_cdk import aws_iam as iam
 from constructs import Construct
+
+from cdk_sagemaker_llm.hosting.access import Statement
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
@@ -112,14 +113,14 @@ class Network:
         """
         return [group.security_group_id for group in self.security_groups]
 
-    def access_statements(self) -> list[iam.PolicyStatement]:
+    def access_statements(self) -> list[Statement]:
         """
         Return what a role needs to attach instances to the VPC.
         """
         if self.vpc is None:
             return []
         return [
-            iam.PolicyStatement(
+            Statement(
                 sid="AttachToVpc",
                 actions=[
                     "ec2:CreateNetworkInterface",
@@ -132,8 +133,10 @@ class Network:
                     "ec2:DescribeSubnets",
                     "ec2:DescribeVpcs",
                 ],
-                # SageMaker's guide asks for all: it checks the role before it knows
-                # the interfaces, and the describing actions have no resource.
                 resources=["*"],
+                wildcard_reason=(
+                    "the interfaces do not exist when the role is checked, and the "
+                    "describing actions have no resource to name"
+                ),
             )
         ]

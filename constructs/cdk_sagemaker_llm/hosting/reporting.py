@@ -29,8 +29,12 @@ def annotate(construct: Construct, warnings: Iterable[Finding]) -> None:
     """
     Attach warnings to a construct, each with the code that acknowledges it.
     """
-    for finding in warnings:
+    found = list(warnings)
+    if not found:
+        return
+    annotations = Annotations.of(construct)
+    for finding in found:
         remedy = f"; {finding.remedy}" if finding.remedy else ""
-        Annotations.of(construct).add_warning_v2(
+        annotations.add_warning_v2(
             f"cdk-sagemaker-llm:{finding.code}", f"{finding.message}{remedy}"
         )

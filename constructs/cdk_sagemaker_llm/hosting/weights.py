@@ -6,29 +6,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Aws, SecretValue
-from aws_cdk import aws_iam as iam
+from aws_cdk import SecretValue
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.hosting.access import Statement
+from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
 
 
-def weights_statements(model: ModelSource | None) -> list[iam.PolicyStatement]:
+def weights_statements(model: ModelSource | None) -> list[Statement]:
     """
     Return what a role needs to read weights on S3.
     """
     if not isinstance(model, S3Model):
         return []
-    bucket = f"arn:{Aws.PARTITION}:s3:::{model.bucket_name}"
+    bucket = f"arn:{partition()}:s3:::{model.bucket_name}"
     statements = [
-        iam.PolicyStatement(
+        Statement(
             sid="ReadWeights",
             actions=["s3:GetObject"],
-            # Which files a model has is not known before they are listed.
             resources=[f"{bucket}/{model.prefix}*"],
+            wildcard_reason="a model is many files, listed under its prefix",
         ),
-        iam.PolicyStatement(
+        Statement(
             sid="ListWeights",
             actions=["s3:ListBucket"],
             resources=[bucket],
@@ -37,7 +38,7 @@ def weights_statements(model: ModelSource | None) -> list[iam.PolicyStatement]:
     ]
     if model.kms_key is not None:
         statements.append(
-            iam.PolicyStatement(
+            Statement(
                 sid="DecryptWeights",
                 actions=["kms:Decrypt"],
                 resources=[model.kms_key.key_arn],

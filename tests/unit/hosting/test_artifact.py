@@ -95,12 +95,12 @@ def test_the_role_may_read_tarballs_and_nothing_else(stack: Stack) -> None:
     """
     No write, no other asset.
     """
-    statements = ServingArtifact(stack, "Artifact", files=FILES).read_statements()
-    rendered = [s.to_statement_json() for s in statements]
+    read, find = ServingArtifact(stack, "Artifact", files=FILES).read_statements()
 
-    assert [s["Action"] for s in rendered] == ["s3:GetObject", "s3:ListBucket"]
-    assert stack.resolve(rendered[0]["Resource"])["Fn::Join"][1][-1].endswith("/*.gz")
-    assert rendered[1]["Condition"] == {"StringLike": {"s3:prefix": ["*.gz"]}}
+    assert (read.actions, find.actions) == (["s3:GetObject"], ["s3:ListBucket"])
+    assert read.resources[0].endswith("/*.gz")
+    assert read.wildcard_reason
+    assert find.conditions == {"StringLike": {"s3:prefix": ["*.gz"]}}
 
 
 @pytest.mark.parametrize("files", [{}, {"/etc/x": b""}, {"../x": b""}], ids=str)

@@ -1,0 +1,3 @@
+"""
+Measured comparisons, each one command.
+"""

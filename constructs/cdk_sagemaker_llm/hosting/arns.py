@@ -1,0 +1,28 @@
+"""
+ARNs of the stack's own partition, region and account.
+
+Each placeholder is asked for once: a call into the CDK's Node process costs as much
+as a check, and an app of many stacks needs the same three over and over.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from aws_cdk import Aws
+
+
+@functools.cache
+def partition() -> str:
+    """
+    Return the placeholder of the partition.
+    """
+    return Aws.PARTITION
+
+
+@functools.cache
+def own_logs() -> str:
+    """
+    Return the ARN's beginning of the log groups in the stack's account and region.
+    """
+    return f"arn:{partition()}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group"

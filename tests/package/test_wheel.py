@@ -1,0 +1,122 @@
+"""
+The wheel, as another CDK app uses it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+APP = """
+from aws_cdk import App, CfnOutput, Stack
+from cdk_sagemaker_llm import (
+    HuggingFaceModel, InferenceComponentEndpoint, ResourceRequirements, Tgi)
+
+app = App()
+stack = Stack(app, "Theirs")
+host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.12xlarge")
+model = host.add_model(
+    "Zephyr", model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"),
+    serving=Tgi("1.4.5"), resources=ResourceRequirements(copies=4, accelerators=1))
+CfnOutput(stack, "Name", value=model.inference_component_name)
+app.synth()
+"""
+
+
+def run(*command: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """
+    Run a command, whatever its exit status.
+    """
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **env},
+    )
+
+
+@pytest.fixture(name="wheel", scope="module")
+def _wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    built = run(
+        *(sys.executable, "-m", "build", "--wheel", "--no-isolation"),
+        *("--outdir", folder, root),
+    )
+    assert built.returncode == 0, built.stderr
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(name="theirs", scope="module")
+def _theirs(wheel: Path, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """
+    Install the wheel, and what it depends on, where nothing else is.
+    """
+    folder = tmp_path_factory.mktemp("theirs") / "venv"
+    pins = folder.parent / "constraints.txt"
+    locked = (root / "requirements.txt").read_text().splitlines()
+    pins.write_text(
+        "\n".join(line.rstrip(" \\") for line in locked if "==" in line) + "\n"
+    )
+    make = ("uv", "venv", "--quiet", "--python", sys.executable, folder)
+    install = ("uv", "pip", "install", "--quiet", "--python", folder)
+    for command in (make, (*install, "--constraint", pins, wheel)):
+        done = run(*command)
+        assert done.returncode == 0, done.stderr
+    return folder / "bin"
+
+
+def test_the_wheel_holds_the_package_and_its_data_alone(wheel: Path) -> None:
+    """
+    Nothing of the checkout slips in, and no data file is forgotten.
+    """
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0].split("-")[0] for name in names}
+
+    assert tops == {"cdk_sagemaker_llm"}
+    for data in ("py.typed", "catalog/images.json", "catalog/instances.json"):
+        assert f"cdk_sagemaker_llm/{data}" in names
+
+
+def test_another_app_synthesises_with_it(theirs: Path, tmp_path: Path) -> None:
+    """
+    With aws-cdk-lib and constructs alone, in a folder that is not ours.
+    """
+    app = tmp_path / "app.py"
+    app.write_text(APP)
+
+    done = run(theirs / "python", app, CDK_OUTDIR=str(tmp_path / "cdk.out"))
+    template = json.loads((tmp_path / "cdk.out" / "Theirs.template.json").read_text())
+    kinds = [resource["Type"] for resource in template["Resources"].values()]
+
+    assert done.returncode == 0, done.stderr
+    assert "AWS::SageMaker::InferenceComponent" in kinds
+
+
+def test_it_depends_on_the_cdk_and_nothing_else(theirs: Path) -> None:
+    """
+    Extras stay extras.
+    """
+    listed = run("uv", "pip", "list", "--format", "json", "--python", theirs.parent)
+    names = {package["name"] for package in json.loads(listed.stdout)}
+
+    assert "aws-cdk-lib" in names
+    assert names.isdisjoint({"boto3", "moto", "typer", "rich"})
+
+
+def test_the_command_names_the_extra_that_it_needs(theirs: Path) -> None:
+    """
+    One sentence with the way out, no traceback.
+    """
+    done = run(theirs / "sagemaker-llm", "local")
+
+    assert done.returncode != 0
+    assert "pip install 'cdk-sagemaker-llm[local]'" in done.stderr
+    assert "Traceback" not in done.stderr
