@@ -8,6 +8,7 @@ import io
 import json
 import tarfile
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.local import EmbeddedAws
@@ -77,9 +78,9 @@ def make_component(
     aws: EmbeddedAws,
     endpoint: str,
     *,
+    needs: Mapping[str, int] | None = None,
     model: str | None = None,
     copies: int = 1,
-    **needs: Untyped,
 ) -> str:
     """
     Create an inference component of one accelerator a copy and return its name.
@@ -88,7 +89,7 @@ def make_component(
     resources = {
         "NumberOfAcceleratorDevicesRequired": 1,
         "MinMemoryRequiredInMb": 1024,
-        **needs,
+        **(needs or {}),
     }
     aws.client("sagemaker").create_inference_component(
         InferenceComponentName=name,

@@ -418,6 +418,43 @@ class TestCreate:
             assert stacks.create(failed, with_token(path)) == "ROLLBACK_COMPLETE"
             assert words in " ".join(event[2] for event in stacks.events(failed))
 
+    def test_an_alarm_can_be_read_back(
+        self, stacks: Stacks, embedded_aws: EmbeddedAws
+    ) -> None:
+        """
+        moto serves alarms by API alone; nothing ever sets one off.
+        """
+        name = unique("stack")
+        alarm = {
+            "Type": "AWS::CloudWatch::Alarm",
+            "Properties": {
+                "Namespace": "AWS/SageMaker",
+                "MetricName": "NoCapacityInvocationFailures",
+                "Dimensions": [{"Name": "InferenceComponentName", "Value": "llama"}],
+                "Statistic": "Maximum",
+                "Period": 30,
+                "EvaluationPeriods": 1,
+                "Threshold": 1,
+                "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+                "AlarmActions": ["arn:aws:autoscaling:us-east-1:1:scalingPolicy:x"],
+            },
+        }
+        template = {
+            "Resources": {"Wake": alarm},
+            "Outputs": {
+                "Name": {"Value": {"Ref": "Wake"}},
+                "Arn": {"Value": {"Fn::GetAtt": ["Wake", "Arn"]}},
+            },
+        }
+
+        assert stacks.create(name, template) == "CREATE_COMPLETE"
+        outputs = stacks.outputs(name)
+        found = embedded_aws.client("cloudwatch").describe_alarms(
+            AlarmNames=[outputs["Name"]]
+        )["MetricAlarms"]
+        assert found[0]["AlarmArn"] == outputs["Arn"]
+        assert found[0]["Threshold"] == 1
+
 
 class TestUpdate:
     """
@@ -589,6 +626,116 @@ class TestDelete:
         assert "Cannot delete endpoint with inference component associated." in reasons
         stacks.sagemaker.delete_inference_component(InferenceComponentName=foreign)
         assert stacks.delete(name) == "DELETE_COMPLETE"
+
+    def test_a_network_can_be_taken_down(
+        self, stacks: Stacks, embedded_aws: EmbeddedAws
+    ) -> None:
+        """
+        moto leaves route tables and gateways behind, which hold on to the VPC.
+        """
+        name = unique("stack")
+        assert stacks.create(name, NETWORK) == "CREATE_COMPLETE"
+        vpc = stacks.physical_ids(name)["Vpc"]
+
+        assert stacks.delete(name) == "DELETE_COMPLETE"
+        with pytest.raises(ClientError, match="does not exist"):
+            embedded_aws.client("ec2").describe_vpcs(VpcIds=[vpc])
+
+
+class TestExports:
+    """
+    Values that one stack hands to another.
+    """
+
+    def test_an_export_is_imported_and_goes_with_its_stack(
+        self, stacks: Stacks
+    ) -> None:
+        """
+        Without it the importing stack fails.
+        """
+        producer, consumer, export = unique("stack"), unique("stack"), unique("export")
+        produced = parameter("from the other stack")
+        produced["Outputs"] = {
+            "Value": {
+                "Value": {"Fn::GetAtt": ["Parameter", "Value"]},
+                "Export": {"Name": export},
+            }
+        }
+        consumed = parameter({"Fn::ImportValue": export})
+        consumed["Outputs"] = {
+            "Value": {"Value": {"Fn::GetAtt": ["Parameter", "Value"]}}
+        }
+
+        assert stacks.create(producer, produced) == "CREATE_COMPLETE"
+        assert stacks.create(consumer, consumed) == "CREATE_COMPLETE"
+        assert stacks.outputs(consumer)["Value"] == "from the other stack"
+        stacks.delete(producer)
+        assert stacks.create(unique("stack"), consumed) == "ROLLBACK_COMPLETE"
+
+
+def parameter(value: Any) -> Template:  # noqa: ANN401 - text or an intrinsic function
+    """
+    Declare a parameter of Systems Manager.
+    """
+    return {
+        "Resources": {
+            "Parameter": {
+                "Type": "AWS::SSM::Parameter",
+                "Properties": {"Type": "String", "Value": value},
+            }
+        }
+    }
+
+
+NETWORK: Template = {
+    "Resources": {
+        "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}},
+        "Subnet": {
+            "Type": "AWS::EC2::Subnet",
+            "Properties": {
+                "VpcId": {"Ref": "Vpc"},
+                "CidrBlock": "10.0.0.0/24",
+                "AvailabilityZone": {"Fn::Select": [0, {"Fn::GetAZs": ""}]},
+            },
+        },
+        "Gateway": {"Type": "AWS::EC2::InternetGateway"},
+        "Attachment": {
+            "Type": "AWS::EC2::VPCGatewayAttachment",
+            "Properties": {
+                "VpcId": {"Ref": "Vpc"},
+                "InternetGatewayId": {"Ref": "Gateway"},
+            },
+        },
+        "Routes": {
+            "Type": "AWS::EC2::RouteTable",
+            "Properties": {"VpcId": {"Ref": "Vpc"}},
+        },
+        "Association": {
+            "Type": "AWS::EC2::SubnetRouteTableAssociation",
+            "Properties": {
+                "RouteTableId": {"Ref": "Routes"},
+                "SubnetId": {"Ref": "Subnet"},
+            },
+        },
+        "Address": {"Type": "AWS::EC2::EIP", "Properties": {"Domain": "vpc"}},
+        "Nat": {
+            "Type": "AWS::EC2::NatGateway",
+            "Properties": {
+                "SubnetId": {"Ref": "Subnet"},
+                "AllocationId": {"Fn::GetAtt": ["Address", "AllocationId"]},
+            },
+        },
+        "ToS3": {
+            "Type": "AWS::EC2::VPCEndpoint",
+            "Properties": {
+                "VpcId": {"Ref": "Vpc"},
+                "ServiceName": "com.amazonaws.us-east-1.s3",
+                "VpcEndpointType": "Gateway",
+                "RouteTableIds": [{"Ref": "Routes"}],
+            },
+        },
+    }
+}
 
 
 def with_token(path: str) -> Template:

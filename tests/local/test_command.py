@@ -13,8 +13,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.cli.local import register
+from cdk_sagemaker_llm.local import EmbeddedAws, embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
 _LIMIT = 60
@@ -126,26 +129,33 @@ def test_a_port_in_use_is_one_line() -> None:
     )
 
 
-def test_a_server_that_dies_ends_the_command() -> None:
+def test_a_server_that_dies_ends_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """
     One message with what it printed last, and a status that is not zero.
     """
-    kill = textwrap.dedent("""
-        import os, signal, subprocess, time
-        server = subprocess.run(
-            ["pgrep", "-P", str(os.getppid()), "-f", "local[.]server --fd"],
-            capture_output=True, text=True, check=True,
-        )
-        os.kill(int(server.stdout), signal.SIGKILL)
-        time.sleep(60)
-    """)
+    monkeypatch.setattr(embedded, "_SERVER", "tests.local.dying_server")
+    app = typer.Typer()
+    register(app)
+    forever = "import time; time.sleep(60)"
 
-    done = local("--", sys.executable, "-c", kill)
-    assert done.returncode == 1
-    assert (
-        "the embedded AWS ended while the command ran (exit status -9)" in done.stderr
+    done = CliRunner().invoke(app, ["--port", "0", "--", sys.executable, "-c", forever])
+    assert done.exit_code == 1
+    assert done.output == (
+        "sagemaker-llm local: the embedded AWS ended while the command ran (exit "
+        "status 3); it printed last:\n  out of memory\n"
     )
-    assert "Traceback" not in done.stderr
+
+
+def test_an_option_it_does_not_have_is_no_command() -> None:
+    """
+    A command comes after --.
+    """
+    done = local("--prot", "5000")
+
+    assert done.returncode == 2
+    assert "No such option: --prot" in done.stderr
 
 
 @pytest.mark.parametrize("package", ["typer", "moto"])

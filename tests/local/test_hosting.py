@@ -51,7 +51,7 @@ class TestComponents:
         """
         endpoint = make_endpoint(embedded_aws, make_config(embedded_aws))
         needs = {"NumberOfCpuCoresRequired": 10, "MinMemoryRequiredInMb": 100 * 1024}
-        name = make_component(embedded_aws, endpoint, copies=8, **needs)
+        name = make_component(embedded_aws, endpoint, copies=8, needs=needs)
 
         shown = sagemaker.describe_inference_component(InferenceComponentName=name)
         assert shown["RuntimeConfig"] == {"DesiredCopyCount": 8, "CurrentCopyCount": 8}
@@ -82,7 +82,7 @@ class TestComponents:
         too_many = 9 if "NumberOfAcceleratorDevicesRequired" in needs else 5
 
         with refused("There is not enough hardware resources") as caught:
-            make_component(embedded_aws, endpoint, copies=too_many, **needs)
+            make_component(embedded_aws, endpoint, copies=too_many, needs=needs)
         assert why in str(caught.value)
         assert placed(embedded_aws, endpoint)["CopiesPlaced"] == 0
 

@@ -26,8 +26,7 @@ def register(app: typer.Typer) -> None:
     """
     Add the subcommand.
     """
-    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command("local", context_settings=settings)(local)
+    app.command("local", context_settings={"allow_extra_args": True})(local)
 
 
 def local(
@@ -53,17 +52,21 @@ def local(
 
 
 def _serve(aws: EmbeddedAws) -> int:
+    try:
+        _introduce(aws)
+        aws.wait()
+    except KeyboardInterrupt:
+        typer.echo("\nStopped.")
+    return 0
+
+
+def _introduce(aws: EmbeddedAws) -> None:
     typer.echo(f"The embedded AWS answers at {aws.url}")
     typer.echo(_NOTICE)
     typer.echo("Point the AWS tools at it:")
     for name, value in aws.environment.items():
         typer.echo(f"  export {name}={value}")
     typer.echo("\nCtrl-C stops it.")
-    try:
-        aws.wait()
-    except KeyboardInterrupt:
-        typer.echo("\nStopped.")
-    return 0
 
 
 def _around(aws: EmbeddedAws, command: list[str]) -> int:

@@ -180,15 +180,13 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 message=f"Stack [{stack.name}] cannot be deleted while "
                 "TerminationProtection is enabled"
             )
-        exported = [export.name for export in stack.exports]
         if stack.remove():
             self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
             # moto keeps them, and a new stack of the name would find them.
             for change_set_id, change_set in list(self.change_sets.items()):
                 if change_set.stack_id == stack.stack_id:
                     del self.change_sets[change_set_id]
-            for name in exported:
-                self.exports.pop(name, None)
+            self._export(stack)
 
     def _new_stack(
         self,

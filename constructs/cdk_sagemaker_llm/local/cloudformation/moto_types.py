@@ -7,6 +7,7 @@ from __future__ import annotations
 from moto.cloudformation.parsing import generate_resource_name
 from moto.core.common_models import CloudFormationModel
 
+from cdk_sagemaker_llm.local.cloudformation import network_deletions
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -15,6 +16,9 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
+
+# moto's update of a function takes inline code for base64.
+_UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
 
 
 class MotoType:
@@ -34,6 +38,8 @@ class MotoType:
         if name and before.get(name) != after.get(name):
             return True
         update = self._model.update_from_cloudformation_json
+        if self._name in _UPDATE_FAILS:
+            return True
         return hasattr(update, "__isabstractmethod__")
 
     def create(
@@ -83,6 +89,8 @@ class MotoType:
         """
         Let moto delete the resource.
         """
+        if network_deletions.delete(resource, scope):
+            return
         own = getattr(resource.native, "delete", None)
         if own is not None:
             try:

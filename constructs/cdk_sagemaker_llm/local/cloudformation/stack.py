@@ -33,7 +33,6 @@ _DEPLOYED = frozenset(
         "CREATE_COMPLETE",
         "UPDATE_COMPLETE",
         "UPDATE_ROLLBACK_COMPLETE",
-        "DELETE_FAILED",
     }
 )
 
