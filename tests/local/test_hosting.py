@@ -385,6 +385,17 @@ class TestDefinitions:
             {"Key": "team", "Value": "llm"}
         ]
 
+    def test_lists_come_in_pages(self, fresh_aws: EmbeddedAws) -> None:
+        """
+        Ten to a page if nothing else is said, the newest first.
+        """
+        names = [make_model(fresh_aws) for _ in range(12)]
+        pages = fresh_aws.client("sagemaker").get_paginator("list_models").paginate()
+
+        found = [[m["ModelName"] for m in page["Models"]] for page in pages]
+        assert [len(page) for page in found] == [10, 2]
+        assert [name for page in found for name in page] == names[::-1]
+
     def test_what_is_not_hosting_goes_to_moto(self, sagemaker: Untyped) -> None:
         """
         The rest of SageMaker answers as well.

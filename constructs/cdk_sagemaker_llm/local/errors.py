@@ -39,10 +39,3 @@ def validation(message: str) -> AwsError:
     operations answer ``ValidationException: Could not find ...``.
     """
     return AwsError("ValidationException", message)
-
-
-def limit(message: str) -> AwsError:
-    """
-    Make the error for a request that asks for more than there is.
-    """
-    return AwsError("ResourceLimitExceeded", message)

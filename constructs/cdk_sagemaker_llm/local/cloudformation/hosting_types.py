@@ -44,12 +44,14 @@ class HostingType:
     Args:
         kind: The API's word, which is also the property prefix.
 
-        update: The operation for changes in place; empty if there is none.
+        update_operation: The operation for changes in place; empty if there is none.
 
         kept_in_place: The properties that can change without a new resource.
             ``None`` where every property can.
 
         fixed: Properties that the schema lets change and the operation does not.
+
+        update_only: Properties of the type that its create operation does not take.
 
         extra: Attributes beside the ARN and the name.
     """
@@ -58,6 +60,7 @@ class HostingType:
     update_operation: str = ""
     kept_in_place: frozenset[str] | None = None
     fixed: frozenset[str] = frozenset()
+    update_only: frozenset[str] = frozenset()
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def must_replace(self, before: Properties, after: Properties) -> bool:
@@ -75,8 +78,8 @@ class HostingType:
         Call the service's create operation.
         """
         operation = f"Create{self.kind}"
-        wanted = {k: v for k, v in properties.items() if k not in _UPDATE_ONLY}
-        wanted.pop("DeploymentConfig", None) if self.fixed else None
+        later = _UPDATE_ONLY | self.update_only
+        wanted = {k: v for k, v in properties.items() if k not in later}
         name = wanted.setdefault(
             f"{self.kind}Name", physical_name(declaration.logical_id)
         )
@@ -138,6 +141,7 @@ HOSTING_TYPES: dict[str, ResourceType] = {
         kind="InferenceComponent",
         update_operation="UpdateInferenceComponent",
         fixed=frozenset({"InferenceComponentName", "EndpointName", "VariantName"}),
+        update_only=frozenset({"DeploymentConfig"}),
         extra={"InferenceComponentStatus": "InService"},
     ),
 }

@@ -43,8 +43,6 @@ class Shelf(Generic[R]):
     The resources of one kind.
 
     Args:
-        kind: The API's word for it, such as ``EndpointConfig``.
-
         noun: The word the API's messages use, such as ``endpoint configuration``.
 
         arn_prefix: The ARN up to the name.
@@ -52,7 +50,6 @@ class Shelf(Generic[R]):
         fold: How names are compared; endpoint names differ by more than their case.
     """
 
-    kind: str
     noun: str
     arn_prefix: str
     fold: Callable[[str], str] = str

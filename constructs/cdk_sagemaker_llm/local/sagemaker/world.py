@@ -69,14 +69,11 @@ class World:
         """
         Lay out one shelf for each kind.
         """
-        self.models = Shelf("Model", "model", self._arn("model"))
-        self.configs = Shelf(
-            "EndpointConfig", "endpoint configuration", self._arn("endpoint-config")
-        )
+        self.models = Shelf("model", self._arn("model"))
+        self.configs = Shelf("endpoint configuration", self._arn("endpoint-config"))
         # The API reference of CreateEndpoint: the name is case-insensitive there.
-        self.endpoints = Shelf("Endpoint", "endpoint", self._arn("endpoint"), str.lower)
+        self.endpoints = Shelf("endpoint", self._arn("endpoint"), str.lower)
         self.components = Shelf(
-            "InferenceComponent",
             "inference component",
             self._arn("inference-component"),
         )
