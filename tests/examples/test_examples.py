@@ -1,0 +1,72 @@
+"""
+Every example synthesises, without credentials, and passes the linter.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
+
+ROOT = Path(__file__).parents[2]
+APPS = sorted((ROOT / "examples").glob("*/app.py"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PASTED = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def synthesise(app: Path, outdir: Path) -> str:
+    """
+    Run an app as its user would; return its templates' findings.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
+    done = subprocess.run(
+        [sys.executable, app],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kept, "CDK_OUTDIR": str(outdir)},
+    )
+    assert done.returncode == 0, done.stderr
+    templates = list(outdir.glob("*.template.json"))
+    assert templates
+    return "\n".join(str(match) for t in templates for match in lint(t.read_text()))
+
+
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.parent.name)
+def test_an_example_synthesises(app: Path, tmp_path: Path) -> None:
+    """
+    What the examples show is what works.
+    """
+    assert synthesise(app, tmp_path / "cdk.out") == ""
+
+
+def test_there_is_an_example_of_each_capability() -> None:
+    """
+    A renamed folder does not silently empty the test above.
+    """
+    names = {app.parent.name for app in APPS}
+
+    assert {"one_model", "many_models", "in_a_vpc", "building_blocks"} <= names
+
+
+def test_the_readme_has_code_to_paste() -> None:
+    """
+    A change of the fences does not silently empty the test below.
+    """
+    assert len(PASTED) >= 2
+
+
+@pytest.mark.parametrize("code", PASTED)
+def test_the_readmes_code_synthesises(code: str, tmp_path: Path) -> None:
+    """
+    A reader may paste it.
+    """
+    app = tmp_path / "app.py"
+    app.write_text(code)
+
+    assert synthesise(app, tmp_path / "cdk.out") == ""
