@@ -19,7 +19,7 @@ setup: $(VENV)/.ready ## Install everything the project needs into .venv/ and no
 $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; name another with: make PYTHON=python3.12 ...")'
 	@echo "setup: Python packages, locked by hash (about a minute the first time)"
-	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@ln -sf "$(NODE_WHEEL)/bin/node" $(BIN)/node
