@@ -31,13 +31,13 @@ VARIANT = "ProductionVariants.0"
 
 
 def hosted(
-    stack: Stack, **names: str
+    stack: Stack, endpoint_name: str | None = None
 ) -> tuple[InferenceComponentEndpoint, Callable[[str, object], None]]:
     """
     Define an endpoint with one component; return it, and a way to bend that.
     """
     host = InferenceComponentEndpoint(
-        stack, "Host", instance_type="ml.g5.12xlarge", **names
+        stack, "Host", instance_type="ml.g5.12xlarge", endpoint_name=endpoint_name
     )
     component = host.add_model(
         "Model",

@@ -4,16 +4,18 @@ The execution role: what a model needs to start and to log, and nothing else.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aws_cdk import Stack, Validations
+from aws_cdk import Validations
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.hosting.arns import own_logs
+from cdk_sagemaker_llm.hosting.scope import stack_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +66,7 @@ def make_execution_role(scope: Construct, id: str) -> iam.Role:
         id,
         assumed_by=iam.ServicePrincipal(
             "sagemaker.amazonaws.com",
-            conditions={"StringEquals": {"aws:SourceAccount": Stack.of(scope).account}},
+            conditions={"StringEquals": {"aws:SourceAccount": stack_of(scope).account}},
         ),
         description="Runs a language model on SageMaker",
     )
@@ -82,7 +84,7 @@ def attach_access(
         {"Statement": [statement.to_json() for statement in statements]}
     )
     policy = iam.Policy(scope, "Access", document=document, roles=[role])
-    _acknowledge(policy, statements)
+    _acknowledge(scope, policy, statements)
     return policy
 
 
@@ -111,7 +113,14 @@ def log_statements() -> list[Statement]:
     ]
 
 
-def _acknowledge(policy: iam.Policy, statements: Sequence[Statement]) -> None:
+@functools.cache
+def _acknowledged_rules() -> str:
+    return Validations.ACKNOWLEDGED_RULES_METADATA_KEY
+
+
+def _acknowledge(
+    scope: Construct, policy: iam.Policy, statements: Sequence[Statement]
+) -> None:
     """
     Tell cdk-nag the reason for each wildcard.
 
@@ -124,9 +133,9 @@ def _acknowledge(policy: iam.Policy, statements: Sequence[Statement]) -> None:
         for resource in statement.resources
         if "*" in resource
     }
-    names = Stack.of(policy).resolve(list(reasons))
+    names = stack_of(scope).resolve(list(reasons))
     policy.node.add_metadata(
-        Validations.ACKNOWLEDGED_RULES_METADATA_KEY,
+        _acknowledged_rules(),
         {
             f"AwsSolutions-IAM5[Resource::{_as_nag_writes(name)}]": reason
             for name, reason in zip(names, reasons.values(), strict=True)

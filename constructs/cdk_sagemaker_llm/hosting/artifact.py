@@ -17,13 +17,13 @@ from aws_cdk import (
     Aspects,
     FileAssetPackaging,
     IAspect,
-    Stack,
     Stage,
 )
 from constructs import Construct, IConstruct
 
 from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.scope import stack_of
 
 
 class ServingArtifact(Construct):
@@ -52,7 +52,7 @@ class ServingArtifact(Construct):
         """The hash of the contents; changes when, and only when, they do."""
         stage = _stage_of(self)
         target = Path(stage.asset_outdir) / f"asset.{self.asset_hash}.tar.gz"
-        location = Stack.of(self).synthesizer.add_file_asset(
+        location = stack_of(scope).synthesizer.add_file_asset(
             source_hash=self.asset_hash,
             file_name=os.path.relpath(target, stage.outdir),
             packaging=FileAssetPackaging.FILE,

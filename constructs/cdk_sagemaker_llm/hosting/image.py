@@ -4,10 +4,9 @@ Where a stack finds a serving image: one region's registry, or a table of them.
 
 from __future__ import annotations
 
-from aws_cdk import Aws, CfnMapping, Stack
+from aws_cdk import Aws, CfnMapping
 from constructs import Construct
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import ImageRelease, registry_account
 from cdk_sagemaker_llm.findings import Finding, error
 from cdk_sagemaker_llm.hosting.access import Statement
@@ -64,14 +63,6 @@ class ServingImage:
                 resources=[repository],
             ),
         ]
-
-
-def region_of(scope: Construct) -> str | None:
-    """
-    Return the region that the stack is for; ``None`` when deployment decides.
-    """
-    region = Stack.of(scope).region
-    return None if is_unresolved(region) else region
 
 
 def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:

@@ -16,7 +16,6 @@ from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig, config_findings
-from cdk_sagemaker_llm.hosting.image import region_of
 from cdk_sagemaker_llm.hosting.inference_component import (
     InferenceComponent,
     component_findings,
@@ -26,6 +25,7 @@ from cdk_sagemaker_llm.hosting.model import Model, model_findings
 from cdk_sagemaker_llm.hosting.naming import name_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,

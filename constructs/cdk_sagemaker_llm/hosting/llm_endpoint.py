@@ -13,11 +13,11 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
-from cdk_sagemaker_llm.hosting.image import region_of
 from cdk_sagemaker_llm.hosting.model import Model, model_findings
 from cdk_sagemaker_llm.hosting.naming import name_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from cdk_sagemaker_llm.hosting.access import (
     make_execution_role,
 )
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
-from cdk_sagemaker_llm.hosting.image import ServingImage, region_findings, region_of
+from cdk_sagemaker_llm.hosting.image import ServingImage, region_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.weights import (
     token_environment,
     token_findings,
