@@ -18,14 +18,14 @@ setup: $(VENV)/.ready ## Install everything the project needs into .venv/ and no
 
 $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; name another with: make PYTHON=python3.12 ...")'
-	@echo "setup: Python packages, locked by hash (about a minute the first time)"
+	@echo "setup: Python packages, locked by hash (one to three minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@ln -sf "$(NODE_WHEEL)/bin/node" $(BIN)/node
 	@ln -sf "$(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm
 	@echo "setup: CDK CLI, locked by hash"
-	@$(BIN)/npm ci --silent
+	@$(BIN)/npm ci --loglevel=error
 	@touch $@
 
 demo: setup ## Deploy the three reference models to an embedded AWS, call one, tear down. No account.
@@ -65,7 +65,7 @@ lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	  --all-extras --group dev --generate-hashes --no-header --no-emit-index-url \
 	  --no-annotate --output-file requirements.txt --upgrade
-	@rm -rf node_modules package-lock.json && $(BIN)/npm install --silent
+	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup and synth made.
 	@rm -rf $(VENV) node_modules cdk.out dist
