@@ -67,7 +67,9 @@ def test_the_region_is_the_commands() -> None:
     """
     As asked for, in the variable that the tools read.
     """
-    done = local("--region", "eu-west-1", "--", "printenv", "AWS_REGION")
+    code = "import os; print(os.environ['AWS_REGION'])"
+
+    done = local("--region", "eu-west-1", "--", sys.executable, "-c", code)
 
     assert done.stdout == "eu-west-1\n"
 
