@@ -14,10 +14,10 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import error
 from cdk_sagemaker_llm.hosting.naming import name_findings
 from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
-    from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
 
 
 class EndpointBase(Construct):
@@ -131,15 +131,11 @@ class Endpoint(EndpointBase):
         Raises:
             ValueError: If the bounds or the variant are wrong.
         """
-        from cdk_sagemaker_llm.hosting.scaling import (  # noqa: PLC0415 - needs endpoints
-            ScalableInstanceCount,
-        )
-
         variant = self._variant_name(variant_name)
         scalable = ScalableInstanceCount(
             self,
             f"{variant}Scaling" if variant_name else "Scaling",
-            endpoint=self,
+            endpoint_name=self.endpoint_name,
             variant_name=variant,
             min_capacity=min_capacity,
             max_capacity=max_capacity,

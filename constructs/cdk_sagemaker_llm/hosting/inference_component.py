@@ -150,7 +150,7 @@ class InferenceComponent(Construct):
         scalable = ScalableCopyCount(
             self,
             "Scaling",
-            component=self,
+            inference_component_name=self.inference_component_name,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )

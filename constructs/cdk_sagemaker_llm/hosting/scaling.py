@@ -21,9 +21,6 @@ from cdk_sagemaker_llm.hosting.variant import (
 if TYPE_CHECKING:
     from aws_cdk import Duration
 
-    from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
-    from cdk_sagemaker_llm.hosting.inference_component import InferenceComponent
-
 # The service's default of variants; that of components is not documented, so that
 # both are always written out.
 _COOLDOWN_SECONDS = 300
@@ -73,6 +70,28 @@ class ScalableTarget(Construct):
             max_capacity=max_capacity,
         )
         """The resource itself, for what this class does not offer."""
+
+    def scale_to_track_metric(
+        self,
+        id: str,
+        *,
+        predefined_metric: str,
+        target_value: float,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> TargetTrackingScaling:
+        """
+        Keep one of the service's predefined metrics near a target.
+        """
+        return TargetTrackingScaling(
+            self,
+            id,
+            target=self,
+            predefined_metric=predefined_metric,
+            target_value=target_value,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
 
 
 class TargetTrackingScaling(Construct):
@@ -137,7 +156,7 @@ class ScalableInstanceCount(ScalableTarget):
     The number of instances of a variant that a model fills.
 
     Args:
-        endpoint: The variant's endpoint.
+        endpoint_name: The variant's endpoint.
 
         variant_name: The variant.
 
@@ -151,7 +170,7 @@ class ScalableInstanceCount(ScalableTarget):
         scope: Construct,
         id: str,
         *,
-        endpoint: EndpointBase,
+        endpoint_name: str,
         variant_name: str,
         min_capacity: int,
         max_capacity: int,
@@ -159,7 +178,7 @@ class ScalableInstanceCount(ScalableTarget):
         super().__init__(
             scope,
             id,
-            resource_id=f"endpoint/{endpoint.endpoint_name}/variant/{variant_name}",
+            resource_id=f"endpoint/{endpoint_name}/variant/{variant_name}",
             scalable_dimension="sagemaker:variant:DesiredInstanceCount",
             min_capacity=min_capacity,
             max_capacity=max_capacity,
@@ -176,10 +195,8 @@ class ScalableInstanceCount(ScalableTarget):
         """
         Keep the requests a minute that each instance gets near a target.
         """
-        return TargetTrackingScaling(
-            self,
+        return self.scale_to_track_metric(
             id,
-            target=self,
             predefined_metric="SageMakerVariantInvocationsPerInstance",
             target_value=per_minute,
             scale_in_cooldown=scale_in_cooldown,
@@ -200,10 +217,8 @@ class ScalableInstanceCount(ScalableTarget):
         It sees load every 10 seconds and counts a stream until its last token, so
         that it suits language models better than counting requests.
         """
-        return TargetTrackingScaling(
-            self,
+        return self.scale_to_track_metric(
             id,
-            target=self,
             predefined_metric="SageMakerVariantConcurrentRequestsPerModelHighResolution",
             target_value=per_instance,
             scale_in_cooldown=scale_in_cooldown,
@@ -216,7 +231,7 @@ class ScalableCopyCount(ScalableTarget):
     The number of copies of an inference component.
 
     Args:
-        component: The component.
+        inference_component_name: The component.
 
         min_capacity: Copies that always run.
 
@@ -228,14 +243,14 @@ class ScalableCopyCount(ScalableTarget):
         scope: Construct,
         id: str,
         *,
-        component: InferenceComponent,
+        inference_component_name: str,
         min_capacity: int,
         max_capacity: int,
     ) -> None:
         super().__init__(
             scope,
             id,
-            resource_id=f"inference-component/{component.inference_component_name}",
+            resource_id=f"inference-component/{inference_component_name}",
             scalable_dimension="sagemaker:inference-component:DesiredCopyCount",
             min_capacity=min_capacity,
             max_capacity=max_capacity,
@@ -252,10 +267,8 @@ class ScalableCopyCount(ScalableTarget):
         """
         Keep the requests a minute that each copy gets near a target.
         """
-        return TargetTrackingScaling(
-            self,
+        return self.scale_to_track_metric(
             id,
-            target=self,
             predefined_metric="SageMakerInferenceComponentInvocationsPerCopy",
             target_value=per_minute,
             scale_in_cooldown=scale_in_cooldown,
@@ -277,10 +290,8 @@ class ScalableCopyCount(ScalableTarget):
         that it suits language models better than counting requests.
         """
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
-        return TargetTrackingScaling(
-            self,
+        return self.scale_to_track_metric(
             id,
-            target=self,
             predefined_metric=metric,
             target_value=per_copy,
             scale_in_cooldown=scale_in_cooldown,
