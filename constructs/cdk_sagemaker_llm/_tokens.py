@@ -8,8 +8,9 @@ look for the marker that its encoding leaves in strings, lists and numbers
 
 from __future__ import annotations
 
-_STRING_MARKER = "${Token["
-_LIST_MARKER = "#{Token["
+import re
+
+_MARKER = re.compile(r"[$#]\{Token\[[A-Za-z0-9:._-]+\]\}")
 _NUMBER_BOUND = -1e288
 
 
@@ -18,7 +19,7 @@ def is_unresolved(value: object) -> bool:
     Return whether a value is, or contains, a placeholder resolved at deploy time.
     """
     if isinstance(value, str):
-        return _STRING_MARKER in value or _LIST_MARKER in value
+        return _MARKER.search(value) is not None
     if isinstance(value, int | float):
         return value < _NUMBER_BOUND
     if isinstance(value, list | tuple):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 
 
@@ -39,6 +40,14 @@ class ResourceRequirements:
     cpus: float | None = None
     memory_mib: int = 1024
 
+    @property
+    def is_known(self) -> bool:
+        """
+        Whether every number is known at synth.
+        """
+        numbers = (self.copies, self.accelerators, self.cpus, self.memory_mib)
+        return not is_unresolved(numbers)
+
     def __post_init__(self) -> None:
         """
         Hold the API's lower bounds (botocore 1.44.5, InferenceComponent shapes).
@@ -51,7 +60,7 @@ class ResourceRequirements:
                 ("cpus", self.cpus, 0.25),
                 ("memory_mib", self.memory_mib, 128),
             )
-            if value is not None and value < least
+            if value is not None and value < least and not is_unresolved(value)
         ]
         if faults:
             raise ValueError("; ".join(faults))

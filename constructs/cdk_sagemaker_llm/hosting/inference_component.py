@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, error, warning
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, overflow
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
@@ -160,10 +161,10 @@ class InferenceComponent(Construct):
     def _room_findings(self, max_capacity: int) -> list[Finding]:
         variant = _variant(self.endpoint, self.variant_name)
         hardware = variant.hardware() if variant else None
-        if variant is None or hardware is None:
+        if variant is None or hardware is None or not self.resources.is_known:
             return []
         most = Capacity.of(hardware).copies_of(self.resources) * _instances(variant)
-        if max_capacity <= most:
+        if max_capacity <= most or is_unresolved(most):
             return []
         return [
             warning(
@@ -200,7 +201,11 @@ def fleet_findings(
     hardware = variant.hardware() if variant else None
     if variant is None or hardware is None:
         return []
-    reasons = overflow(models, Capacity.of(hardware), _instances(variant))
+    instances = _instances(variant)
+    if is_unresolved(instances):
+        return []
+    known = {name: needs for name, needs in models.items() if needs.is_known}
+    reasons = overflow(known, Capacity.of(hardware), instances)
     return [error("LLM104", f"{reason} ({hardware})") for reason in reasons]
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from cdk_sagemaker_llm._tokens import is_unresolved
+
 PropertyValue = str | int | float | bool
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -29,8 +31,9 @@ def render(properties: Mapping[str, PropertyValue]) -> str:
     Write properties as ``key=value`` lines in the order given.
 
     Raises:
-        PropertiesError: If a value holds what one of the two readers would change:
-            anything outside printable ASCII, a backslash, or blanks at an end.
+        PropertiesError: If a value is a placeholder, or holds what one of the two
+            readers would change: anything outside printable ASCII, a backslash, or
+            blanks at an end.
     """
     return "".join(
         f"{_checked_key(key)}={_text(key, value)}\n"
@@ -61,6 +64,11 @@ def _checked_key(key: str) -> str:
 
 
 def _text(key: str, value: PropertyValue) -> str:
+    if is_unresolved(value):
+        raise PropertiesError(
+            f"{key} is known only at deployment, too late for a file; pass it in an "
+            "environment variable"
+        )
     text = str(value).lower() if isinstance(value, bool) else str(value)
     printable = text.isascii() and text.isprintable()
     if not printable or "\\" in text or text != text.strip():

@@ -81,7 +81,7 @@ class TensorRtLlm:
         options = {key: str(value) for key, value in self.options.items()}
         found += credential_findings("options", options)
         try:
-            render(self.options)
+            render({**self._typed(model), **self.options})
         except PropertiesError as fault:
             found.append(error("LLM114", str(fault)))
         return found
@@ -137,25 +137,29 @@ class TensorRtLlm:
         return [
             error("LLM111", f"{name} must be at least 1, got {value}")
             for name, value in values.items()
-            if isinstance(value, int) and value < 1
+            if isinstance(value, int) and value < 1 and not is_unresolved(value)
         ]
 
 
 def _model_id(model: ModelSource | None) -> str | None:
-    if isinstance(model, HuggingFaceModel):
-        return model.model_id
-    if model is None or is_unresolved(model.uri):
-        return None
-    return model.uri
+    address = _address(model)
+    return None if is_unresolved(address) else address
 
 
 def _environment(model: ModelSource | None) -> dict[str, str]:
     """
-    Name weights in a bucket that is made in the same app.
+    Name weights whose address is known only at deployment, too late for a file.
 
-    Its name is known only at deployment, too late for a file, so that it travels as
-    the variable that LMI turns into ``option.model_id``.
+    A bucket made in the same app is such a case. The address travels as the variable
+    that LMI turns into ``option.model_id``.
     """
-    if isinstance(model, HuggingFaceModel) or model is None:
+    address = _address(model)
+    if address is None or not is_unresolved(address):
         return {}
-    return {"OPTION_MODEL_ID": model.uri} if is_unresolved(model.uri) else {}
+    return {"OPTION_MODEL_ID": address}
+
+
+def _address(model: ModelSource | None) -> str | None:
+    if model is None:
+        return None
+    return model.model_id if isinstance(model, HuggingFaceModel) else model.uri

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding, error
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
@@ -67,9 +68,9 @@ class Tgi:
         found += [
             error("LLM111", f"{name} must be at least 1, got {value}")
             for name, value in self._numbers().items()
-            if value is not None and value < 1
+            if value is not None and value < 1 and not is_unresolved(value)
         ]
-        return found + self._length_findings()
+        return found + self._placeholder_findings() + self._length_findings()
 
     def container(
         self, model: ModelSource | None, *, accelerators: int | None
@@ -103,6 +104,17 @@ class Tgi:
             "max_batch_prefill_tokens": self.max_batch_prefill_tokens,
             "num_gpus": self.num_gpus,
         }
+
+    def _placeholder_findings(self) -> list[Finding]:
+        return [
+            error(
+                "LLM114",
+                f"{name} is known only at deployment, and is checked at synth",
+                "pass a number",
+            )
+            for name, value in self._numbers().items()
+            if is_unresolved(value)
+        ]
 
     def _length_findings(self) -> list[Finding]:
         # The launcher exits on these (ArgumentValidation, TGI 0.9.3 to 3.3.6).

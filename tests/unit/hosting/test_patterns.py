@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, Stack, Tags
+from aws_cdk import CfnParameter, Duration, Stack, Tags
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
@@ -16,7 +16,9 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     LlmEndpoint,
     Network,
+    ResourceRequirements,
     TensorRtLlm,
+    Tgi,
 )
 
 Properties = Callable[[Stack, str], dict[str, Any]]
@@ -112,4 +114,80 @@ def test_tags_reach_every_resource_of_the_service(
     for kind in ("Model", "EndpointConfig", "Endpoint"):
         template.has_resource_properties(
             f"AWS::SageMaker::{kind}", {"Tags": [{"Key": "team", "Value": "search"}]}
+        )
+
+
+def test_numbers_known_only_at_deployment_are_passed_on(
+    stack: Stack, properties: Properties
+) -> None:
+    """
+    A placeholder is neither checked as a number nor written as one.
+    """
+    parameter = CfnParameter(stack, "Count", type="Number", default=2)
+    count = int(parameter.value_as_number)
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.p4d.24xlarge", instance_count=count
+    )
+    component = host.add_model(
+        "Model",
+        model=MISTRAL,
+        serving=Tgi("1.4.5"),
+        resources=ResourceRequirements(copies=count, accelerators=1),
+    )
+    component.auto_scale_copy_count(min_capacity=count, max_capacity=count)
+
+    ref = {"Ref": "Count"}
+    (variant,) = properties(stack, "AWS::SageMaker::EndpointConfig")[
+        "ProductionVariants"
+    ]
+    copies = properties(stack, "AWS::SageMaker::InferenceComponent")["RuntimeConfig"]
+    target = properties(stack, "AWS::ApplicationAutoScaling::ScalableTarget")
+
+    assert variant["InitialInstanceCount"] == ref
+    assert copies == {"CopyCount": ref}
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (ref, ref)
+
+
+def test_a_model_known_only_at_deployment_is_a_variable(
+    stack: Stack, properties: Properties
+) -> None:
+    """
+    It is too late for the tarball, and in time for the environment.
+    """
+    name = CfnParameter(stack, "Name", default="org/model").value_as_string
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=HuggingFaceModel(name),
+        serving=TRT,
+        instance_type="ml.g5.12xlarge",
+    )
+
+    container = properties(stack, "AWS::SageMaker::Model")["PrimaryContainer"]
+
+    assert container["Environment"] == {"OPTION_MODEL_ID": {"Ref": "Name"}}
+
+
+def test_fails_if_an_option_is_known_only_at_deployment(stack: Stack) -> None:
+    """
+    A file cannot hold a placeholder.
+    """
+    number = CfnParameter(stack, "Number", type="Number", default=2).value_as_number
+    serving = TensorRtLlm("0.26.0", max_rolling_batch_size=int(number))
+
+    with pytest.raises(ValueError, match="LLM114 .*known only at deployment"):
+        LlmEndpoint(
+            stack,
+            "Llm",
+            model=MISTRAL,
+            serving=serving,
+            instance_type="ml.g5.12xlarge",
+        )
+    with pytest.raises(ValueError, match="LLM114 max_input_length is known only"):
+        LlmEndpoint(
+            stack,
+            "Llm",
+            model=MISTRAL,
+            serving=Tgi("1.4.5", max_input_length=int(number)),
+            instance_type="ml.g5.12xlarge",
         )

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.serving.properties import PropertiesError, parse, render
 
 KEYS = st.from_regex(r"[A-Za-z0-9_.\-]+", fullmatch=True)
 VALUES = st.text(
     st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="\\")
-)
+).filter(lambda text: not is_unresolved(text))
 
 
 @pytest.mark.parametrize(

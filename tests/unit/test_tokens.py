@@ -1,0 +1,39 @@
+"""
+Placeholders are told apart as the CDK itself does.
+"""
+
+from __future__ import annotations
+
+import pytest
+from aws_cdk import Aws, Fn, Token
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Aws.REGION,
+        f"arn:{Aws.PARTITION}:s3:::bucket",
+        Token.as_number(Fn.ref("Count")),
+        Token.as_list(Fn.ref("Names")),
+        Fn.select(1, Fn.split("/", "a/b" + Aws.REGION)),
+    ],
+    ids=["string", "inside", "number", "list", "function"],
+)
+def test_a_placeholder_is_recognised(value: object) -> None:
+    """
+    Our reading of the encoding agrees with the CDK's own.
+    """
+    assert Token.is_unresolved(value)
+    assert is_unresolved(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["us-east-1", "${Token[", "${HOME}", "", 0, -5, 1.5, [], ["a"], None, True]
+)
+def test_a_known_value_is_not(value: object) -> None:
+    """
+    Text that only begins alike is text.
+    """
+    assert not is_unresolved(value)
