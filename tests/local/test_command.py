@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from cdk_sagemaker_llm.cli.local import register
-from cdk_sagemaker_llm.local import EmbeddedAws, embedded
+from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
 _LIMIT = 60
@@ -129,6 +129,25 @@ def test_a_port_in_use_is_one_line() -> None:
         f"sagemaker-llm local: port {port} is in use; choose another one, or 0 for "
         "any free one\n"
     )
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_that_cannot_be_is_refused(port: int) -> None:
+    """
+    By the command as a usage error, by the handle in one sentence.
+    """
+    done = subprocess.run(
+        [COMMAND, "local", "--port", str(port)],
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "or equal to" in done.stderr
+    with pytest.raises(EmbeddedAwsError, match=f"port {port} cannot be used"):
+        EmbeddedAws(port=port).start()
 
 
 def test_a_server_that_dies_ends_the_command(

@@ -32,7 +32,12 @@ def register(app: typer.Typer) -> None:
 def local(
     context: typer.Context,
     port: Annotated[
-        int, typer.Option(help="Port on the loopback interface; 0 for any free one.")
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port on the loopback interface; 0 for any free one.",
+        ),
     ] = _DEFAULT_PORT,
     region: Annotated[
         str, typer.Option(help="Region of requests that name none.")

@@ -97,6 +97,8 @@ class EmbeddedAws:
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
             "AWS_EC2_METADATA_DISABLED": "true",
+            # The CDK CLI reports its use to AWS, wherever it deploys to.
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
             "NO_PROXY": direct,
         }
 
@@ -224,9 +226,9 @@ def _listen(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listener.close()
-        if error.errno == errno.EADDRINUSE:
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
             raise EmbeddedAwsError(
                 f"port {port} is in use; choose another one, or 0 for any free one"
             ) from error
