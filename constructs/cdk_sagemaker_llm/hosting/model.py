@@ -169,7 +169,8 @@ def model_findings(
         return found
     container = serving.container(model, accelerators=None)
     found += region_findings(region, container.image)
-    found += _overlap_findings(container, environment)
+    token = token_environment(model, container.token_variables)
+    found += _overlap_findings({*container.environment, *token}, environment)
     if network.isolated and model is not None and container.weights_uri is None:
         found.append(
             error(
@@ -200,10 +201,7 @@ def _environment_findings(environment: Mapping[str, str]) -> list[Finding]:
     return found
 
 
-def _overlap_findings(
-    container: Container, environment: Mapping[str, str]
-) -> list[Finding]:
-    taken = {*container.environment, *container.token_variables}
+def _overlap_findings(taken: set[str], environment: Mapping[str, str]) -> list[Finding]:
     return [
         error("LLM113", f"environment repeats {name}, which the backend sets itself")
         for name in sorted(taken & set(environment))

@@ -5,6 +5,7 @@ The SageMaker Model and its role.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from cdk_sagemaker_llm import (
     Model,
     Network,
     S3Model,
+    ServingFolder,
     TensorRtLlm,
     Tgi,
 )
@@ -283,6 +285,26 @@ def test_fails_if_a_variable_is_the_backends_own(stack: Stack) -> None:
         Model(
             stack, "Model", model=MISTRAL, serving=TGI, environment={"HF_MODEL_ID": "x"}
         )
+
+
+def test_a_token_variable_may_be_a_reference_of_ones_own(
+    stack: Stack, properties: Properties, tmp_path: Path
+) -> None:
+    """
+    A folder names its own weights; a gated model's token comes as a variable.
+    """
+    (tmp_path / "serving.properties").write_text("engine=MPI\noption.model_id=a/b\n")
+    serving = ServingFolder(
+        tmp_path, container_family="djl-tensorrtllm", version="0.26.0"
+    )
+    reference = SecretValue.secrets_manager("hub").unsafe_unwrap()
+    Model(stack, "Model", serving=serving, environment={"HF_TOKEN": reference})
+
+    container = properties(stack, "AWS::SageMaker::Model")["PrimaryContainer"]
+
+    assert container["Environment"] == {
+        "HF_TOKEN": "{{resolve:secretsmanager:hub:SecretString:::}}"
+    }
 
 
 def test_fails_if_the_environment_is_too_large(stack: Stack) -> None:
