@@ -143,11 +143,29 @@ class TestComponents:
         endpoint = make_endpoint(embedded_aws, make_config(embedded_aws))
         other = make_model(embedded_aws, ExecutionRoleArn=f"{ROLE}Other")
         isolated = make_model(embedded_aws, EnableNetworkIsolation=True)
+        vpc = {"Subnets": ["subnet-1"], "SecurityGroupIds": ["sg-1"]}
+        elsewhere = make_model(embedded_aws, VpcConfig=vpc)
 
         with refused("must have the same execution role"):
             make_component(embedded_aws, endpoint, model=other)
         with refused("must have the same network isolation"):
             make_component(embedded_aws, endpoint, model=isolated)
+        with refused("must have the same VPC"):
+            make_component(embedded_aws, endpoint, model=elsewhere)
+
+    def test_pools_and_an_instance_type_exclude_each_other(
+        self, embedded_aws: EmbeddedAws
+    ) -> None:
+        """
+        Pools replace the type.
+        """
+        pools = [
+            {"InstanceType": kind, "Priority": priority}
+            for priority, kind in enumerate(("ml.g6.xlarge", "ml.g5.xlarge"), start=1)
+        ]
+
+        with refused("specify InstanceType or InstancePools, not both"):
+            make_config(embedded_aws, variant={"InstancePools": pools})
 
     def test_a_component_can_be_deleted_and_its_room_used_again(
         self, embedded_aws: EmbeddedAws, sagemaker: Untyped
