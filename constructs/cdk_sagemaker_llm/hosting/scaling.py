@@ -151,7 +151,34 @@ class TargetTrackingScaling(Construct):
         """The resource itself, for what this class does not offer."""
 
 
-class ScalableInstanceCount(ScalableTarget):
+class _ServingCount(ScalableTarget):
+    """
+    A number of instances or copies, each of which serves requests.
+    """
+
+    _invocations_metric: str
+
+    def scale_on_invocations(
+        self,
+        id: str,
+        *,
+        per_minute: float,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> TargetTrackingScaling:
+        """
+        Keep the requests a minute that each instance or copy gets near a target.
+        """
+        return self.scale_to_track_metric(
+            id,
+            predefined_metric=self._invocations_metric,
+            target_value=per_minute,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+
+
+class ScalableInstanceCount(_ServingCount):
     """
     The number of instances of a variant that a model fills.
 
@@ -164,6 +191,8 @@ class ScalableInstanceCount(ScalableTarget):
 
         max_capacity: Instances that run at most.
     """
+
+    _invocations_metric = "SageMakerVariantInvocationsPerInstance"
 
     def __init__(
         self,
@@ -182,25 +211,6 @@ class ScalableInstanceCount(ScalableTarget):
             scalable_dimension="sagemaker:variant:DesiredInstanceCount",
             min_capacity=min_capacity,
             max_capacity=max_capacity,
-        )
-
-    def scale_on_invocations(
-        self,
-        id: str,
-        *,
-        per_minute: float,
-        scale_in_cooldown: Duration | None = None,
-        scale_out_cooldown: Duration | None = None,
-    ) -> TargetTrackingScaling:
-        """
-        Keep the requests a minute that each instance gets near a target.
-        """
-        return self.scale_to_track_metric(
-            id,
-            predefined_metric="SageMakerVariantInvocationsPerInstance",
-            target_value=per_minute,
-            scale_in_cooldown=scale_in_cooldown,
-            scale_out_cooldown=scale_out_cooldown,
         )
 
     def scale_on_concurrency(
@@ -226,7 +236,7 @@ class ScalableInstanceCount(ScalableTarget):
         )
 
 
-class ScalableCopyCount(ScalableTarget):
+class ScalableCopyCount(_ServingCount):
     """
     The number of copies of an inference component.
 
@@ -237,6 +247,8 @@ class ScalableCopyCount(ScalableTarget):
 
         max_capacity: Copies that run at most.
     """
+
+    _invocations_metric = "SageMakerInferenceComponentInvocationsPerCopy"
 
     def __init__(
         self,
@@ -254,25 +266,6 @@ class ScalableCopyCount(ScalableTarget):
             scalable_dimension="sagemaker:inference-component:DesiredCopyCount",
             min_capacity=min_capacity,
             max_capacity=max_capacity,
-        )
-
-    def scale_on_invocations(
-        self,
-        id: str,
-        *,
-        per_minute: float,
-        scale_in_cooldown: Duration | None = None,
-        scale_out_cooldown: Duration | None = None,
-    ) -> TargetTrackingScaling:
-        """
-        Keep the requests a minute that each copy gets near a target.
-        """
-        return self.scale_to_track_metric(
-            id,
-            predefined_metric="SageMakerInferenceComponentInvocationsPerCopy",
-            target_value=per_minute,
-            scale_in_cooldown=scale_in_cooldown,
-            scale_out_cooldown=scale_out_cooldown,
         )
 
     def scale_on_concurrency(
