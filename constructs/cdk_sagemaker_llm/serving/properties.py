@@ -51,7 +51,17 @@ def parse(text: str) -> dict[str, str]:
     Raises:
         PropertiesError: If a ``\\u`` escape is malformed, where Java refuses too.
     """
-    return dict(_key_and_value(line) for line in _logical_lines(text))
+    return dict(pairs(text))
+
+
+def pairs(text: str) -> Iterator[tuple[str, str]]:
+    """
+    Read keys and values in the order of the file, repeated ones too.
+
+    Raises:
+        PropertiesError: As ``parse``.
+    """
+    return (_key_and_value(line) for line in _logical_lines(text))
 
 
 def _checked_key(key: str) -> str:
