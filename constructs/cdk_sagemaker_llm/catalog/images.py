@@ -12,6 +12,22 @@ from typing import Any
 from cdk_sagemaker_llm.catalog._data import any_of, load, nearest
 
 
+_ECR_URI = re.compile(
+    r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/"
+    r"(?P<repository>[^:@]+)(?::(?P<tag>[\w.-]+)|@(?P<digest>sha256:[0-9a-f]{64}))?\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """
+    A registry in Amazon ECR that is not one of AWS's own serving images.
+    """
+
+    account: str
+    region: str
+
+
 @dataclass(frozen=True, slots=True)
 class ImageRelease:
     """
@@ -25,9 +41,11 @@ class ImageRelease:
 
         repository: The ECR repository's name.
 
-        tag: The image's tag.
+        tag: The image's tag, or its digest as ``sha256:...``.
 
         regions: The regions that list this version.
+
+        registry: Where an image of your own is; ``None`` for AWS's registries.
     """
 
     family: str
@@ -35,6 +53,26 @@ class ImageRelease:
     repository: str
     tag: str
     regions: frozenset[str]
+    registry: Registry | None = None
+
+    @classmethod
+    def from_uri(cls, uri: str) -> ImageRelease:
+        """
+        Describe an image by its full URI in Amazon ECR.
+
+        Raises:
+            ValueError: If it is no such URI; SageMaker takes no other registry.
+        """
+        match = _ECR_URI.match(uri)
+        if match is None:
+            raise ValueError(
+                "uri must be an image in Amazon ECR, such as "
+                "'111111111111.dkr.ecr.eu-west-1.amazonaws.com/vllm:1.0', "
+                f"got {uri!r}; copy other images there"
+            )
+        tag = match["digest"] or match["tag"] or "latest"
+        registry = Registry(match["account"], match["region"])
+        return cls("custom", tag, match["repository"], tag, frozenset(), registry)
 
     @property
     def cuda_version(self) -> str | None:
@@ -51,10 +89,16 @@ class ImageRelease:
         Raises:
             ValueError: If the region does not list this version.
         """
+        if self.registry is not None:
+            return self._uri_in(self.registry.account, self.registry.region)
         if region not in self.regions:
             raise ValueError(self._missing_in(region))
-        registry = f"{registry_account(region)}.dkr.ecr.{region}.{dns_suffix(region)}"
-        return f"{registry}/{self.repository}:{self.tag}"
+        return self._uri_in(registry_account(region), region)
+
+    def _uri_in(self, account: str, region: str) -> str:
+        registry = f"{account}.dkr.ecr.{region}.{dns_suffix(region)}"
+        mark = "@" if self.tag.startswith("sha256:") else ":"
+        return f"{registry}/{self.repository}{mark}{self.tag}"
 
     def _missing_in(self, region: str) -> str:
         image = f"image {self.family} {self.version}"

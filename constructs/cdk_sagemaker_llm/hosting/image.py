@@ -27,7 +27,11 @@ class ServingImage:
         self, scope: Construct, release: ImageRelease, region: str | None
     ) -> None:
         self.release = release
-        if region is None:
+        if release.registry is not None:
+            self._region = release.registry.region
+            self._account = release.registry.account
+            self.uri = release.uri(self._region)
+        elif region is None:
             self._region = Aws.REGION
             self._account = _mapping(scope, release).find_in_map(Aws.REGION, "account")
             domain = Aws.URL_SUFFIX

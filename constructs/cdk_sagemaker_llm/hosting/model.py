@@ -86,7 +86,9 @@ class Model(Construct):
         extra = dict(environment or {})
         network = network or Network()
         region = region_of(scope)
-        found = model_findings(region, serving, model, network, extra)
+        found = model_findings(
+            region, serving, model, network, extra, accelerators=accelerators
+        )
         warnings = report(scope, id, found)
         super().__init__(scope, id)
         container = serving.container(model, accelerators=accelerators)
@@ -157,11 +159,13 @@ def model_findings(
     model: ModelSource | None,
     network: Network,
     environment: Mapping[str, str],
+    *,
+    accelerators: int | None = None,
 ) -> list[Finding]:
     """
     Check all that can be said of a model before anything is made of it.
     """
-    of_serving = serving.findings(model)
+    of_serving = serving.findings(model, accelerators=accelerators)
     found = [*of_serving, *token_findings(model)]
     found += credential_findings("environment", environment)
     found += _environment_findings(environment)

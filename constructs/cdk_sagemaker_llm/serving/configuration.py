@@ -29,6 +29,9 @@ class Container:
 
         weights_uri: A prefix on S3 that SageMaker itself puts into
             ``/opt/ml/model``; ``None`` when the container fetches the weights.
+
+        loading_seconds: How long the container itself lets loading take; ``None``
+            where it sets no limit.
     """
 
     image: ImageRelease
@@ -36,6 +39,7 @@ class Container:
     environment: Mapping[str, str] = field(default_factory=dict)
     token_variables: tuple[str, ...] = ()
     weights_uri: str | None = None
+    loading_seconds: int | None = None
 
 
 @runtime_checkable
@@ -44,9 +48,17 @@ class ServingConfiguration(Protocol):
     How a model is served: one of the backends, or a hand-written folder.
     """
 
-    def findings(self, model: ModelSource | None) -> list[Finding]:
+    def findings(
+        self, model: ModelSource | None, *, accelerators: int | None = None
+    ) -> list[Finding]:
         """
         Check the configuration for a model, before anything is made of it.
+
+        Args:
+            model: Where the weights come from; ``None`` when the files name it.
+
+            accelerators: Devices that each copy of the model has.
+                ``None`` skips what depends on them.
         """
 
     def container(

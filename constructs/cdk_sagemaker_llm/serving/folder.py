@@ -4,7 +4,7 @@ A hand-written serving artifact: a folder with serving.properties in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
@@ -12,10 +12,12 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding, error
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving._image_checks import image_findings
+from cdk_sagemaker_llm.serving._lmi import DEFAULT_LOADING_SECONDS, HUB_TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.checks import check_properties
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.properties import PropertiesError, parse
-from cdk_sagemaker_llm.serving.tensorrt_llm import HUB_TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.values import as_int
 
 PROPERTIES = "serving.properties"
 # Configuration and code are kilobytes. What is larger is weights, which belong on
@@ -45,7 +47,9 @@ class ServingFolder:
     container_family: str
     version: str
 
-    def findings(self, model: ModelSource | None) -> list[Finding]:
+    def findings(
+        self, model: ModelSource | None, *, accelerators: int | None = None
+    ) -> list[Finding]:
         """
         Check that the folder is a serving artifact that this image can load.
         """
@@ -61,7 +65,7 @@ class ServingFolder:
                     "name the weights as option.model_id in serving.properties",
                 )
             )
-        return found + self._content_findings()
+        return found + self._content_findings(accelerators)
 
     def container(
         self,
@@ -72,10 +76,14 @@ class ServingFolder:
         """
         Describe the container: the folder's files, as they are.
         """
+        files = self._files()
+        properties = parse(_properties_text(files))
+        seconds = as_int(properties.get("option.model_loading_timeout"))
         return Container(
             image=find_image(self.container_family, self.version),
-            files=self._files(),
+            files=files,
             token_variables=HUB_TOKEN_VARIABLES,
+            loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
         )
 
     def _files(self) -> Mapping[str, bytes]:
@@ -86,45 +94,105 @@ class ServingFolder:
             if (root / name).is_file() and not _is_left_behind(name)
         }
 
-    def _content_findings(self) -> list[Finding]:
+    def _content_findings(self, accelerators: int | None) -> list[Finding]:
         files = self._files()
-        if PROPERTIES not in files:
-            return [
-                error("LLM109", f"{str(self.path)!r} holds no serving.properties"),
-            ]
-        found = _properties_findings(files[PROPERTIES])
-        size = sum(map(len, files.values()))
-        if size > _LARGEST_ARTIFACT:
-            found.append(
-                error(
-                    "LLM118",
-                    f"{str(self.path)!r} holds {size // 2**20} MiB; an artifact holds "
-                    "configuration and code only",
-                    "put weights under an S3 prefix and name it as option.model_id",
-                )
+        found = layout_findings(str(self.path), files)
+        if properties_path(files) is None:
+            return found
+        found += check_folder_properties(
+            _properties_text(files),
+            container=self.container_family,
+            version=self.version,
+            accelerators=accelerators,
+            has_code=any(name.endswith(".py") for name in files),
+        )
+        return found
+
+
+def properties_path(files: Iterable[str]) -> str | None:
+    """
+    Find the serving.properties that the container reads: at the top, or in a folder
+    that is all there is (ModelStore and Utils.getNestedModelDir of djl-serving).
+    """
+    names = list(files)
+    if PROPERTIES in names:
+        return PROPERTIES
+    tops = {name.split("/", 1)[0] for name in names}
+    nested = f"{min(tops, default='')}/{PROPERTIES}"
+    return nested if len(tops) == 1 and nested in names else None
+
+
+def layout_findings(path: str, files: Mapping[str, bytes]) -> list[Finding]:
+    """
+    Check what is in a folder: one model, and no weights.
+    """
+    found = []
+    if properties_path(files) is None:
+        found.append(_no_properties(path, files))
+    size = sum(map(len, files.values()))
+    if size > _LARGEST_ARTIFACT:
+        found.append(
+            error(
+                "LLM118",
+                f"{path!r} holds {size // 2**20} MiB; an artifact holds "
+                "configuration and code only",
+                "put weights under an S3 prefix and name it as option.model_id",
             )
+        )
+    return found
+
+
+def _no_properties(path: str, files: Iterable[str]) -> Finding:
+    inner = sorted({n.split("/", 1)[0] for n in files if n.endswith(f"/{PROPERTIES}")})
+    if not inner:
+        return error("LLM109", f"{path!r} holds no serving.properties")
+    return error(
+        "LLM126",
+        f"{path!r} holds {', '.join(inner)} beside other entries: each folder at the "
+        "top would be a model of its own",
+        "put one model's files at the top, or into one folder",
+    )
+
+
+def _properties_text(files: Mapping[str, bytes]) -> str:
+    # Java reads the file as ISO-8859-1, in which every byte is a character.
+    return files.get(properties_path(files) or "", b"").decode("iso-8859-1")
+
+
+def check_folder_properties(
+    text: str,
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    has_code: bool,
+) -> list[Finding]:
+    """
+    Check a folder's serving.properties, and that it holds no credentials.
+
+    Args:
+        text: The file's text.
+
+        container: The image family.
+
+        version: The LMI version.
+
+        accelerators: Devices that each copy of the model has.
+
+        has_code: Whether Python files lie beside it, which may read any option.
+    """
+    found = check_properties(
+        text,
+        container=container,
+        version=version,
+        accelerators=accelerators,
+        strict=not has_code,
+    )
+    try:
+        return found + credential_findings(PROPERTIES, parse(text))
+    except PropertiesError:
         return found
 
 
 def _is_left_behind(name: Path) -> bool:
     return any(part.startswith(".") or part == "__pycache__" for part in name.parts)
-
-
-def _properties_findings(content: bytes) -> list[Finding]:
-    try:
-        # Java reads the file as ISO-8859-1, in which every byte is a character.
-        properties = parse(content.decode("iso-8859-1"))
-    except PropertiesError as fault:
-        return [error("LLM114", f"serving.properties: {fault}")]
-    found = credential_findings(PROPERTIES, properties)
-    if properties.get("engine"):
-        return found
-    return [
-        *found,
-        error(
-            "LLM110",
-            "serving.properties has no engine",
-            "write the line engine=MPI or engine=Python: without it LMI 0.26 "
-            "ignores the Hugging Face token, and later versions guess",
-        ),
-    ]

@@ -98,7 +98,7 @@ def resolve(
     launch = Launch(
         container=container,
         version=version,
-        engine=properties.get("engine") or None,
+        engine=properties.get("engine"),
         rolling_batch=written.lower() if written else None,
         backends=(),
     )

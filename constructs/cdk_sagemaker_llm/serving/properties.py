@@ -36,7 +36,7 @@ def render(properties: Mapping[str, PropertyValue]) -> str:
             blanks at an end.
     """
     return "".join(
-        f"{_checked_key(key)}={_text(key, value)}\n"
+        f"{_checked_key(key)}={text_of(key, value)}\n"
         for key, value in properties.items()
     )
 
@@ -73,7 +73,13 @@ def _checked_key(key: str) -> str:
     return key
 
 
-def _text(key: str, value: PropertyValue) -> str:
+def text_of(key: str, value: PropertyValue) -> str:
+    """
+    Write one value.
+
+    Raises:
+        PropertiesError: If it cannot be written so that both readers agree.
+    """
     if is_unresolved(value):
         raise PropertiesError(
             f"{key} is known only at deployment, too late for a file; pass it in an "

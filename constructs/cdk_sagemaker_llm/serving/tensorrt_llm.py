@@ -5,161 +5,133 @@ TensorRT-LLM on Large Model Inference (LMI) images.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.findings import Finding, error, warning
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
-from cdk_sagemaker_llm.serving._image_checks import image_findings
-from cdk_sagemaker_llm.serving.configuration import Container
-from cdk_sagemaker_llm.serving.credentials import credential_findings
-from cdk_sagemaker_llm.serving.properties import (
-    PropertiesError,
-    PropertyValue,
-    render,
-)
-
-FAMILY = "djl-tensorrtllm"
-HUB_TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+from cdk_sagemaker_llm.serving._lmi import LmiServing, option
+from cdk_sagemaker_llm.serving.just_in_time import compiled_since
+from cdk_sagemaker_llm.serving.properties import PropertyValue
+from cdk_sagemaker_llm.serving.tuning import RopeScaling, SmoothQuant
 
 
 @dataclass(frozen=True, slots=True)
-class TensorRtLlm:
+class TensorRtLlm(LmiServing):
     """
     Serve with TensorRT-LLM, compiled for the instance when the container starts.
 
     ``TensorRtLlm("0.26.0", tensor_parallel_degree=4, max_rolling_batch_size=16)``
+    ``TensorRtLlm("0.27.0", smoothquant=SmoothQuant(alpha=0.8, per_token=True))``
 
     Args:
-        version: The LMI version of the ``djl-tensorrtllm`` image.
-
-        tensor_parallel_degree:
-            Over how many GPUs one copy of the model is split, or ``"max"``.
-            Left out, over all that it has.
-
-        max_rolling_batch_size:
-            How many requests are generated at the same time.
-            Left out, the container's default for its version.
-
         rolling_batch:
             Which scheduler batches requests.
             Left out, ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``, since
             its own asynchronous service took that over.
 
-        model_loading_timeout:
-            Seconds that loading may take.
-            Left out, the image's own 1200.
+        max_input_len: The longest prompt in tokens, fixed when it is compiled.
 
-        options:
-            Further properties as in serving.properties, such as
-            ``{"option.max_input_len": 2048}``.
+        max_output_len: The longest answer in tokens, fixed when it is compiled.
+
+        max_num_tokens: Tokens of one step, fixed when it is compiled (0.27 and later).
+
+        batch_scheduler_policy: ``max_utilization`` or ``guaranteed_no_evict``.
+
+        kv_cache_free_gpu_mem_fraction:
+            Share of the memory that is left for the KV cache.
+            Left out, 0.95.
+
+        enable_kv_cache_reuse: Whether requests share the cache of equal beginnings.
+
+        use_custom_all_reduce: Whether GPUs on NVLink exchange by a kernel of their
+            own (p4d, p4de and p5; up to 0.29).
+
+        rope_scaling: How positions beyond the training length are scaled.
+
+        smoothquant: Quantize weights and activations to 8 bits.
+
+        precompiled:
+            Whether the model is an engine compiled ahead of time: an ``S3Model``
+            whose prefix holds the folder that the partition script wrote, for the
+            same GPUs and degree.
+            Left out, the container compiles.
     """
 
-    version: str
+    family_name: ClassVar[str] = "djl-tensorrtllm"
+    backend: ClassVar[str] = "trtllm"
+
     _: KW_ONLY
-    tensor_parallel_degree: int | Literal["max"] | None = None
-    max_rolling_batch_size: int | None = None
     rolling_batch: str | None = None
-    model_loading_timeout: int | None = None
-    options: Mapping[str, PropertyValue] = field(default_factory=dict)
+    max_input_len: int | None = option("max_input_len")
+    max_output_len: int | None = option("max_output_len")
+    max_num_tokens: int | None = option("max_num_tokens")
+    batch_scheduler_policy: Literal["max_utilization", "guaranteed_no_evict"] | None = (
+        option("batch_scheduler_policy")
+    )
+    kv_cache_free_gpu_mem_fraction: float | None = option(
+        "kv_cache_free_gpu_mem_fraction"
+    )
+    enable_kv_cache_reuse: bool | None = option("enable_kv_cache_reuse")
+    use_custom_all_reduce: bool | None = option("use_custom_all_reduce")
+    rope_scaling: RopeScaling | None = None
+    smoothquant: SmoothQuant | None = None
+    precompiled: bool = False
 
-    def findings(self, model: ModelSource | None) -> list[Finding]:
-        """
-        Check image, values and what is given twice.
-        """
-        found = image_findings(FAMILY, self.version)
-        found += self._value_findings()
-        if model is None and "option.model_id" not in self.options:
-            found.append(error("LLM112", "model is missing: nothing names the weights"))
-        twice = sorted(set(self.options) & set(self._typed(model)))
-        found += [
-            error("LLM113", f"options repeats {key}, which has a parameter of its own")
-            for key in twice
-        ]
-        options = {key: str(value) for key, value in self.options.items()}
-        found += credential_findings("options", options)
-        try:
-            render({**self._typed(model), **self.options})
-        except PropertiesError as fault:
-            found.append(error("LLM114", str(fault)))
-        return found
+    def _engine(self) -> str:
+        return "Python" if self._is_asynchronous else "MPI"
 
-    def container(
-        self,
-        model: ModelSource | None,
-        *,
-        accelerators: int | None,  # noqa: ARG002 - the tarball's properties say it
-    ) -> Container:
-        """
-        Describe the container: all of it in serving.properties.
-        """
-        properties = {**self._typed(model), **dict(sorted(self.options.items()))}
-        return Container(
-            image=find_image(FAMILY, self.version),
-            files={"serving.properties": render(properties).encode("ascii")},
-            environment=_environment(model),
-            token_variables=HUB_TOKEN_VARIABLES,
-        )
+    def _scheduling(self) -> Mapping[str, PropertyValue]:
+        default = "disable" if self._is_asynchronous else "auto"
+        batch = self.rolling_batch if self.rolling_batch is not None else default
+        mpi = {"option.mpi_mode": True} if self._is_asynchronous else {}
+        return {"option.rolling_batch": batch, **mpi}
 
-    def _typed(self, model: ModelSource | None) -> dict[str, PropertyValue]:
-        # The engine is always written: without it LMI 0.26 fetches the model's
-        # config.json without the token, and a gated model fails to load.
-        properties: dict[str, PropertyValue | None] = {
-            "engine": "Python" if self._is_async else "MPI",
-            "option.tensor_parallel_degree": self.tensor_parallel_degree,
-            "option.model_id": _model_id(model),
-            "option.revision": getattr(model, "revision", None),
-            "option.max_rolling_batch_size": self.max_rolling_batch_size,
-            "option.rolling_batch": self._rolling_batch,
-            "option.mpi_mode": True if self._is_async else None,
-            "option.model_loading_timeout": self.model_loading_timeout,
-        }
-        return {k: v for k, v in properties.items() if v is not None}
+    def _more(self) -> Mapping[str, PropertyValue]:
+        rope = self.rope_scaling.as_tensorrt_llm() if self.rope_scaling else {}
+        smooth = self.smoothquant.as_tensorrt_llm() if self.smoothquant else {}
+        return {**rope, **smooth}
 
     @property
-    def _is_async(self) -> bool:
+    def _is_asynchronous(self) -> bool:
         # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
         return self.version.startswith("0.33.")
 
-    @property
-    def _rolling_batch(self) -> str:
-        default = "disable" if self._is_async else "auto"
-        return self.rolling_batch if self.rolling_batch is not None else default
-
-    def _value_findings(self) -> list[Finding]:
-        values = {
-            "tensor_parallel_degree": self.tensor_parallel_degree,
-            "max_rolling_batch_size": self.max_rolling_batch_size,
-            "model_loading_timeout": self.model_loading_timeout,
-        }
+    def _own_findings(self, model: ModelSource | None) -> list[Finding]:
+        if self.precompiled:
+            return _precompiled_findings(model)
+        name = _class_of(self.architecture)
+        since = compiled_since(name) if name else None
+        if name is None or self._is_asynchronous:
+            return []
+        if since is not None and self._at_least(since):
+            return []
+        when = f"from LMI {since} on" if since else "at no LMI version"
         return [
-            error("LLM111", f"{name} must be at least 1, got {value}")
-            for name, value in values.items()
-            if isinstance(value, int) and value < 1 and not is_unresolved(value)
+            warning(
+                "LLM219",
+                f"TensorRT-LLM {self.version} does not compile {name} just in time: "
+                f"it does so {when}",
+                "compile an engine ahead of time (precompiled=True), or use Vllm",
+            )
         ]
 
 
-def _model_id(model: ModelSource | None) -> str | None:
-    address = _address(model)
-    return None if is_unresolved(address) else address
+def _precompiled_findings(model: ModelSource | None) -> list[Finding]:
+    if not isinstance(model, HuggingFaceModel):
+        return []
+    return [
+        error(
+            "LLM159",
+            "precompiled engines are loaded from S3, got a HuggingFaceModel",
+            "pass S3Model('s3://bucket/prefix/'), the parent of the engine's folder",
+        )
+    ]
 
 
-def _environment(model: ModelSource | None) -> dict[str, str]:
-    """
-    Name weights whose address is known only at deployment, too late for a file.
-
-    A bucket made in the same app is such a case. The address travels as the variable
-    that LMI turns into ``option.model_id``.
-    """
-    address = _address(model)
-    if address is None or not is_unresolved(address):
-        return {}
-    return {"OPTION_MODEL_ID": address}
-
-
-def _address(model: ModelSource | None) -> str | None:
-    if model is None:
-        return None
-    return model.model_id if isinstance(model, HuggingFaceModel) else model.uri
+def _class_of(architecture: object) -> str | None:
+    if isinstance(architecture, Mapping):
+        names = architecture.get("architectures") or [None]
+        architecture = names[0]
+    name = getattr(architecture, "architecture", architecture)
+    return name if isinstance(name, str) else None

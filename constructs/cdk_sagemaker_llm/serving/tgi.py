@@ -58,7 +58,12 @@ class Tgi:
     quantize: str | None = None
     num_gpus: int | None = None
 
-    def findings(self, model: ModelSource | None) -> list[Finding]:
+    def findings(
+        self,
+        model: ModelSource | None,
+        *,
+        accelerators: int | None = None,  # noqa: ARG002 - the launcher counts them
+    ) -> list[Finding]:
         """
         Check the image and the lengths against each other.
         """

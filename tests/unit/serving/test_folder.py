@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from cdk_sagemaker_llm import HuggingFaceModel, ServingFolder
 from cdk_sagemaker_llm.findings import Finding, Severity
 
@@ -65,17 +63,51 @@ def test_fails_if_there_is_no_serving_properties(tmp_path: Path) -> None:
     assert [f.code for f in errors(tmp_path)] == ["LLM109"]
 
 
-@pytest.mark.parametrize("text", ["option.model_id=a/b\n", "#engine=MPI\n", "engine="])
-def test_fails_if_there_is_no_engine(tmp_path: Path, text: str) -> None:
+def test_warns_if_there_is_no_engine(tmp_path: Path) -> None:
     """
-    A commented or empty engine is none.
+    It starts, but at 0.26 without the token that a gated model needs.
     """
-    (tmp_path / "serving.properties").write_text(text)
+    (tmp_path / "serving.properties").write_text("option.model_id=a/b\n")
 
-    (found,) = errors(tmp_path)
+    found = {f.code: f for f in folder(tmp_path).findings(None)}
 
-    assert found.code == "LLM110"
-    assert "engine=MPI" in found.remedy
+    assert errors(tmp_path) == []
+    assert found["LLM215"].remedy == "write engine=MPI"
+
+
+def test_one_folder_may_hold_the_files(tmp_path: Path) -> None:
+    """
+    The server descends one level where there is nothing else.
+    """
+    (tmp_path / "mistral").mkdir()
+    (tmp_path / "mistral" / "serving.properties").write_text(GOOD + "option.dtyp=x\n")
+
+    assert [f.code for f in errors(tmp_path)] == ["LLM158"]
+
+
+def test_fails_if_two_folders_hold_models(tmp_path: Path) -> None:
+    """
+    Two models would answer /invocations, which then is ambiguous.
+    """
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "serving.properties").write_text(GOOD)
+
+    assert [f.code for f in errors(tmp_path)] == ["LLM126"]
+
+
+def test_an_option_without_effect_is_an_error_where_no_code_reads_it(
+    tmp_path: Path,
+) -> None:
+    """
+    A model.py of the user's may read any option; without one it is a mistake.
+    """
+    (tmp_path / "serving.properties").write_text(GOOD + "option.my_switch=1\n")
+    alone = [f.code for f in errors(tmp_path)]
+    (tmp_path / "model.py").write_text("")
+
+    assert alone == ["LLM158"]
+    assert errors(tmp_path) == []
 
 
 def test_fails_if_the_file_holds_a_token(tmp_path: Path) -> None:
@@ -83,13 +115,13 @@ def test_fails_if_the_file_holds_a_token(tmp_path: Path) -> None:
     The message names the property and does not repeat the token.
     """
     token = "hf_" + "a1" * 17
-    text = f"{GOOD}option.hub_key={token}\n"
+    text = f"{GOOD}option.revision={token}\n"
     (tmp_path / "serving.properties").write_text(text)
 
     (found,) = errors(tmp_path)
 
     assert found.code == "LLM107"
-    assert "option.hub_key" in found.message
+    assert "option.revision" in found.message
     assert token not in str(found)
 
 
@@ -97,7 +129,7 @@ def test_fails_if_the_file_cannot_be_read(tmp_path: Path) -> None:
     """
     Where Java refuses the file, so do we.
     """
-    (tmp_path / "serving.properties").write_text(GOOD + "a=\\u1")
+    (tmp_path / "serving.properties").write_text(GOOD + "option.revision=\\u1")
 
     assert [f.code for f in errors(tmp_path)] == ["LLM114"]
 

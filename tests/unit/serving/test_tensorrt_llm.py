@@ -92,12 +92,15 @@ def test_a_bucket_known_at_deployment_travels_as_a_variable() -> None:
     ("serving", "code"),
     [
         (TensorRtLlm("0.26.1"), "LLM102"),
-        (TensorRtLlm("0.26.0", tensor_parallel_degree=0), "LLM111"),
-        (TensorRtLlm("0.26.0", max_rolling_batch_size=0), "LLM111"),
-        (TensorRtLlm("0.26.0", model_loading_timeout=-1), "LLM111"),
+        (TensorRtLlm("0.26.0", tensor_parallel_degree=0), "LLM137"),
+        (TensorRtLlm("0.26.0", max_rolling_batch_size=0), "LLM137"),
+        (TensorRtLlm("0.26.0", model_loading_timeout=-1), "LLM137"),
         (TensorRtLlm("0.26.0", options={"engine": "Python"}), "LLM113"),
-        (TensorRtLlm("0.26.0", options={"option.x": "é"}), "LLM114"),
-        (TensorRtLlm("0.26.0", options={"option.x": "hf_" + "a" * 30}), "LLM107"),
+        (TensorRtLlm("0.26.0", options={"option.revision": "é"}), "LLM114"),
+        (
+            TensorRtLlm("0.26.0", options={"option.revision": "hf_" + "a" * 30}),
+            "LLM107",
+        ),
     ],
     ids=str,
 )

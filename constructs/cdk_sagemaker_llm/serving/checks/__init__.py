@@ -64,6 +64,7 @@ def check_properties(
     accelerators: int | None,
     architecture: str | Architecture | Mapping[str, Any] | None = None,
     backend: str | None = None,
+    strict: bool = False,
 ) -> list[Finding]:
     """
     Check the text of a serving.properties for the container that will read it.
@@ -91,6 +92,11 @@ def check_properties(
             ``trtllm``, ``vllm``, ``lmi-dist``, ``deepspeed`` or ``neuronx``.
             Left out, any backend may come of the file.
 
+        strict:
+            Whether an option without effect is an error: no model.py is beside the
+            file that could read it.
+            Left out, it is a warning.
+
     Returns:
         What was found, errors and warnings, in the order of the checks.
     """
@@ -111,6 +117,7 @@ def check_properties(
         accelerators=accelerators,
         architecture=architecture,
         backend=backend,
+        strict=strict,
     )
 
 
@@ -122,6 +129,7 @@ def property_findings(
     accelerators: int | None,
     architecture: str | Architecture | Mapping[str, Any] | None = None,
     backend: str | None = None,
+    strict: bool = False,
 ) -> list[Finding]:
     """
     Check properties that have been read, or are yet to be written.
@@ -136,7 +144,7 @@ def property_findings(
     launch = resolve(
         properties, container=container, version=parsed_version, architecture=name
     )
-    subject = Subject(properties, launch, accelerators, name, heads)
+    subject = Subject(properties, launch, accelerators, name, heads, strict)
     found = [finding for check in _CHECKS for finding in check(subject)]
     if backend is not None:
         found += launcher.check_backend(subject, backend)

@@ -81,11 +81,15 @@ _CHECKED_ELSEWHERE = ("engine", "option.rolling_batch")
 def check_names(subject: Subject) -> Iterator[Finding]:
     """
     LLM204, LLM205, LLM210: every option has an effect at this version.
+
+    Code beside the file may read any option, so that one without effect is a
+    warning; where there is none such it is LLM158.
     """
     if _has_code_of_its_own(subject):
         return
     for key in subject.properties:
-        yield from _name_findings(subject, key)
+        for finding in _name_findings(subject, key):
+            yield _as_error(finding) if subject.strict else finding
 
 
 def check_values(subject: Subject) -> Iterator[Finding]:
@@ -105,6 +109,11 @@ def check_deprecated(subject: Subject) -> Iterator[Finding]:
         since = deprecated_since(key)
         if since:
             yield warning("LLM208", f"{key} is deprecated since LMI {since}")
+
+
+def _as_error(finding: Finding) -> Finding:
+    certain = finding.code != "LLM220"
+    return error("LLM158", finding.message, finding.remedy) if certain else finding
 
 
 def _name_findings(subject: Subject, key: str) -> Iterator[Finding]:
@@ -163,11 +172,14 @@ def _passes_through(subject: Subject) -> bool:
 
 
 def _without_effect(subject: Subject, key: str) -> Finding:
+    name = key.removeprefix("option.")
+    is_argument = key.startswith("option.") and name in engine_arguments()
+    if is_argument and _passes_through(subject) and "vllm" in subject.launch.backends:
+        return _argument_of_another_vllm(subject, key, name)
     if option_spans(key):
         return _not_at_this_version(subject, key)
-    name = key.removeprefix("option.")
-    if key.startswith("option.") and name in engine_arguments():
-        return _argument_of_another_vllm(subject, key, name)
+    if is_argument:
+        return _argument_of_vllm(subject, key)
     near = nearest(key, _names_here(subject), count=1) or nearest(
         key, option_names(), 1
     )
@@ -194,17 +206,22 @@ def _renamed(subject: Subject, key: str) -> str:
     return f"leave it out, or write {near[0]}" if near else "leave it out"
 
 
-def _argument_of_another_vllm(subject: Subject, key: str, name: str) -> Finding:
-    if not _passes_through(subject):
+def _argument_of_vllm(subject: Subject, key: str) -> Finding:
+    if "vllm" in subject.launch.backends:
         reason = f"arguments of vLLM pass through from LMI {ARGUMENTS_SINCE} on"
-    elif "vllm" not in subject.launch.backends:
-        reason = "it is an argument of vLLM"
-    elif engine_argument_state(name, subject.version) == "doubtful":
-        reason = "newer releases of vLLM seem to have dropped it"
     else:
-        reason = "it came with a later release of vLLM"
+        reason = "it is an argument of vLLM"
+    return warning("LLM205", f"{key} has no effect in {_where(subject)}: {reason}")
+
+
+def _argument_of_another_vllm(subject: Subject, key: str, name: str) -> Finding:
     where = _where(subject)
-    return warning("LLM205", f"{key} may have no effect in {where}: {reason}")
+    if engine_argument_state(name, subject.version) == "doubtful":
+        return warning(
+            "LLM220", f"newer releases of vLLM seem to have dropped {key} ({where})"
+        )
+    reason = "it came with a later release of vLLM"
+    return warning("LLM205", f"{key} has no effect in {where}: {reason}")
 
 
 def _when(spans: Iterable[Span]) -> str:

@@ -12,12 +12,14 @@ from cdk_sagemaker_llm.serving.checks.subject import Subject
 
 def check_degrees(subject: Subject) -> Iterator[Finding]:
     """
-    LLM137: degrees and batch sizes are at least 1.
+    LLM137: degrees, batch sizes and time-outs are at least 1.
     """
     for name in (
         "tensor_parallel_degree",
         "pipeline_parallel_degree",
         "max_rolling_batch_size",
+        "model_loading_timeout",
+        "predict_timeout",
     ):
         number = subject.number(name)
         if number is not None and number < 1:

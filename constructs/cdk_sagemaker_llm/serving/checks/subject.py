@@ -47,6 +47,8 @@ class Subject:
         architecture: The model's class; ``None`` if not known.
 
         attention_heads: Its attention heads; ``None`` if not known.
+
+        strict: Whether an option without effect is an error.
     """
 
     properties: Mapping[str, str]
@@ -54,6 +56,7 @@ class Subject:
     accelerators: int | None = None
     architecture: str | None = None
     attention_heads: int | None = None
+    strict: bool = False
 
     @property
     def version(self) -> LmiVersion:

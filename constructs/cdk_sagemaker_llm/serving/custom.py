@@ -1,0 +1,99 @@
+"""
+A container of your own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
+
+
+@dataclass(frozen=True, slots=True)
+class CustomContainer:
+    """
+    Serve with an image that the catalogue does not have, or one of yours.
+
+    ``CustomContainer.from_uri("111111111111.dkr.ecr.eu-west-1.amazonaws.com/vllm:1")``
+    ``CustomContainer(find_image("huggingface-vllm", "0.21.0"), environment={...})``
+
+    Nothing of what it is told is checked but credentials.
+
+    Args:
+        image: The image that runs.
+
+        environment: Its environment variables, without secrets.
+
+        files: What goes into the model tarball, by path. Left out, there is none.
+
+        model_variable:
+            The variable that names a model on the Hugging Face Hub.
+            Left out, ``HF_MODEL_ID``; weights on S3 are put into ``/opt/ml/model``.
+
+        token_variables: The variables that hold the Hugging Face token.
+    """
+
+    image: ImageRelease
+    _: KW_ONLY
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    model_variable: str = "HF_MODEL_ID"
+    token_variables: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+
+    @classmethod
+    def from_uri(
+        cls,
+        uri: str,
+        *,
+        environment: Mapping[str, str] | None = None,
+        files: Mapping[str, bytes] | None = None,
+        model_variable: str = "HF_MODEL_ID",
+    ) -> CustomContainer:
+        """
+        Name the image by its full URI in Amazon ECR.
+
+        Raises:
+            ValueError: If it is no such URI.
+        """
+        return cls(
+            ImageRelease.from_uri(uri),
+            environment=environment or {},
+            files=files or {},
+            model_variable=model_variable,
+        )
+
+    def findings(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - a container may bring its own
+        *,
+        accelerators: int | None = None,  # noqa: ARG002 - the container decides
+    ) -> list[Finding]:
+        """
+        Check for credentials in plain text.
+        """
+        return credential_findings("environment", self.environment)
+
+    def container(
+        self,
+        model: ModelSource | None,
+        *,
+        accelerators: int | None,  # noqa: ARG002 - the container decides
+    ) -> Container:
+        """
+        Describe the container: what was given, and the model's address.
+        """
+        named = {}
+        if isinstance(model, HuggingFaceModel):
+            named[self.model_variable] = model.model_id
+        return Container(
+            image=self.image,
+            files=self.files,
+            environment={**named, **self.environment},
+            token_variables=self.token_variables,
+            weights_uri=getattr(model, "uri", None),
+        )
