@@ -11,7 +11,6 @@ from typing import Any
 
 from cdk_sagemaker_llm.catalog._data import any_of, load, nearest
 
-
 _ECR_URI = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/"
     r"(?P<repository>[^:@]+)(?::(?P<tag>[\w.-]+)|@(?P<digest>sha256:[0-9a-f]{64}))?\Z"

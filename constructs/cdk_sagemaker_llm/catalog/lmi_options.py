@@ -66,6 +66,7 @@ class Span:
         return order.index(self.first) <= at <= order.index(str(last))
 
 
+@functools.lru_cache(maxsize=4096)
 def option_type(backend: str, key: str, version: LmiVersion) -> OptionType | None:
     """
     Return how a backend reads an option; ``None`` where its property model has none.
@@ -77,6 +78,7 @@ def option_type(backend: str, key: str, version: LmiVersion) -> OptionType | Non
     return None
 
 
+@functools.lru_cache(maxsize=4096)
 def front_end_type(key: str) -> OptionType | None:
     """
     Return how the Java server itself reads a key; ``None`` where it does not.
@@ -89,12 +91,17 @@ def is_known(key: str, backends: Iterable[str], version: LmiVersion) -> bool:
     """
     Whether one of the backends, or the server, reads a key at a version.
     """
+    return _is_known(key, frozenset(backends), version)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_known(key: str, backends: frozenset[str], version: LmiVersion) -> bool:
     names = {*backends, "common", "server"}
     spans = [span for span in option_spans(key) if span.backend in names]
     return any(span.covers(row) for span in spans for row in version.rows)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def option_spans(key: str) -> tuple[Span, ...]:
     """
     Return where a key is known, or was, oldest first; empty for an unknown key.
@@ -124,6 +131,7 @@ def option_names() -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+@functools.lru_cache(maxsize=4096)
 def deprecated_since(key: str) -> str | None:
     """
     Return the version that deprecated a key, by the documentation.
@@ -141,8 +149,7 @@ def engine_argument_state(name: str, version: LmiVersion) -> str:
 
     Doubtful is what the older list has and the newer, unverified one has not.
     """
-    lists = load("vllm_engine_args.json")
-    old, new = set(lists["0.8"]), set(lists["0.23"])
+    old, new = _arguments("0.8"), _arguments("0.23")
     if version.rows[0] in _VERIFIED_ARGUMENTS:
         return "known" if name in old else "unknown"
     if name in new:
@@ -150,12 +157,17 @@ def engine_argument_state(name: str, version: LmiVersion) -> str:
     return "doubtful" if name in old else "unknown"
 
 
-def engine_arguments() -> tuple[str, ...]:
+@functools.cache
+def engine_arguments() -> frozenset[str]:
     """
     Return the names of vLLM's arguments in all versions.
     """
-    lists = load("vllm_engine_args.json")
-    return tuple(sorted({*lists["0.8"], *lists["0.23"]}))
+    return _arguments("0.8") | _arguments("0.23")
+
+
+@functools.cache
+def _arguments(release: str) -> frozenset[str]:
+    return frozenset(load("vllm_engine_args.json")[release])
 
 
 def _tables() -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ Checks of single options: is the name known, can the value be read.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from cdk_sagemaker_llm.catalog._data import any_of, nearest
@@ -20,6 +21,7 @@ from cdk_sagemaker_llm.catalog.lmi_options import (
     option_spans,
     option_type,
 )
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, error, warning
 from cdk_sagemaker_llm.serving.checks.subject import Subject
 from cdk_sagemaker_llm.serving.values import fault_of, java_int_fault
@@ -247,12 +249,21 @@ def _whose(subject: Subject, spans: Iterable[Span]) -> str:
     return any_of(now or names)
 
 
-def _names_here(subject: Subject) -> list[str]:
-    readers = _readers(subject)
-    names = [n for n in option_names() if is_known(n, readers, subject.version)]
-    if "vllm" in subject.launch.backends and _passes_through(subject):
-        names += [f"option.{name}" for name in engine_arguments()]
-    return names
+def _names_here(subject: Subject) -> tuple[str, ...]:
+    passes = "vllm" in subject.launch.backends and _passes_through(subject)
+    return _known_names(tuple(_readers(subject)), subject.version, passes)
+
+
+@functools.cache
+def _known_names(
+    readers: tuple[str, ...],
+    version: LmiVersion,
+    passes: bool,  # noqa: FBT001
+) -> tuple[str, ...]:
+    names = [name for name in option_names() if is_known(name, readers, version)]
+    if passes:
+        names += sorted(f"option.{name}" for name in engine_arguments())
+    return tuple(names)
 
 
 def _value_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
