@@ -8,7 +8,10 @@ import importlib
 import sys
 
 # A subcommand's module is imported when it is asked for, or when help lists them all.
-_SUBCOMMANDS = {"local": "cdk_sagemaker_llm.cli.local"}
+_SUBCOMMANDS = {
+    "check": "cdk_sagemaker_llm.cli.check",
+    "local": "cdk_sagemaker_llm.cli.local",
+}
 
 
 def main() -> None:
@@ -20,7 +23,7 @@ def main() -> None:
     except ImportError:
         sys.exit(
             "sagemaker-llm needs typer; install it with: "
-            "pip install 'cdk-sagemaker-llm[local]'"
+            "pip install 'cdk-sagemaker-llm[cli]'"
         )
     app = typer.Typer(
         name="sagemaker-llm",

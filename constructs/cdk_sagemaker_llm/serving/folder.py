@@ -9,13 +9,14 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.findings import Finding, Severity, error
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving._image_checks import image_findings
 from cdk_sagemaker_llm.serving._lmi import DEFAULT_LOADING_SECONDS, HUB_TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.checks import check_properties
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.values import as_int
 
@@ -40,12 +41,17 @@ class ServingFolder:
         container_family: The LMI image family, such as ``djl-tensorrtllm``.
 
         version: The version of that image.
+
+        architecture:
+            The model's class, such as ``MistralForCausalLM``.
+            Left out, what depends on it is not checked.
     """
 
     path: str | Path
     _: KW_ONLY
     container_family: str
     version: str
+    architecture: str | None = None
 
     def findings(
         self, model: ModelSource | None, *, accelerators: int | None = None
@@ -65,7 +71,8 @@ class ServingFolder:
                     "name the weights as option.model_id in serving.properties",
                 )
             )
-        return found + self._content_findings(accelerators)
+        known = not any(finding.severity is Severity.ERROR for finding in found)
+        return found + self._artifact_findings(accelerators, known_image=known)
 
     def container(
         self,
@@ -76,7 +83,7 @@ class ServingFolder:
         """
         Describe the container: the folder's files, as they are.
         """
-        files = self._files()
+        files = folder_files(Path(self.path))
         properties = parse(_properties_text(files))
         seconds = as_int(properties.get("option.model_loading_timeout"))
         return Container(
@@ -86,26 +93,75 @@ class ServingFolder:
             loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
         )
 
-    def _files(self) -> Mapping[str, bytes]:
-        root = Path(self.path)
-        return {
-            str(name.as_posix()): (root / name).read_bytes()
-            for name in sorted(p.relative_to(root) for p in root.rglob("*"))
-            if (root / name).is_file() and not _is_left_behind(name)
-        }
-
-    def _content_findings(self, accelerators: int | None) -> list[Finding]:
-        files = self._files()
+    def _artifact_findings(
+        self, accelerators: int | None, *, known_image: bool
+    ) -> list[Finding]:
+        files = folder_files(Path(self.path))
         found = layout_findings(str(self.path), files)
-        if properties_path(files) is None:
+        checkable = known_image and self.container_family in CONTAINERS
+        if properties_path(files) is None or not checkable:
             return found
-        found += check_folder_properties(
-            _properties_text(files),
+        return found + artifact_findings(
+            files,
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            has_code=any(name.endswith(".py") for name in files),
+            architecture=self.architecture,
         )
+
+
+def folder_files(path: Path) -> dict[str, bytes]:
+    """
+    Read what travels of a folder: everything but hidden files and bytecode.
+    """
+    names = sorted(entry.relative_to(path) for entry in path.rglob("*"))
+    return {
+        name.as_posix(): (path / name).read_bytes()
+        for name in names
+        if (path / name).is_file() and not _is_left_behind(name)
+    }
+
+
+def artifact_findings(
+    files: Mapping[str, bytes],
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: str | None = None,
+    backend: str | None = None,
+) -> list[Finding]:
+    """
+    Check the serving.properties among an artifact's files, and that it holds no
+    credentials.
+
+    Args:
+        files: The artifact's files by path.
+
+        container: The image family.
+
+        version: The LMI version.
+
+        accelerators: Devices that each copy of the model has.
+
+        architecture: The model's class. Left out, what depends on it is not checked.
+
+        backend: The backend that must come of it. Left out, any may.
+    """
+    text = _properties_text(files)
+    found = check_properties(
+        text,
+        container=container,
+        version=version,
+        accelerators=accelerators,
+        architecture=architecture,
+        backend=backend,
+        # Python files beside it may read any option.
+        strict=not any(name.endswith(".py") for name in files),
+    )
+    try:
+        return found + credential_findings(PROPERTIES, parse(text))
+    except PropertiesError:
         return found
 
 
@@ -157,41 +213,6 @@ def _no_properties(path: str, files: Iterable[str]) -> Finding:
 def _properties_text(files: Mapping[str, bytes]) -> str:
     # Java reads the file as ISO-8859-1, in which every byte is a character.
     return files.get(properties_path(files) or "", b"").decode("iso-8859-1")
-
-
-def check_folder_properties(
-    text: str,
-    *,
-    container: str,
-    version: str,
-    accelerators: int | None,
-    has_code: bool,
-) -> list[Finding]:
-    """
-    Check a folder's serving.properties, and that it holds no credentials.
-
-    Args:
-        text: The file's text.
-
-        container: The image family.
-
-        version: The LMI version.
-
-        accelerators: Devices that each copy of the model has.
-
-        has_code: Whether Python files lie beside it, which may read any option.
-    """
-    found = check_properties(
-        text,
-        container=container,
-        version=version,
-        accelerators=accelerators,
-        strict=not has_code,
-    )
-    try:
-        return found + credential_findings(PROPERTIES, parse(text))
-    except PropertiesError:
-        return found
 
 
 def _is_left_behind(name: Path) -> bool:
