@@ -34,11 +34,19 @@ if TYPE_CHECKING:
         RoutingStrategy,
     )
     from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model
+    from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.folder import ServingFolder
+    from cdk_sagemaker_llm.serving.lmi_dist import LmiDist
+    from cdk_sagemaker_llm.serving.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.tgi import Tgi
+    from cdk_sagemaker_llm.serving.tuning import RopeScaling, SmoothQuant
+    from cdk_sagemaker_llm.serving.vllm import Vllm
 
 __all__ = [
+    "CustomContainer",
+    "DeepSpeed",
     "Endpoint",
     "EndpointConfig",
     "Finding",
@@ -47,11 +55,14 @@ __all__ = [
     "InferenceComponentEndpoint",
     "InstanceType",
     "LlmEndpoint",
+    "LmiDist",
     "ManagedInstanceScaling",
     "Model",
     "Network",
+    "NeuronX",
     "ProductionVariant",
     "ResourceRequirements",
+    "RopeScaling",
     "RoutingStrategy",
     "S3Model",
     "ScalableCopyCount",
@@ -59,12 +70,16 @@ __all__ = [
     "ScalableTarget",
     "ServingArtifact",
     "ServingFolder",
+    "SmoothQuant",
     "TargetTrackingScaling",
     "TensorRtLlm",
     "Tgi",
+    "Vllm",
 ]
 
 _HOMES = {
+    "CustomContainer": "serving.custom",
+    "DeepSpeed": "serving.deepspeed",
     "Endpoint": "hosting.endpoint",
     "EndpointConfig": "hosting.endpoint_config",
     "Finding": "findings",
@@ -73,11 +88,14 @@ _HOMES = {
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
     "InstanceType": "catalog.instances",
     "LlmEndpoint": "hosting.llm_endpoint",
+    "LmiDist": "serving.lmi_dist",
     "ManagedInstanceScaling": "hosting.variant",
     "Model": "hosting.model",
     "Network": "hosting.network",
+    "NeuronX": "serving.neuronx",
     "ProductionVariant": "hosting.variant",
     "ResourceRequirements": "fit.placement",
+    "RopeScaling": "serving.tuning",
     "RoutingStrategy": "hosting.variant",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
@@ -85,9 +103,11 @@ _HOMES = {
     "ScalableTarget": "hosting.scaling",
     "ServingArtifact": "hosting.artifact",
     "ServingFolder": "serving.folder",
+    "SmoothQuant": "serving.tuning",
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.tensorrt_llm",
     "Tgi": "serving.tgi",
+    "Vllm": "serving.vllm",
 }
 
 

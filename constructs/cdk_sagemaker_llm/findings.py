@@ -60,6 +60,13 @@ def warning(code: str, message: str, remedy: str = "") -> Finding:
     return Finding(Severity.WARNING, code, message, remedy)
 
 
+def errors_of(findings: Iterable[Finding]) -> list[Finding]:
+    """
+    Return the errors among findings.
+    """
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
 def raise_errors(subject: str, findings: Iterable[Finding]) -> None:
     """
     Raise every error among the findings together, headed by what was defined.
@@ -67,7 +74,7 @@ def raise_errors(subject: str, findings: Iterable[Finding]) -> None:
     Raises:
         ValueError: If there is at least one error.
     """
-    errors = [str(f) for f in findings if f.severity is Severity.ERROR]
+    errors = [str(finding) for finding in errors_of(findings)]
     if len(errors) == 1:
         raise ValueError(f"{subject}: {errors[0]}")
     if errors:

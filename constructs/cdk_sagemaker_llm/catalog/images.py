@@ -81,6 +81,13 @@ class ImageRelease:
         match = re.search(r"-cu(\d+)(\d)(?:-|$)", self.tag)
         return f"{match[1]}.{match[2]}" if match else None
 
+    @property
+    def is_for_neuron(self) -> bool:
+        """
+        Whether the image is made for AWS Inferentia and Trainium.
+        """
+        return "neuron" in self.tag
+
     def uri(self, region: str) -> str:
         """
         Return the full image URI in a region.

@@ -82,6 +82,13 @@ class InstanceType:
         """
         return self.name.split(".")[1]
 
+    @property
+    def has_neuron_cores(self) -> bool:
+        """
+        Whether the accelerators are AWS Inferentia or Trainium chips.
+        """
+        return self.accelerator_model.startswith(("Inferentia", "Trainium"))
+
     def __str__(self) -> str:
         """
         Render as the API's name.

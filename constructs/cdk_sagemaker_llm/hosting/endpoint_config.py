@@ -7,13 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import jsii
+from aws_cdk import IStableStringProducer, Lazy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.catalog.host_images import host_image_for
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.findings import Finding, error, errors_of
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
@@ -64,25 +68,28 @@ class EndpointConfig(Construct):
         detailed_observability: bool = False,
     ) -> None:
         hosts_components = execution_role is not None
-        report(
-            scope,
-            id,
-            config_findings(
-                variants,
-                hosts_components=hosts_components,
-                has_key=kms_key is not None,
-                has_network=network is not None,
-            ),
+        found = config_findings(
+            variants,
+            hosts_components=hosts_components,
+            has_key=kms_key is not None,
+            has_network=network is not None,
         )
+        if not errors_of(found):
+            found += [f for variant in variants for f in variant.model_findings()]
+        warnings = report(scope, id, found)
         super().__init__(scope, id)
         self.variants = tuple(variants)
+        self._component_images: list[tuple[str, ImageRelease]] = []
         self.execution_role = execution_role
         self.network = (network or Network()).with_security_group(self)
         """Where components run, with the security groups that were made for it."""
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
             self,
             "Resource",
-            production_variants=[variant.to_property() for variant in variants],
+            production_variants=[
+                variant.to_property(host_image=self._late_host_image(variant))
+                for variant in variants
+            ],
             execution_role_arn=execution_role.role_arn if execution_role else None,
             vpc_config=_vpc_config(self.network),
             enable_network_isolation=self.network.isolated or None,
@@ -95,6 +102,7 @@ class EndpointConfig(Construct):
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
+        annotate(self, warnings)
 
     @property
     def hosts_components(self) -> bool:
@@ -102,6 +110,50 @@ class EndpointConfig(Construct):
         Whether endpoints of this configuration take inference components.
         """
         return self.execution_role is not None
+
+    def host_component(self, variant_name: str, image: ImageRelease) -> None:
+        """
+        Let the hosts of a variant run a component's image, with the driver it needs.
+
+        Args:
+            variant_name: The variant whose instances run it.
+
+            image: The component's image.
+        """
+        self._component_images.append((variant_name, image))
+
+    def _late_host_image(self, variant: ProductionVariant) -> str | None:
+        if variant.model is not None or variant.inference_ami_version is not None:
+            return None
+        return Lazy.string(_HostImage(variant, self._component_images))
+
+
+@jsii.implements(IStableStringProducer)
+class _HostImage:
+    """
+    The host image for all components, known when the last one is defined.
+    """
+
+    def __init__(
+        self, variant: ProductionVariant, images: list[tuple[str, ImageRelease]]
+    ) -> None:
+        self._variant = variant
+        self._images = images
+
+    def produce(self) -> str | None:
+        """
+        Return the newest of the host images that the components need.
+        """
+        hardware = self._variant.hardware()
+        if hardware is None:
+            return None
+        needed = [
+            host_image_for(hardware, image.cuda_version)
+            for name, image in self._images
+            if name == self._variant.variant_name
+        ]
+        # The host images' names sort as their drivers do.
+        return max(filter(None, needed), default=None)
 
 
 def config_findings(

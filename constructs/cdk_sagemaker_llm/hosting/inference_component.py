@@ -85,7 +85,10 @@ class InferenceComponent(Construct):
         )
         found += _endpoint_findings(endpoint, variant_name, model)
         found += fleet_findings(endpoint, variant_name, {id: resources})
-        report(scope, id, found)
+        variant = _variant(endpoint, variant_name)
+        if variant is not None:
+            found += variant.findings_of(model, container_startup_health_check_timeout)
+        warnings = report(scope, id, found)
         super().__init__(scope, id)
         self.endpoint = endpoint
         self.model = model
@@ -120,6 +123,9 @@ class InferenceComponent(Construct):
         self.inference_component_name = Fn.select(
             1, Fn.split("/", self.inference_component_arn)
         )
+        if isinstance(endpoint, Endpoint):
+            endpoint.endpoint_config.host_component(variant_name, model.image)
+        annotate(self, warnings)
 
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
         """

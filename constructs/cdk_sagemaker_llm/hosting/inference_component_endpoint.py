@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
 )
+from cdk_sagemaker_llm.serving.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
@@ -157,8 +158,8 @@ class InferenceComponentEndpoint(Construct):
         self,
         id: str,
         *,
-        serving: ServingConfiguration,
         resources: ResourceRequirements,
+        serving: ServingConfiguration | None = None,
         model: ModelSource | None = None,
         inference_component_name: str | None = None,
         environment: Mapping[str, str] | None = None,
@@ -171,9 +172,11 @@ class InferenceComponentEndpoint(Construct):
         Args:
             id: The construct's id, which names the model in messages.
 
-            serving: Which backend serves the model, and how.
-
             resources: What each copy reserves, and how many copies start.
+
+            serving:
+                Which backend serves the model, and how.
+                Left out, vLLM on the newest LMI.
 
             model:
                 Where the weights come from.
@@ -197,13 +200,20 @@ class InferenceComponentEndpoint(Construct):
             ValueError: If the definition could not start, or the instances cannot
                 hold its copies beside those of other models; all reasons at once.
         """
+        serving = serving or Vllm()
         start_up = container_startup_health_check_timeout or self._start_up
         found = component_findings(
             inference_component_name, start_up, model_data_download_timeout
         )
         network = self.endpoint_config.network
         found += model_findings(
-            region_of(self), serving, model, network, environment or {}
+            region_of(self),
+            serving,
+            model,
+            network,
+            environment or {},
+            accelerators=resources.accelerators,
+            hardware=self.endpoint_config.variants[0].hardware(),
         )
         found += self._placement_findings(id, resources)
         report(self, id, found)

@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
 from cdk_sagemaker_llm.hosting.model import Model, model_findings
@@ -19,6 +20,7 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+from cdk_sagemaker_llm.serving.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
@@ -35,9 +37,11 @@ class LlmEndpoint(Construct):
     A real-time endpoint that serves one language model, which fills its instances.
 
     Args:
-        serving: Which backend serves the model, and how.
-
         instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
+
+        serving:
+            Which backend serves the model, and how.
+            Left out, vLLM on the newest LMI.
 
         model:
             Where the weights come from.
@@ -91,8 +95,8 @@ class LlmEndpoint(Construct):
         scope: Construct,
         id: str,
         *,
-        serving: ServingConfiguration,
         instance_type: str | InstanceType,
+        serving: ServingConfiguration | None = None,
         model: ModelSource | None = None,
         instance_count: int = 1,
         endpoint_name: str | None = None,
@@ -106,6 +110,7 @@ class LlmEndpoint(Construct):
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
     ) -> None:
+        serving = serving or Vllm()
         variant = ProductionVariant(
             instance_type=instance_type,
             initial_instance_count=instance_count,
@@ -115,8 +120,15 @@ class LlmEndpoint(Construct):
             inference_ami_version=inference_ami_version,
         )
         found = name_findings("endpoint_name", endpoint_name) + variant.findings()
+        hardware = None if errors_of(found) else variant.hardware()
         found += model_findings(
-            region_of(scope), serving, model, network or Network(), environment or {}
+            region_of(scope),
+            serving,
+            model,
+            network or Network(),
+            environment or {},
+            accelerators=hardware.accelerators if hardware else None,
+            hardware=hardware,
         )
         report(scope, id, found)
         super().__init__(scope, id)
@@ -125,7 +137,7 @@ class LlmEndpoint(Construct):
             "Model",
             serving=serving,
             model=model,
-            accelerators=_accelerators(variant),
+            accelerators=hardware.accelerators if hardware else None,
             environment=environment,
             role=role,
             network=network,
@@ -185,8 +197,3 @@ class LlmEndpoint(Construct):
         Let a principal invoke the endpoint, plain and with a response stream.
         """
         return self.endpoint.grant_invoke(grantee)
-
-
-def _accelerators(variant: ProductionVariant) -> int | None:
-    hardware = variant.hardware()
-    return hardware.accelerators if hardware else None

@@ -12,7 +12,9 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.findings import Finding, Severity, error
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.findings import Finding, error, errors_of
 from cdk_sagemaker_llm.hosting.access import (
     Statement,
     attach_access,
@@ -24,6 +26,7 @@ from cdk_sagemaker_llm.hosting.image import ServingImage, region_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.start_up import host_findings
 from cdk_sagemaker_llm.hosting.weights import (
     token_environment,
     token_findings,
@@ -98,6 +101,8 @@ class Model(Construct):
         """The execution role."""
         self.artifact = _make_artifact(self, container)
         """The model tarball; ``None`` when the backend needs none."""
+        self.loading_seconds = container.loading_seconds
+        """How long the container itself lets loading take; ``None`` for no limit."""
         self._image = ServingImage(self, container.image, region)
         access = attach_access(self, self.role, self._statements(model))
         variables = {
@@ -118,6 +123,13 @@ class Model(Construct):
         The image's full URI.
         """
         return self._image.uri
+
+    @property
+    def image(self) -> ImageRelease:
+        """
+        The image that runs.
+        """
+        return self._image.release
 
     @property
     def grant_principal(self) -> iam.IPrincipal:
@@ -161,18 +173,36 @@ def model_findings(
     environment: Mapping[str, str],
     *,
     accelerators: int | None = None,
+    hardware: InstanceType | None = None,
 ) -> list[Finding]:
     """
     Check all that can be said of a model before anything is made of it.
+
+    Args:
+        region: The stack's region; ``None`` if it is known at deployment only.
+
+        serving: Which backend serves the model, and how.
+
+        model: Where the weights come from.
+
+        network: Where the container runs.
+
+        environment: Further environment variables.
+
+        accelerators: Devices that each copy has; ``None`` if not known.
+
+        hardware: The instance type; ``None`` if not known.
     """
     of_serving = serving.findings(model, accelerators=accelerators)
     found = [*of_serving, *token_findings(model)]
     found += credential_findings("environment", environment)
     found += _environment_findings(environment)
-    if any(finding.severity is Severity.ERROR for finding in of_serving):
+    if errors_of(of_serving):
         return found
     container = serving.container(model, accelerators=None)
     found += region_findings(region, container.image)
+    # What is a doubt is said where the model meets its hosts.
+    found += errors_of(host_findings(hardware, container.image, None))
     token = token_environment(model, container.token_variables)
     found += _overlap_findings({*container.environment, *token}, environment)
     if network.isolated and model is not None and container.weights_uri is None:

@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_sagemaker as sagemaker
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.host_images import host_image_for
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, error
 from cdk_sagemaker_llm.hosting.naming import name_findings, range_findings
+from cdk_sagemaker_llm.hosting.start_up import (
+    host_findings,
+    timeout_contradictions,
+)
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -96,8 +101,9 @@ class ProductionVariant:
             Left out, to the least busy; generation times differ too much for chance.
 
         inference_ami_version:
-            The host image, where a container needs a newer GPU driver.
-            Left out, the type's default.
+            The host image, which decides the GPU driver.
+            Left out, the type's default, or the oldest one whose driver runs the
+            model's image.
 
         volume_size:
             The size of the EBS volume.
@@ -147,9 +153,43 @@ class ProductionVariant:
         """
         return replace(self, model=model)
 
-    def to_property(self) -> VariantProperty:
+    def host_image(self) -> str | None:
+        """
+        Return the host image to ask for, derived from the model's where none is given.
+        """
+        hardware = self.hardware()
+        if self.inference_ami_version or self.model is None or hardware is None:
+            return self.inference_ami_version
+        return host_image_for(hardware, self.model.image.cuda_version)
+
+    def model_findings(self) -> list[Finding]:
+        """
+        Check the model, if the variant has one, against its hosts.
+        """
+        if self.model is None:
+            return []
+        return self.findings_of(self.model, self.container_startup_health_check_timeout)
+
+    def findings_of(self, model: Model, start_up: Duration | None) -> list[Finding]:
+        """
+        Check a model against these hosts.
+
+        Args:
+            model: The variant's model, or that of a component on it.
+
+            start_up: How long it may take to answer; ``None`` for the default.
+        """
+        found = host_findings(self.hardware(), model.image, self.inference_ami_version)
+        return found + timeout_contradictions(
+            model, seconds(start_up) or START_UP_SECONDS, was_chosen=bool(start_up)
+        )
+
+    def to_property(self, *, host_image: str | None = None) -> VariantProperty:
         """
         Render for the L1 class.
+
+        Args:
+            host_image: The host image that inference components turn out to need.
         """
         return VariantProperty(
             variant_name=self.variant_name,
@@ -171,7 +211,7 @@ class ProductionVariant:
             routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
                 routing_strategy=self.routing_strategy.value
             ),
-            inference_ami_version=self.inference_ami_version,
+            inference_ami_version=self.host_image() or host_image,
             volume_size_in_gb=self._gibibytes(),
         )
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.findings import Finding, Severity, error
+from cdk_sagemaker_llm.findings import Finding, error, errors_of
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving._image_checks import image_findings
 from cdk_sagemaker_llm.serving.checks import property_findings
@@ -122,7 +122,7 @@ class LmiServing:
         extra = {**self.options, **self.unchecked_options}
         texts = {key: str(value) for key, value in extra.items()}
         found += credential_findings("options", texts)
-        if any(finding.severity is Severity.ERROR for finding in found):
+        if errors_of(found):
             return found
         return found + self._property_findings(model, accelerators)
 

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.findings import Finding, Severity, error
+from cdk_sagemaker_llm.findings import Finding, error, errors_of
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving._image_checks import image_findings
 from cdk_sagemaker_llm.serving._lmi import DEFAULT_LOADING_SECONDS, HUB_TOKEN_VARIABLES
@@ -71,7 +71,7 @@ class ServingFolder:
                     "name the weights as option.model_id in serving.properties",
                 )
             )
-        known = not any(finding.severity is Severity.ERROR for finding in found)
+        known = not errors_of(found)
         return found + self._artifact_findings(accelerators, known_image=known)
 
     def container(

@@ -48,7 +48,7 @@ def test_every_setting_reaches_the_template(
     """
     key = kms.Key.from_key_arn(stack, "Key", KEY_ARN)
     variant = ProductionVariant(
-        instance_type="ml.inf2.48xlarge",
+        instance_type="ml.p3.16xlarge",
         model=model,
         variant_name="Blue",
         initial_instance_count=2,
@@ -72,7 +72,7 @@ def test_every_setting_reaches_the_template(
     del rendered["ModelName"]
     assert rendered == {
         "VariantName": "Blue",
-        "InstanceType": "ml.inf2.48xlarge",
+        "InstanceType": "ml.p3.16xlarge",
         "InitialInstanceCount": 2,
         "InitialVariantWeight": 0.5,
         "ContainerStartupHealthCheckTimeoutInSeconds": 3600,

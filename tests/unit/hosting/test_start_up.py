@@ -1,0 +1,198 @@
+"""
+A container meets its host: devices, driver, and how long each side waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aws_cdk import Duration, Stack
+from aws_cdk.assertions import Annotations, Match, Template
+
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    NeuronX,
+    ResourceRequirements,
+    TensorRtLlm,
+    Tgi,
+    Vllm,
+)
+
+MODEL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+CONFIG = "AWS::SageMaker::EndpointConfig"
+NEWEST_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"
+Properties = Callable[[Stack, str], dict[str, Any]]
+
+
+def host_image(stack: Stack, properties: Properties) -> str | None:
+    """
+    Return the host image that the stack's only variant asks for.
+    """
+    (variant,) = properties(stack, CONFIG)["ProductionVariants"]
+    image: str | None = variant.get("InferenceAmiVersion")
+    return image
+
+
+@pytest.mark.parametrize(
+    ("serving", "instance_type", "expected"),
+    [
+        (Vllm(), "ml.g5.12xlarge", NEWEST_HOST),
+        (Vllm(), "ml.p5.48xlarge", NEWEST_HOST),
+        (Vllm(), "ml.g7e.2xlarge", None),
+        (Vllm("0.30.0"), "ml.g5.12xlarge", "al2-ami-sagemaker-inference-gpu-3-1"),
+        (Vllm("0.33.0"), "ml.g6.12xlarge", None),
+        (TensorRtLlm("0.26.0"), "ml.g5.12xlarge", None),
+        (Tgi("1.4.5"), "ml.p4d.24xlarge", None),
+    ],
+    ids=str,
+)
+def test_the_host_image_follows_the_cuda_version(
+    stack: Stack,
+    properties: Properties,
+    serving: Vllm | TensorRtLlm | Tgi,
+    instance_type: str,
+    expected: str | None,
+) -> None:
+    """
+    The oldest host whose driver runs the image, and none where the default does.
+    """
+    LlmEndpoint(stack, "It", serving=serving, model=MODEL, instance_type=instance_type)
+
+    assert host_image(stack, properties) == expected
+
+
+def test_the_newest_of_the_components_decides_for_their_hosts(
+    stack: Stack, properties: Properties
+) -> None:
+    """
+    The endpoint's configuration is written when its last component is known.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.p4d.24xlarge")
+    needs = ResourceRequirements(accelerators=1)
+    host.add_model("New", model=MODEL, resources=needs)
+    host.add_model("Old", serving=Tgi("1.4.5"), model=MODEL, resources=needs)
+
+    assert host_image(stack, properties) == NEWEST_HOST
+
+
+def test_components_of_old_images_need_no_host_image(
+    stack: Stack, properties: Properties
+) -> None:
+    """
+    Nothing is asked for that the service's default has.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.p4d.24xlarge")
+    needs = ResourceRequirements(accelerators=1)
+    host.add_model("Old", serving=Tgi("1.4.5"), model=MODEL, resources=needs)
+
+    assert host_image(stack, properties) is None
+
+
+def test_warns_if_the_chosen_host_is_too_old(stack: Stack) -> None:
+    """
+    Such a container ends without a log.
+    """
+    LlmEndpoint(
+        stack,
+        "It",
+        model=MODEL,
+        instance_type="ml.g5.12xlarge",
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+    )
+
+    Annotations.from_stack(stack).has_warning(
+        "*", Match.string_like_regexp(r"too old for CUDA 13\.0.*LLM221")
+    )
+
+
+@pytest.mark.parametrize(
+    ("serving", "instance_type"),
+    [
+        (Vllm(), "ml.inf2.48xlarge"),
+        (NeuronX("0.29.0"), "ml.g5.12xlarge"),
+    ],
+    ids=str,
+)
+def test_fails_if_the_devices_are_of_another_kind(
+    stack: Stack, serving: Vllm | NeuronX, instance_type: str
+) -> None:
+    """
+    An image for GPUs does not start on Neuron chips, nor the other way round.
+    """
+    with pytest.raises(ValueError, match="LLM127 image djl-"):
+        LlmEndpoint(
+            stack, "It", serving=serving, model=MODEL, instance_type=instance_type
+        )
+
+    assert stack.node.try_find_child("It") is None
+
+
+@pytest.mark.parametrize(
+    ("loading", "health_check", "message"),
+    [
+        (7200, None, "gives up after 1800 s"),
+        (1200, 600, "gives up after 600 s"),
+        (None, 3600, "container gives up loading after 1200 s"),
+    ],
+)
+def test_warns_if_the_time_outs_contradict(
+    stack: Stack, loading: int | None, health_check: int | None, message: str
+) -> None:
+    """
+    The shorter one decides, whatever the longer one promises.
+    """
+    LlmEndpoint(
+        stack,
+        "It",
+        serving=TensorRtLlm("0.26.0", model_loading_timeout=loading),
+        model=MODEL,
+        instance_type="ml.g5.12xlarge",
+        container_startup_health_check_timeout=(
+            Duration.seconds(health_check) if health_check else None
+        ),
+    )
+
+    Annotations.from_stack(stack).has_warning(
+        "*", Match.string_like_regexp(f"{message}.*LLM213")
+    )
+
+
+@pytest.mark.parametrize(("loading", "health_check"), [(None, None), (3600, 3600)])
+def test_time_outs_that_agree_pass(
+    stack: Stack, loading: int | None, health_check: int | None
+) -> None:
+    """
+    The defaults are no contradiction of the user's.
+    """
+    LlmEndpoint(
+        stack,
+        "It",
+        serving=Vllm(model_loading_timeout=loading),
+        model=MODEL,
+        instance_type="ml.g5.12xlarge",
+        container_startup_health_check_timeout=(
+            Duration.seconds(health_check) if health_check else None
+        ),
+    )
+
+    Annotations.from_stack(stack).has_no_warning("*", Match.any_value())
+
+
+def test_vllm_on_the_newest_image_is_the_default(stack: Stack) -> None:
+    """
+    A model and an instance type are enough.
+    """
+    LlmEndpoint(stack, "It", model=MODEL, instance_type="ml.g5.12xlarge")
+
+    Template.from_stack(stack).has_resource_properties(
+        "AWS::SageMaker::Model",
+        {
+            "PrimaryContainer": {
+                "Image": Match.string_like_regexp(r"djl-inference:0\.36\.0-lmi27"),
+            }
+        },
+    )
