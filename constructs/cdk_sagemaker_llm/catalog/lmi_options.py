@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion, row_versions
 
 # From this version on vLLM's own arguments pass through (VllmRbProperties).
 ARGUMENTS_SINCE = "0.32"
+_FIRST_DOCUMENTED = "0.26"
 # Arguments of vLLM 0.8 were read from its source, which LMI 0.33 ships; the newer
 # list is from a fork, and says of no name for certain that it is missing.
 _VERIFIED_ARGUMENTS = {"0.32", "0.33"}
@@ -214,7 +215,11 @@ def _row_spans(backend: str, row: Mapping[str, Any]) -> list[Span]:
     documented = row.get("documented")
     if not documented:
         return []
-    return [Span(backend, documented["from"], documented["to"])]
+    # The documentation that was read begins with 0.26, which does not say that the
+    # option did.
+    first = documented["from"]
+    first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
+    return [Span(backend, first, documented["to"])]
 
 
 def _server_spans(key: str) -> list[Span]:
