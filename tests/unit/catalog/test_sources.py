@@ -1,0 +1,368 @@
+"""
+The packaged data against the packages that it was made from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.catalog.images import find_image
+from tools.catalog import __main__ as command
+from tools.catalog import images, instances, sdk
+from tools.catalog.recorded import AddedImage, Recorded, recorded
+
+CATALOG = command.CATALOG
+# Rows and regions taken out of sagemaker-core 2.27.0, otherwise as they are there.
+EXTRACT = Path(__file__).with_name("image_uri_config")
+RECORD = recorded()
+
+
+def shipped(name: str) -> dict[str, Any]:
+    """
+    Read a packaged file.
+    """
+    content: dict[str, Any] = json.loads((CATALOG / name).read_text(encoding="utf-8"))
+    return content
+
+
+def extract() -> dict[str, dict[str, sdk.Release]]:
+    """
+    Read the SDK's own files, cut down.
+    """
+    paths = sorted(EXTRACT.glob("*.json"))
+    return {p.stem: sdk.read_list(json.loads(p.read_text("utf-8"))) for p in paths}
+
+
+def small_record(**changes: Any) -> Recorded:  # noqa: ANN401 - as replace() takes them
+    """
+    Return a record for what is in the extract, with nothing to differ in.
+    """
+    nothing = dataclasses.replace(
+        RECORD,
+        families=tuple(extract()),
+        added=(),
+        held_back_versions={},
+        held_back_regions={},
+    )
+    return dataclasses.replace(nothing, **changes)
+
+
+def wheel_of(folder: Path, content: Mapping[str, Any], record: Recorded) -> Path:
+    """
+    Make a wheel whose lists lead to a catalogue, by the record.
+    """
+    added = {(image.family, image.version) for image in record.added}
+    wheel = folder / "sdk.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for family, row in content["families"].items():
+            rows = {
+                version: sdk_row(content, row["repository"], release)
+                for version, release in row["versions"].items()
+                if (family, version) not in added
+            }
+            first = next(iter(rows.values()))
+            held = [v for f, v in record.held_back_versions if f == family]
+            rows |= dict.fromkeys(held, first)
+            for region in record.held_back_regions:
+                first["registries"][region] = "000000000000"
+            archive.writestr(
+                f"sagemaker/core/image_uri_config/{family}.json",
+                json.dumps({"versions": rows}),
+            )
+    return wheel
+
+
+def sdk_row(
+    content: Mapping[str, Any], repository: str, release: Mapping[str, str]
+) -> dict[str, Any]:
+    """
+    Write a release as the SDK's DJL lists do.
+    """
+    regions = content["region_sets"][release["regions"]]
+    return {
+        "registries": {region: content["accounts"][region] for region in regions},
+        "repository": repository,
+        "tag_prefix": release["tag"],
+    }
+
+
+def test_instance_types_are_those_of_the_api() -> None:
+    """
+    Names alone: what differs from the installed botocore has a reason.
+    """
+    found = instances.differences(
+        shipped("instances.json"), instances.api_names(), RECORD.instances
+    )
+
+    assert found == []
+
+
+def test_a_new_instance_type_is_missed() -> None:
+    """
+    The API has it, the catalogue not.
+    """
+    names = instances.api_names() | {"ml.p9.48xlarge"}
+    found = instances.differences(shipped("instances.json"), names, RECORD.instances)
+
+    assert found == ["ml.p9.48xlarge is in the API only"]
+
+
+def test_an_instance_type_that_was_withdrawn_is_noticed() -> None:
+    """
+    The catalogue has it, the API not.
+    """
+    names = instances.api_names() - {"ml.g5.xlarge"}
+    found = instances.differences(shipped("instances.json"), names, RECORD.instances)
+
+    assert found == ["ml.g5.xlarge is in the catalogue only"]
+
+
+def test_a_type_that_hosts_by_now_is_noticed() -> None:
+    """
+    Its reason is of no more use either, and is to go.
+    """
+    names = instances.api_names() | {"ml.p3dn.24xlarge"}
+    reasons = {**RECORD.instances, "ml.x.large": "left over"}
+    without = {n: r for n, r in reasons.items() if n != "ml.p3dn.24xlarge"}
+
+    assert instances.differences(shipped("instances.json"), names, without) == [
+        "ml.p3dn.24xlarge hosts by the API",
+        "ml.x.large differs no more",
+    ]
+
+
+def test_the_sdks_tags_are_put_together_as_the_sdk_does() -> None:
+    """
+    Three forms: the prefix alone, with a GPU, and with Neuron.
+    """
+    releases = extract()
+
+    assert {
+        (family, version): row.tag
+        for family, rows in releases.items()
+        for version, row in rows.items()
+    } == {
+        (family, version): find_image(family, version).tag
+        for family, rows in releases.items()
+        for version in rows
+    }
+
+
+def test_a_catalogue_is_built_of_the_sdks_lists() -> None:
+    """
+    Oldest version first, each set of regions once.
+    """
+    content = images.build(extract(), small_record(), shipped("images.json"))
+    tgi = content["families"]["huggingface-llm"]
+
+    assert content["accounts"] == {
+        "cn-north-1": "727897471807",
+        "me-west-1": "124382933778",
+        "us-east-1": "763104351884",
+    }
+    assert content["region_sets"] == {
+        "regions_2": ["cn-north-1", "us-east-1"],
+        "regions_3": ["cn-north-1", "me-west-1", "us-east-1"],
+    }
+    assert tgi["repository"] == "huggingface-pytorch-tgi-inference"
+    assert tgi["versions"] == {
+        "1.4.5": {
+            "tag": "2.1.1-tgi1.4.5-gpu-py310-cu121-ubuntu22.04",
+            "regions": "regions_3",
+        },
+        "2.2.0": {
+            "tag": "2.3.0-tgi2.2.0-gpu-py310-cu121-ubuntu22.04-v2.0",
+            "regions": "regions_3",
+        },
+    }
+    assert json.loads(images.render(content)) == content
+
+
+def test_recorded_differences_are_applied() -> None:
+    """
+    An image more, a version and a region less.
+    """
+    image = AddedImage("djl-lmi", "0.36.0-lmi28", "the-tag", "0.36.0", "the reason")
+    record = small_record(
+        added=(image,),
+        held_back_versions={("djl-lmi", "0.28.0"): "the reason"},
+        held_back_regions={"me-west-1": "the reason"},
+    )
+    content = images.build(extract(), record, shipped("images.json"))
+
+    versions = content["families"]["djl-lmi"]["versions"]
+    assert list(versions) == ["0.36.0", "0.36.0-lmi28"]
+    assert versions["0.36.0-lmi28"] == {
+        "tag": "the-tag",
+        "regions": "regions_2",
+        "note": "the reason",
+    }
+    assert "me-west-1" not in content["accounts"]
+    assert images.stale_records(extract(), record) == []
+
+
+def test_sets_of_as_many_regions_are_told_apart() -> None:
+    """
+    By a letter.
+    """
+    releases = {"a": {"1": release("us-east-1"), "2": release("us-west-2")}}
+    content = images.build(
+        releases, small_record(families=("a",)), shipped("images.json")
+    )
+
+    assert content["region_sets"] == {
+        "regions_1": ["us-east-1"],
+        "regions_1b": ["us-west-2"],
+    }
+
+
+def test_fails_if_a_region_has_two_accounts() -> None:
+    """
+    The catalogue has one registry a region.
+    """
+    releases = {"a": {"1": release("us-east-1"), "2": release("us-east-1", "2")}}
+
+    with pytest.raises(ValueError, match="us-east-1 has two accounts: 1 and 2"):
+        images.build(releases, small_record(families=("a",)), shipped("images.json"))
+
+
+def test_a_record_without_a_difference_is_stale() -> None:
+    """
+    The SDK lists what was added, and no more what was held back.
+    """
+    record = small_record(
+        added=(AddedImage("djl-lmi", "0.36.0", "t", "0.28.0", "r"),),
+        held_back_versions={("djl-lmi", "0.99.0"): "r"},
+        held_back_regions={"us-moon-1": "r"},
+    )
+
+    assert images.stale_records(extract(), record) == [
+        "djl-lmi 0.36.0 is listed now",
+        "djl-lmi 0.99.0 is listed no more",
+        "us-moon-1 is listed no more",
+    ]
+
+
+def test_the_shipped_images_are_written_by_the_command() -> None:
+    """
+    Nothing is edited by hand: words, order and layout are the command's.
+    """
+    content = shipped("images.json")
+    noted = {
+        (family, version): release["note"]
+        for family, row in content["families"].items()
+        for version, release in row["versions"].items()
+        if "note" in release
+    }
+
+    assert images.render(content) == (CATALOG / "images.json").read_text("utf-8")
+    assert noted == {(i.family, i.version): i.reason for i in RECORD.added}
+    assert content["about"] == RECORD.about
+    assert not set(content["accounts"]) & set(RECORD.held_back_regions)
+
+
+def test_the_command_agrees_with_what_is_shipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Lists that lead to the shipped catalogue change nothing.
+    """
+    wheel = wheel_of(tmp_path, shipped("images.json"), RECORD)
+
+    assert command.main(["--check", "--wheel", str(wheel)]) == 0
+    assert "is what sagemaker-core" in capsys.readouterr().out
+
+
+def test_the_command_shows_a_change_and_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A new version, with nothing recorded of it.
+    """
+    content = shipped("images.json")
+    rows = content["families"]["djl-tensorrtllm"]["versions"]
+    rows["0.34.0"] = {**rows["0.33.0"], "tag": "a-new-tag"}
+    wheel = wheel_of(tmp_path, content, RECORD)
+
+    assert command.main(["--check", "--wheel", str(wheel)]) == 1
+    assert '+    "0.34.0": {"tag": "a-new-tag"' in capsys.readouterr().out
+
+
+def test_the_command_writes_the_change(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Into the catalogue, which is then what the SDK says.
+    """
+    for name in ("images.json", "instances.json"):
+        (tmp_path / name).write_text((CATALOG / name).read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(command, "CATALOG", tmp_path)
+    content = shipped("images.json")
+    content["families"]["djl-lmi"]["versions"]["0.36.0"]["tag"] = "a-new-tag"
+    wheel = str(wheel_of(tmp_path, content, RECORD))
+
+    assert command.main(["--wheel", wheel]) == 0
+    assert '"a-new-tag"' in (tmp_path / "images.json").read_text("utf-8")
+    assert "images.json is rebuilt" in capsys.readouterr().out
+    assert command.main(["--check", "--wheel", wheel]) == 0
+
+
+def test_fails_if_the_sdk_lists_a_family_no_more(tmp_path: Path) -> None:
+    """
+    It moved, or it was given up.
+    """
+    wheel = tmp_path / "sdk.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("sagemaker/core/image_uri_config/vllm.json", "{}")
+
+    with pytest.raises(ValueError, match=r"sdk\.whl lists no djl-lmi"):
+        sdk.read_wheel(wheel, ["djl-lmi"])
+
+
+def test_the_pin_is_written_with_its_hash() -> None:
+    """
+    Pip then takes that file and no other.
+    """
+    package, _, pinned_hash = RECORD.pin.requirement().partition(" --hash=sha256:")
+
+    assert package == f"sagemaker-core=={RECORD.pin.version}"
+    assert len(pinned_hash) == 64
+
+
+def test_the_shipped_images_are_those_of_the_installed_sdk() -> None:
+    """
+    The whole comparison, where the pinned package is installed by chance.
+    """
+    try:
+        package = importlib.metadata.distribution(RECORD.pin.package)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("sagemaker-core is too heavy to install: run make catalog-check")
+    if package.version != RECORD.pin.version:
+        pytest.skip(f"another version is pinned: {RECORD.pin.version}")
+    paths = {
+        Path(str(p)).stem: p for p in package.files or () if EXTRACT.name in str(p)
+    }
+    lists = {
+        f: sdk.read_list(json.loads(paths[f].read_text())) for f in RECORD.families
+    }
+
+    assert images.stale_records(lists, RECORD) == []
+    kept = shipped("images.json")
+    assert images.build(lists, RECORD, kept) == kept
+
+
+def release(region: str, account: str = "1") -> sdk.Release:
+    """
+    Return a release in one region.
+    """
+    return sdk.Release("repository", "tag", {region: account})

@@ -1,0 +1,3 @@
+"""
+Maintenance of the project; nothing of it is shipped.
+"""

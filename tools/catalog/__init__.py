@@ -1,0 +1,3 @@
+"""
+Rebuilding the packaged data from where it came: ``python -m tools.catalog``.
+"""

@@ -1,0 +1,87 @@
+"""
+Rebuild the packaged catalogue, or say what a rebuild would change.
+
+``python -m tools.catalog`` writes; with ``--check`` it compares and fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tools.catalog import images, instances, sdk
+from tools.catalog.recorded import Recorded, recorded
+
+CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """
+    Run the command and return the exit status.
+    """
+    options = _parser().parse_args(arguments)
+    record = recorded()
+    lists = _lists(record, options.wheel)
+    faults = images.stale_records(lists, record)
+    shipped = CATALOG / "images.json"
+    before = shipped.read_text(encoding="utf-8")
+    after = images.render(images.build(lists, record, json.loads(before)))
+    faults += instances.differences(
+        _load("instances.json"), instances.api_names(), record.instances
+    )
+    changed = list(_diff(before, after))
+    _say(*changed, *faults)
+    if changed and not options.check:
+        shipped.write_text(after, encoding="utf-8")
+        _say("images.json is rebuilt: review the change like code")
+    failed = bool(faults or (options.check and changed))
+    if not failed and not changed:
+        _say(f"the catalogue is what {record.pin.package} {record.pin.version} says")
+    return int(failed)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.catalog")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare, write nothing, fail if it differs",
+    )
+    parser.add_argument(
+        "--wheel", type=Path, help="read this wheel instead of the pinned one"
+    )
+    return parser
+
+
+def _lists(record: Recorded, wheel: Path | None) -> images.Lists:
+    if wheel is not None:
+        return sdk.read_wheel(wheel, record.families)
+    with tempfile.TemporaryDirectory() as folder:
+        downloaded = sdk.download(record.pin, Path(folder))
+        return sdk.read_wheel(downloaded, record.families)
+
+
+def _load(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((CATALOG / name).read_text(encoding="utf-8"))
+    return data
+
+
+def _diff(before: str, after: str) -> list[str]:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), "shipped", "rebuilt", "", "", 0, ""
+    )
+    return list(lines)
+
+
+def _say(*lines: str) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
