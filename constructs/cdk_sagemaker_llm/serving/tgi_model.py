@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.serving.gated import gated_findings
 from cdk_sagemaker_llm.serving.tgi_subject import TgiSubject
 
 _ROUTER_TOKEN = "HUGGING_FACE_HUB_TOKEN"  # noqa: S105 - a variable's name
@@ -15,16 +16,6 @@ _ROUTER_TOKEN = "HUGGING_FACE_HUB_TOKEN"  # noqa: S105 - a variable's name
 _FORWARDED = "HF_API_TOKEN"
 _HUB_TOKEN = "HF_TOKEN"  # noqa: S105 - a variable's name
 _TOKENS = (_HUB_TOKEN, _ROUTER_TOKEN, _FORWARDED)
-# Organisations and families whose repositories ask for an accepted licence. The
-# Hub alone knows which are gated today: this is a hint.
-_GATED = (
-    "meta-llama/",
-    "google/gemma",
-    "google/codegemma",
-    "google/paligemma",
-    "CohereForAI/",
-    "tiiuae/falcon-180B",
-)
 
 
 def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
@@ -78,15 +69,10 @@ def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
 
 def check_gated_model(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM265: a model that is known to be gated comes with a token.
+    LLM214: a model that is known to be gated comes with a token.
     """
     model = subject.raw("HF_MODEL_ID") or ""
-    if model.startswith(_GATED) and not _present(subject):
-        yield warning(
-            "LLM265",
-            f"{model} is gated on the Hugging Face Hub, and no token is set",
-            "pass HuggingFaceModel(..., token=secret)",
-        )
+    yield from gated_findings(model, has_token=bool(_present(subject)))
 
 
 def _present(subject: TgiSubject) -> set[str]:

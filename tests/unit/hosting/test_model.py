@@ -402,3 +402,18 @@ def test_fails_if_subnets_have_no_vpc() -> None:
         Network(subnets=ec2.SubnetSelection())
     with pytest.raises(ValueError, match="connections need a vpc"):
         _ = Network().connections
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{f"V{number}": "1" for number in range(101)}, {"V": "x" * 1025}],
+    ids=["too many", "too long"],
+)
+def test_fails_if_the_environment_is_larger_than_the_service_takes(
+    stack: Stack, environment: dict[str, str]
+) -> None:
+    """
+    CreateModel would refuse it, minutes later.
+    """
+    with pytest.raises(ValueError, match="LLM120"):
+        Model(stack, "Model", serving=TRT, model=MISTRAL, environment=environment)

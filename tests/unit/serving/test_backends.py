@@ -394,3 +394,16 @@ def test_fails_if_an_image_is_not_in_ecr(uri: str) -> None:
     """
     with pytest.raises(ValueError, match=r"uri must be an image in Amazon ECR"):
         CustomContainer.from_uri(uri)
+
+
+@pytest.mark.parametrize(
+    ("model_id", "warned"),
+    [("meta-llama/Llama-2-13b-chat-hf", True), ("mistralai/Mixtral-8x7B-v0.1", False)],
+)
+def test_warns_if_a_gated_model_has_no_token(model_id: str, *, warned: bool) -> None:
+    """
+    The download fails after minutes, on instances that are paid for.
+    """
+    found = Vllm().findings(HuggingFaceModel(model_id))
+
+    assert ("LLM214" in {f.code for f in found}) == warned

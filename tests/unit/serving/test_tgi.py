@@ -239,9 +239,9 @@ def test_a_gated_model_needs_a_token() -> None:
     token = SecretValue.secrets_manager("hub-token")
     with_token = HuggingFaceModel(LLAMA.model_id, token=token)
 
-    assert "LLM265" in [f.code for f in without]
-    assert "LLM265" not in [f.code for f in public]
-    assert "LLM265" not in [f.code for f in Tgi("1.4.5").findings(with_token)]
+    assert "LLM214" in [f.code for f in without]
+    assert "LLM214" not in [f.code for f in public]
+    assert "LLM214" not in [f.code for f in Tgi("1.4.5").findings(with_token)]
 
 
 def errors(serving: Tgi) -> list[str]:

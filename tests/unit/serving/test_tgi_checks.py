@@ -183,7 +183,7 @@ def test_choices_are_told_apart_by_case() -> None:
         ("1.4.5", {"PORT": "80"}, "LLM262"),
         ("2.0.2", {"HF_TOKEN": "t"}, "LLM263"),
         ("2.3.1", {"HF_TOKEN": "t", "HUGGING_FACE_HUB_TOKEN": "u"}, "LLM264"),
-        ("1.4.5", {"HF_MODEL_ID": "meta-llama/Llama-2-13b-chat-hf"}, "LLM265"),
+        ("1.4.5", {"HF_MODEL_ID": "meta-llama/Llama-2-13b-chat-hf"}, "LLM214"),
         ("1.4.5", {"ROPE_SCALING": "linear"}, "LLM266"),
         ("1.4.5", {"CUDA_MEMORY_FRACTION": "90"}, "LLM267"),
         ("2.0.2", {"MAX_TOTAL_TOKENS": "2048"}, "LLM268"),

@@ -116,7 +116,7 @@ def test_a_gated_model_needs_a_token() -> None:
     model = HuggingFaceModel("meta-llama/Meta-Llama-3-8B")
     found = TgiNeuron("0.0.28").findings(model)
 
-    assert "LLM265" in [finding.code for finding in found]
+    assert "LLM214" in [finding.code for finding in found]
 
 
 def test_its_own_checks_have_titles() -> None:
