@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tools.catalog.recorded import Recorded
+from tools.catalog.recorded import EVERY_FAMILY, Recorded
 from tools.catalog.sdk import Release
 
 Lists = Mapping[str, Mapping[str, Release]]
@@ -32,7 +32,7 @@ def build(lists: Lists, record: Recorded, kept: Mapping[str, Any]) -> dict[str, 
         family: _taken(lists[family], family, record) for family in record.families
     }
     regions = {
-        family: {v: _regions(row, record) for v, row in rows.items()}
+        family: {v: _regions(family, row, record) for v, row in rows.items()}
         for family, rows in wanted.items()
     }
     sets = _region_sets(regions, record)
@@ -40,7 +40,7 @@ def build(lists: Lists, record: Recorded, kept: Mapping[str, Any]) -> dict[str, 
         "about": record.about,
         "date": record.date,
         "domains": kept["domains"],
-        "accounts": _accounts(wanted.values(), record),
+        "accounts": _accounts(wanted.values(), set().union(*sets)),
         "region_sets": {name: sorted(names) for names, name in sets.items()},
         "families": {
             family: _family(family, wanted[family], regions[family], sets, record)
@@ -66,29 +66,26 @@ def stale_records(lists: Lists, record: Recorded) -> list[str]:
     """
     Return what is recorded and has nothing to differ from any more.
     """
-    listed = {(f, v) for f in record.families for v in lists.get(f, {})}
+    versions = {(f, v) for f, rows in lists.items() for v in rows}
     regions = {
-        r
-        for f in record.families
-        for row in lists.get(f, {}).values()
-        for r in row.accounts
+        (name, region)
+        for family, rows in lists.items()
+        for row in rows.values()
+        for region in row.accounts
+        for name in (family, EVERY_FAMILY)
     }
+    added = [(image.family, image.version) for image in record.added]
+    held_back = [
+        *(key for key in record.held_back_versions if key not in versions),
+        *(key for key in record.held_back_regions if key not in regions),
+    ]
     return [
         *(
-            f"{a.family} {a.version} is listed now"
-            for a in record.added
-            if (a.family, a.version) in listed
+            f"{family} {version} is listed now"
+            for family, version in added
+            if (family, version) in versions
         ),
-        *(
-            f"{f} {v} is listed no more"
-            for f, v in record.held_back_versions
-            if (f, v) not in listed
-        ),
-        *(
-            f"{r} is listed no more"
-            for r in record.held_back_regions
-            if r not in regions
-        ),
+        *(f"{family} {name} is listed no more" for family, name in held_back),
     ]
 
 
@@ -106,8 +103,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def _regions(row: Release, record: Recorded) -> frozenset[str]:
-    return frozenset(set(row.accounts) - set(record.held_back_regions))
+def _regions(family: str, row: Release, record: Recorded) -> frozenset[str]:
+    return frozenset(r for r in row.accounts if record.takes(family, r))
 
 
 def _region_sets(
@@ -127,19 +124,15 @@ def _region_sets(
 
 
 def _accounts(
-    families: Iterable[Mapping[str, Release]], record: Recorded
+    families: Iterable[Mapping[str, Release]], regions: set[str]
 ) -> dict[str, str]:
     found: dict[str, str] = {}
-    for rows in families:
-        for row in rows.values():
-            for region, account in row.accounts.items():
-                other = found.setdefault(region, account)
-                if other != account:
-                    raise ValueError(
-                        f"{region} has two accounts: {other} and {account}"
-                    )
-    taken = sorted(set(found) - set(record.held_back_regions))
-    return {region: found[region] for region in taken}
+    for row in (row for rows in families for row in rows.values()):
+        for region, account in row.accounts.items():
+            other = found.setdefault(region, account)
+            if other != account:
+                raise ValueError(f"{region} has two accounts: {other} and {account}")
+    return {region: found[region] for region in sorted(regions)}
 
 
 def _family(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 RECORDED = Path(__file__).with_name("recorded.json")
+EVERY_FAMILY = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Recorded:
 
         held_back_versions: Why a version of a family is not taken.
 
-        held_back_regions: Why a region is not taken.
+        held_back_regions: Why a region of a family, or of every one, is not taken.
 
         instances: Why an instance type is in the catalogue and not in the API.
     """
@@ -83,8 +84,15 @@ class Recorded:
     families: tuple[str, ...]
     added: tuple[AddedImage, ...]
     held_back_versions: Mapping[tuple[str, str], str]
-    held_back_regions: Mapping[str, str]
+    held_back_regions: Mapping[tuple[str, str], str]
     instances: Mapping[str, str]
+
+    def takes(self, family: str, region: str) -> bool:
+        """
+        Whether a region that the SDK lists for a family is taken.
+        """
+        held_back = self.held_back_regions
+        return not {(family, region), (EVERY_FAMILY, region)} & set(held_back)
 
 
 def recorded(path: Path = RECORDED) -> Recorded:
@@ -104,6 +112,10 @@ def recorded(path: Path = RECORDED) -> Recorded:
             for row in images["held_back_versions"]
             for version in row["versions"]
         },
-        held_back_regions=images["held_back_regions"],
+        held_back_regions={
+            (row["family"], region): row["reason"]
+            for row in images["held_back_regions"]
+            for region in row["regions"]
+        },
         instances=data["instances"],
     )

@@ -17,7 +17,7 @@ import pytest
 from cdk_sagemaker_llm.catalog.images import find_image
 from tools.catalog import __main__ as command
 from tools.catalog import images, instances, sdk
-from tools.catalog.recorded import AddedImage, Recorded, recorded
+from tools.catalog.recorded import EVERY_FAMILY, AddedImage, Recorded, recorded
 
 CATALOG = command.CATALOG
 # Rows and regions taken out of sagemaker-core 2.27.0, otherwise as they are there.
@@ -71,8 +71,10 @@ def wheel_of(folder: Path, content: Mapping[str, Any], record: Recorded) -> Path
             first = next(iter(rows.values()))
             held = [v for f, v in record.held_back_versions if f == family]
             rows |= dict.fromkeys(held, first)
-            for region in record.held_back_regions:
-                first["registries"][region] = "000000000000"
+            for name, region in record.held_back_regions:
+                if name in (family, EVERY_FAMILY):
+                    account = content["accounts"].get(region, "000000000000")
+                    first["registries"][region] = account
             archive.writestr(
                 f"sagemaker/core/image_uri_config/{family}.json",
                 json.dumps({"versions": rows}),
@@ -194,7 +196,10 @@ def test_recorded_differences_are_applied() -> None:
     record = small_record(
         added=(image,),
         held_back_versions={("djl-lmi", "0.28.0"): "the reason"},
-        held_back_regions={"me-west-1": "the reason"},
+        held_back_regions={
+            (EVERY_FAMILY, "me-west-1"): "the reason",
+            ("djl-lmi", "cn-north-1"): "the reason",
+        },
     )
     content = images.build(extract(), record, shipped("images.json"))
 
@@ -202,10 +207,11 @@ def test_recorded_differences_are_applied() -> None:
     assert list(versions) == ["0.36.0", "0.36.0-lmi28"]
     assert versions["0.36.0-lmi28"] == {
         "tag": "the-tag",
-        "regions": "regions_2",
+        "regions": "regions_1",
         "note": "the reason",
     }
-    assert "me-west-1" not in content["accounts"]
+    assert content["region_sets"]["regions_1"] == ["us-east-1"]
+    assert list(content["accounts"]) == ["cn-north-1", "us-east-1"]
     assert images.stale_records(extract(), record) == []
 
 
@@ -241,13 +247,17 @@ def test_a_record_without_a_difference_is_stale() -> None:
     record = small_record(
         added=(AddedImage("djl-lmi", "0.36.0", "t", "0.28.0", "r"),),
         held_back_versions={("djl-lmi", "0.99.0"): "r"},
-        held_back_regions={"us-moon-1": "r"},
+        held_back_regions={
+            (EVERY_FAMILY, "us-moon-1"): "r",
+            ("djl-lmi", "me-west-1"): "r",
+        },
     )
 
     assert images.stale_records(extract(), record) == [
         "djl-lmi 0.36.0 is listed now",
         "djl-lmi 0.99.0 is listed no more",
-        "us-moon-1 is listed no more",
+        "* us-moon-1 is listed no more",
+        "djl-lmi me-west-1 is listed no more",
     ]
 
 
@@ -266,7 +276,8 @@ def test_the_shipped_images_are_written_by_the_command() -> None:
     assert images.render(content) == (CATALOG / "images.json").read_text("utf-8")
     assert noted == {(i.family, i.version): i.reason for i in RECORD.added}
     assert content["about"] == RECORD.about
-    assert not set(content["accounts"]) & set(RECORD.held_back_regions)
+    nowhere = {r for f, r in RECORD.held_back_regions if f == EVERY_FAMILY}
+    assert not set(content["accounts"]) & nowhere
 
 
 def test_the_command_agrees_with_what_is_shipped(
