@@ -55,7 +55,8 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure synth against hand-written L1 classes and an empty app.
+bench: setup ## Measure checks and plans, and synth against hand-written L1 classes.
+	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.synth
 
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
