@@ -33,7 +33,7 @@ CHECKS: dict[str, str] = {
         "TGI's launcher cannot read a value, by type, range or choices; the parsers of "
         "clap 4"
     ),
-    "LLM163": "an option of TGI repeats what a parameter sets",
+    "LLM163": "an option of TGI repeats what a parameter sets; the library's own rule",
     "LLM164": (
         "TGI's longest prompt does not fit into a prefill step, from 0.9.3 to 2.3.1; "
         f"{_LAUNCHER}"
@@ -56,13 +56,19 @@ CHECKS: dict[str, str] = {
     "LLM173": f"TGI is given weights on S3 as its model; {_ENTRY_POINT}",
     "LLM174": "TGI has more shards than a copy has GPUs; each shard takes one",
     "LLM260": (f"SageMaker's name of a setting overrides TGI's own; {_ENTRY_POINT}"),
-    "LLM261": "a variable is almost one of TGI's, which ignores it",
+    "LLM261": (
+        "a variable is almost one of TGI's, which ignores it; "
+        "launcher/src/main.rs of TGI"
+    ),
     "LLM262": f"TGI is given another port than SageMaker's; {_ENTRY_POINT}",
     "LLM263": (
         "the token stands where TGI up to 2.0.2 does not read it; "
         "router/src/main.rs of TGI"
     ),
-    "LLM264": "two token variables of TGI hold different tokens",
+    "LLM264": (
+        "two token variables of TGI hold different tokens; launcher and router of TGI, "
+        "which read one or the other"
+    ),
     "LLM266": (
         "TGI is given a linear RoPE scaling without a factor; "
         "launcher/src/main.rs of TGI"

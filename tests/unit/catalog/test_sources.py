@@ -5,8 +5,10 @@ The packaged data against the packages that it was made from.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib.metadata
 import json
+import subprocess
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 from cdk_sagemaker_llm.catalog.images import find_image
 from tools.catalog import __main__ as command
 from tools.catalog import images, instances, sdk
-from tools.catalog.recorded import EVERY_FAMILY, AddedImage, Recorded, recorded
+from tools.catalog.recorded import EVERY_FAMILY, AddedImage, Pin, Recorded, recorded
 
 CATALOG = command.CATALOG
 # Rows and regions taken out of sagemaker-core 2.27.0, otherwise as they are there.
@@ -338,6 +340,31 @@ def test_fails_if_the_sdk_lists_a_family_no_more(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match=r"sdk\.whl lists no djl-lmi"):
         sdk.read_wheel(wheel, ["djl-lmi"])
+
+
+def test_the_pinned_wheel_is_downloaded_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    By pip, from where it is told to; what it depends on is not looked for.
+    """
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    wheel = tmp_path / "small-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        about = "Metadata-Version: 2.1\nName: small\nVersion: 1.0\n"
+        archive.writestr(
+            "small-1.0.dist-info/METADATA", about + "Requires-Dist: not-there\n"
+        )
+        archive.writestr("small-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")
+    right = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (tmp_path / "to").mkdir()
+
+    found = sdk.download(Pin("small", "1.0", right), tmp_path / "to")
+
+    assert found.read_bytes() == wheel.read_bytes()
+    with pytest.raises(subprocess.CalledProcessError):
+        sdk.download(Pin("small", "1.0", "0" * 64), tmp_path / "to")
 
 
 def test_the_pin_is_written_with_its_hash() -> None:
