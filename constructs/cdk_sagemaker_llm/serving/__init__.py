@@ -12,6 +12,8 @@ from cdk_sagemaker_llm.serving.lmi_dist import LmiDist
 from cdk_sagemaker_llm.serving.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
 from cdk_sagemaker_llm.serving.tgi import Tgi
+from cdk_sagemaker_llm.serving.tgi_checks import check_environment
+from cdk_sagemaker_llm.serving.tgi_neuron import TgiNeuron
 from cdk_sagemaker_llm.serving.tuning import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.vllm import Vllm
 
@@ -28,6 +30,8 @@ __all__ = [
     "SmoothQuant",
     "TensorRtLlm",
     "Tgi",
+    "TgiNeuron",
     "Vllm",
+    "check_environment",
     "check_properties",
 ]

@@ -1,0 +1,69 @@
+"""
+The same model on every backend: what differs is one argument.
+"""
+
+from aws_cdk import App, Stack
+from constructs import Construct
+
+from cdk_sagemaker_llm import (
+    DeepSpeed,
+    HuggingFaceModel,
+    LlmEndpoint,
+    LmiDist,
+    NeuronX,
+    RopeScaling,
+    SmoothQuant,
+    TensorRtLlm,
+    Tgi,
+    Vllm,
+)
+from cdk_sagemaker_llm.serving import ServingConfiguration
+
+ON_GPUS: dict[str, ServingConfiguration] = {
+    "Vllm": Vllm(max_model_len=8192, rope_scaling=RopeScaling("linear", factor=2)),
+    "VllmEager": Vllm("0.27.0", enforce_eager=True),
+    "LmiDist": LmiDist("0.28.0", tensor_parallel_degree=4, enable_lora=True),
+    "SmoothQuant": TensorRtLlm(
+        "0.27.0",
+        tensor_parallel_degree=4,
+        smoothquant=SmoothQuant(alpha=0.8, per_token=True, per_channel=True),
+    ),
+    "DeepSpeed": DeepSpeed("0.26.0", tensor_parallel_degree=4, dtype="fp16"),
+    "Tgi": Tgi("3.3.6"),
+}
+ON_NEURON = NeuronX(
+    "0.29.0",
+    tensor_parallel_degree=8,
+    n_positions=4096,
+    group_query_attention="replicated-heads",
+)
+
+
+class BackendsStack(Stack):
+    """
+    One endpoint a backend.
+    """
+
+    def __init__(self, scope: Construct, id: str) -> None:
+        super().__init__(scope, id)
+        model = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+        for name, serving in ON_GPUS.items():
+            LlmEndpoint(
+                self,
+                name,
+                model=model,
+                serving=serving,
+                instance_type="ml.g5.12xlarge",
+            )
+        LlmEndpoint(
+            self,
+            "NeuronX",
+            model=model,
+            serving=ON_NEURON,
+            instance_type="ml.inf2.48xlarge",
+        )
+
+
+app = App()
+BackendsStack(app, "Backends")
+app.synth()
