@@ -46,6 +46,8 @@ _OWN = {
     "LLM126": "several folders at the top would be several models; djl-serving, "
     "ModelStore",
     "LLM127": "a GPU image on Neuron chips, or the other way round",
+    "LLM128": "TensorRT-LLM 0.26 is not told which ChatGLM it compiles; LMI "
+    "documentation",
     "LLM130": f"the engine does not exist in that image; {_FRONT_END}",
     "LLM131": f"the engine cannot start the backend; {_MODELS}",
     "LLM132": f"the rolling batch does not exist at that version; {_MODELS}",

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.cli.assembly import (
     text_of,
 )
 from cdk_sagemaker_llm.findings import Finding, Severity
+from cdk_sagemaker_llm.serving._image_checks import image_findings
 from cdk_sagemaker_llm.serving.folder import (
     PROPERTIES,
     artifact_findings,
@@ -31,7 +32,7 @@ from cdk_sagemaker_llm.serving.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.tgi_checks import check_environment
 
 _LMI_REPOSITORY = "djl-inference"
-_TGI_FAMILIES = ("huggingface-llm", "huggingface-llm-neuronx")
+_TGI_FAMILY = "huggingface-llm"
 
 
 class MisuseError(ValueError):
@@ -154,23 +155,24 @@ def _model_findings(
     if image is None:
         return []
     accelerators = _accelerators(stack, name)
+    ended = image_findings(image.family, image.version)
     if image.repository == _LMI_REPOSITORY and image.family in CONTAINERS:
         files = artifact_files(stack, container)
         if not files:
-            return []
-        return artifact_findings(
+            return ended
+        return ended + artifact_findings(
             files,
             container=image.family,
             version=image.version,
             accelerators=accelerators,
         )
-    if image.family in _TGI_FAMILIES:
+    if image.family == _TGI_FAMILY:
         given = container.get("Environment", {})
         environment = {key: text_of(value) for key, value in given.items()}
-        return check_environment(
+        return ended + check_environment(
             environment, version=image.version, accelerators=accelerators
         )
-    return []
+    return ended
 
 
 def _accelerators(stack: Stack, model: str) -> int | None:

@@ -15,6 +15,7 @@ _ENDED = {
     "djl-neuronx": "no NeuronX image was released after LMI 0.30.0",
     "djl-fastertransformer": "no FasterTransformer image was released after 0.24.0",
     "huggingface-llm": "Text Generation Inference was archived in 2026-03",
+    "huggingface-llm-neuronx": "Text Generation Inference was archived in 2026-03",
 }
 
 

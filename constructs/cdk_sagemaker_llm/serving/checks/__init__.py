@@ -42,6 +42,8 @@ _CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     combinations.check_rope_scaling,
     combinations.check_smoothquant,
     combinations.check_ignored_quantize,
+    combinations.check_output_formatter,
+    combinations.check_chatglm,
     combinations.check_checkpoint,
     combinations.check_device_map,
     combinations.check_neuron_loader,

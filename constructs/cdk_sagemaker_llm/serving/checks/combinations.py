@@ -149,6 +149,35 @@ def check_ignored_quantize(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def check_output_formatter(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM212: the formatters that the documentation names; sse came with 0.28.
+    """
+    value = subject.option("output_formatter")
+    known = ("json", "jsonlines", "none")
+    known += ("sse",) if subject.version.at_least("0.28") else ()
+    if value is not None and value not in known:
+        yield warning(
+            "LLM212",
+            f"option.output_formatter is documented as {', '.join(known)} at LMI "
+            f"{subject.version}, got {value!r}",
+        )
+
+
+def check_chatglm(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM128: TensorRT-LLM 0.26 must be told which ChatGLM it compiles.
+    """
+    asked = subject.runs("trtllm") and subject.version.rows == ("0.26",)
+    chatglm = (subject.architecture or "").startswith("ChatGLM")
+    if asked and chatglm and not subject.option("chatglm_model_version"):
+        yield error(
+            "LLM128",
+            "ChatGLM needs option.chatglm_model_version in TensorRT-LLM 0.26",
+            "write one such as chatglm3_6b",
+        )
+
+
 def check_checkpoint(subject: Subject) -> Iterator[Finding]:
     """
     LLM148: DeepSpeed loads a checkpoint only with its dtype (DeepSpeedProperties).

@@ -47,6 +47,7 @@ SPECIAL = {
     "option.dtype": "fp16",
     "option.group_query_attention": "shard-over-heads",
     "option.device_map": "auto",
+    "option.output_formatter": "json",
 }
 COMPANIONS = {
     "option.rotary_scaling_type": "option.rotary_scaling_factor=2.0\n",

@@ -402,6 +402,13 @@ WARNINGS = [
         f"{MPI}option.batch_scheduler_policy=fifo\n",
         "LLM212",
     ),
+    (
+        "a formatter of a later version",
+        TRT,
+        "0.27.0",
+        f"{MPI}option.output_formatter=sse\n",
+        "LLM212",
+    ),
     ("no engine at 0.26", TRT, "0.26.0", "option.model_id=a/b\n", "LLM215"),
     (
         "vLLM's name alone",
@@ -522,6 +529,31 @@ def test_the_degree_divides_the_attention_heads() -> None:
 
     assert [f.code for f in found] == ["LLM156"]
     assert found[0].remedy == "use 1, 2, 4, 8, 16"
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "codes"),
+    [
+        ("0.26.0", "", ["LLM128"]),
+        ("0.26.0", "option.chatglm_model_version=chatglm3_6b\n", []),
+        ("0.27.0", "", []),
+    ],
+)
+def test_chatglm_is_told_apart_at_0_26(
+    version: str, line: str, codes: list[str]
+) -> None:
+    """
+    Later versions read it from the model.
+    """
+    found = check_properties(
+        MPI + line,
+        container=TRT,
+        version=version,
+        accelerators=1,
+        architecture="ChatGLMModel",
+    )
+
+    assert [f.code for f in found] == codes
 
 
 @pytest.mark.parametrize(
