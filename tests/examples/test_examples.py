@@ -51,7 +51,7 @@ def test_there_is_an_example_of_each_capability() -> None:
     """
     names = {app.parent.name for app in APPS}
 
-    assert {"one_model", "many_models", "in_a_vpc", "building_blocks"} <= names
+    assert {"one_model", "many_models", "backends", "in_a_vpc"} <= names
 
 
 def test_the_readme_has_code_to_paste() -> None:
@@ -61,7 +61,7 @@ def test_the_readme_has_code_to_paste() -> None:
     assert len(PASTED) >= 2
 
 
-@pytest.mark.parametrize("code", PASTED)
+@pytest.mark.parametrize("code", [code for code in PASTED if "app.synth()" in code])
 def test_the_readmes_code_synthesises(code: str, tmp_path: Path) -> None:
     """
     A reader may paste it.
@@ -70,3 +70,15 @@ def test_the_readmes_code_synthesises(code: str, tmp_path: Path) -> None:
     app.write_text(code)
 
     assert synthesise(app, tmp_path / "cdk.out") == ""
+
+
+@pytest.mark.parametrize("code", [code for code in PASTED if "app.synth()" not in code])
+def test_the_readmes_other_code_runs_and_prints_what_it_says(code: str) -> None:
+    """
+    What it prints stands in the next block.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert f"```text\n{done.stdout}```" in README or not done.stdout

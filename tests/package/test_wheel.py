@@ -111,12 +111,17 @@ def test_it_depends_on_the_cdk_and_nothing_else(theirs: Path) -> None:
     assert names.isdisjoint({"boto3", "moto", "typer", "rich"})
 
 
-def test_the_command_names_the_extra_that_it_needs(theirs: Path) -> None:
+@pytest.mark.parametrize(
+    ("subcommand", "extra"), [("local", "local"), ("check", "cli")]
+)
+def test_the_command_names_the_extra_that_it_needs(
+    theirs: Path, subcommand: str, extra: str
+) -> None:
     """
     One sentence with the way out, no traceback.
     """
-    done = run(theirs / "sagemaker-llm", "local")
+    done = run(theirs / "sagemaker-llm", subcommand)
 
     assert done.returncode != 0
-    assert "pip install 'cdk-sagemaker-llm[local]'" in done.stderr
+    assert f"pip install 'cdk-sagemaker-llm[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -23,7 +23,7 @@ def main() -> None:
     except ImportError:
         sys.exit(
             "sagemaker-llm needs typer; install it with: "
-            "pip install 'cdk-sagemaker-llm[cli]'"
+            f"pip install 'cdk-sagemaker-llm[{_extra()}]'"
         )
     app = typer.Typer(
         name="sagemaker-llm",
@@ -37,6 +37,11 @@ def main() -> None:
     for name in wanted or _SUBCOMMANDS:
         importlib.import_module(_SUBCOMMANDS[name]).register(app)
     app()
+
+
+def _extra() -> str:
+    # The embedded AWS needs more than the other subcommands.
+    return "local" if "local" in sys.argv[1:2] else "cli"
 
 
 def _root() -> None:

@@ -51,7 +51,7 @@ def test_a_clean_file_ends_with_0_and_names_the_images(artifact: Path) -> None:
     result = run(artifact / "serving.properties")
 
     assert result.returncode == 0
-    assert "djl-tensorrtllm 0.26.0" in result.stdout
+    assert "djl-tensorrtllm 0.25.0 to 0.33.0" in result.stdout
     assert "1 subject checked: 0 errors" in result.stdout
 
 
