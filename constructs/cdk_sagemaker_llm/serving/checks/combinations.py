@@ -154,8 +154,8 @@ def check_output_formatter(subject: Subject) -> Iterator[Finding]:
     LLM212: the formatters that the documentation names; sse came with 0.28.
     """
     value = subject.option("output_formatter")
-    known = ("json", "jsonlines", "none")
-    known += ("sse",) if subject.version.at_least("0.28") else ()
+    newer = ("sse",) if subject.version.at_least("0.28") else ()
+    known = ("json", "jsonlines", "none", *newer)
     if value is not None and value not in known:
         yield warning(
             "LLM212",
