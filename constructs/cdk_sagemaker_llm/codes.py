@@ -82,6 +82,10 @@ _OWN = {
     "partition/trt_llm_partition.py",
     "LLM158": f"an option has no effect, and nothing else could read it; {_MODELS}",
     "LLM159": "a precompiled engine is not on S3; LMI documentation, TensorRT-LLM",
+    "LLM190": "the model's weights do not load on the accelerators; the plan's "
+    "arithmetic",
+    "LLM191": "the model's heads cannot be split over a copy's accelerators; vLLM",
+    "LLM192": "resources are left out, and nothing is known of the model",
     "LLM201": "the image family gets no more releases; AWS Deep Learning Containers",
     "LLM202": "a token can be read by whoever may call DescribeModel",
     "LLM203": "scaling can ask for more copies than fit",
@@ -105,6 +109,9 @@ _OWN = {
     "LLM220": "an argument that newer releases of vLLM seem to have dropped; not "
     "verified",
     "LLM221": f"the host's driver may be too old for the image's CUDA; {_GUIDE}",
+    "LLM290": "the KV cache holds less than one whole sequence; the plan's arithmetic",
+    "LLM291": "the KV cache holds less than the batch that is promised; the plan's "
+    "arithmetic",
 }
 
 CODES: Mapping[str, str] = dict(sorted({**_TGI, **_TGI_NEURON, **_OWN}.items()))

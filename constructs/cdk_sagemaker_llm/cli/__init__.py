@@ -11,6 +11,7 @@ import sys
 _SUBCOMMANDS = {
     "check": "cdk_sagemaker_llm.cli.check",
     "local": "cdk_sagemaker_llm.cli.local",
+    "plan": "cdk_sagemaker_llm.cli.plan",
 }
 
 

@@ -1,0 +1,295 @@
+"""
+What a model is: how many parameters, what its cache takes, how it can be split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cdk_sagemaker_llm.architectures.config import Config, read_config
+from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of
+from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.catalog._data import any_of, nearest
+from cdk_sagemaker_llm.catalog.architectures import known_config, model_names
+
+# GPTQ and AWQ with groups of 128 weights, their usual size: each group has a scale of
+# 16 bits and a zero point as wide as a weight.
+_GROUP = 128
+_SCALE_BITS = 16
+_UNQUANTIZED_BITS = 16
+_MOST_DEGREE = 64
+# Of a model that only its size is known of, the widths are taken to be those of a
+# large one, so that its activations are not underrated.
+_UNKNOWN_HIDDEN, _UNKNOWN_MLP, _UNKNOWN_VOCABULARY = 8192, 28672, 152064
+_WAY_IN = (
+    "describe it with ModelArchitecture.custom(parameters=..., kv_bytes_per_token=...)"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelArchitecture:
+    """
+    A model's sizes, as far as serving it depends on them.
+
+    ``ModelArchitecture.of("mistralai/Mistral-7B-v0.1")``
+    ``ModelArchitecture.from_config("config.json")``
+
+    Args:
+        architecture: The class in config.json, such as ``MistralForCausalLM``.
+
+        model_type: The family, such as ``mistral``; ``custom`` without one.
+
+        parameter_count: All parameters, as the model's class in ``transformers`` has
+            them; a tied embedding counts once.
+
+        active_parameter_count: Those that a token passes.
+
+        quantizable_parameter_count: The weights of linear layers in the blocks, which
+            is what GPTQ and AWQ quantize; embeddings, head, norms, biases and routers
+            stay as they are.
+
+        kv_elements_per_token: Numbers in the cache for one token, over all layers.
+
+        kv_cache_shards: Over how many accelerators a token's cache can be split.
+
+        num_hidden_layers: Blocks.
+
+        hidden_size: The model's width.
+
+        active_intermediate_size: The width inside the MLPs that a token passes.
+
+        num_attention_heads: Attention heads; ``None`` if not known.
+
+        num_key_value_heads: Key and value heads; ``None`` if not known.
+
+        head_dim: A head's width.
+
+        vocab_size: Entries of the embedding.
+
+        context_length: Tokens that the model was made for.
+
+        sliding_window: Tokens that windowed layers look back; ``None`` without.
+
+        windowed_layers: How many layers have that window.
+    """
+
+    architecture: str
+    model_type: str
+    parameter_count: int
+    active_parameter_count: int
+    quantizable_parameter_count: int
+    kv_elements_per_token: int
+    kv_cache_shards: int
+    num_hidden_layers: int
+    hidden_size: int
+    active_intermediate_size: int
+    num_attention_heads: int | None
+    num_key_value_heads: int | None
+    head_dim: int
+    vocab_size: int
+    context_length: int
+    sliding_window: int | None = None
+    windowed_layers: int = 0
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any] | str | Path) -> ModelArchitecture:
+        """
+        Read a Hugging Face ``config.json``: its path, its text, or its object.
+
+        Of a model with several modalities it is the part that reads text.
+
+        Raises:
+            ValueError: If it cannot be read, or is of no family that can be counted;
+                the message says what to do.
+        """
+        return _read(read_config(config))
+
+    @classmethod
+    def of(cls, model_id: str) -> ModelArchitecture:
+        """
+        Look a model up by its name on the Hugging Face Hub, in any case.
+
+        Raises:
+            ValueError: If the catalogue does not have it; names the nearest ones.
+        """
+        found = find_architecture(model_id)
+        if found is not None:
+            return found
+        near = nearest(model_id, model_names())
+        hint = f"did you mean {any_of(near)}? Else" if near else "Pass"
+        raise ValueError(
+            f"no model {model_id!r} in the catalogue; {hint} the path of its "
+            f"config.json, or {_WAY_IN}"
+        )
+
+    @classmethod
+    def custom(
+        cls,
+        *,
+        parameters: int,
+        kv_bytes_per_token: int,
+        active_parameters: int | None = None,
+        num_attention_heads: int | None = None,
+        context_length: int = 4096,
+        architecture: str = "custom",
+    ) -> ModelArchitecture:
+        """
+        Describe a model of which only its size is known.
+
+        Args:
+            parameters: All parameters.
+
+            kv_bytes_per_token: Bytes of the cache for one token in 16 bits.
+
+            active_parameters: Those that a token passes. Left out, all.
+
+            num_attention_heads: Left out, any power of two is taken to divide them.
+
+            context_length: Tokens that the model was made for.
+
+            architecture: A name for messages.
+
+        Raises:
+            ValueError: If a number is below 1.
+        """
+        numbers = {
+            "parameters": parameters,
+            "kv_bytes_per_token": kv_bytes_per_token,
+            "context_length": context_length,
+            "num_attention_heads": num_attention_heads or 1,
+        }
+        for name, value in numbers.items():
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        return cls(
+            architecture=architecture,
+            model_type="custom",
+            parameter_count=parameters,
+            active_parameter_count=active_parameters or parameters,
+            quantizable_parameter_count=parameters,
+            kv_elements_per_token=-(-kv_bytes_per_token // 2),
+            kv_cache_shards=num_attention_heads or 1,
+            num_hidden_layers=1,
+            hidden_size=_UNKNOWN_HIDDEN,
+            active_intermediate_size=_UNKNOWN_MLP,
+            num_attention_heads=num_attention_heads,
+            num_key_value_heads=None,
+            head_dim=128,
+            vocab_size=_UNKNOWN_VOCABULARY,
+            context_length=context_length,
+        )
+
+    @property
+    def tensor_parallel_degrees(self) -> tuple[int, ...]:
+        """
+        Over how many accelerators the heads can be split, up to 64.
+
+        The degree divides the attention heads, and divides the key and value heads or
+        is a multiple of them, which then are copied (vLLM, ModelConfig).
+        """
+        heads, shared = self.num_attention_heads, self.num_key_value_heads
+        if heads is None:
+            return tuple(2**power for power in range(7))
+        return tuple(
+            degree
+            for degree in range(1, _MOST_DEGREE + 1)
+            if heads % degree == 0
+            if shared is None or shared % degree == 0 or degree % shared == 0
+        )
+
+    def kv_cache_bytes_per_token(self, dtype_bytes: int = 2) -> int:
+        """
+        Return the bytes that one token takes in the cache, over all layers.
+
+        Args:
+            dtype_bytes: Bytes of a number: 2 in 16 bits, 1 in fp8.
+        """
+        return self.kv_elements_per_token * dtype_bytes
+
+    def kv_cache_bytes(self, tokens: int, dtype_bytes: int = 2) -> int:
+        """
+        Return the bytes of a sequence, where the engine forgets what left the window.
+
+        An engine that does not takes ``tokens * kv_cache_bytes_per_token()``.
+
+        Args:
+            tokens: Tokens of the sequence.
+
+            dtype_bytes: Bytes of a number.
+        """
+        per_layer = self.kv_elements_per_token // self.num_hidden_layers
+        whole = self.num_hidden_layers - self.windowed_layers
+        kept = min(tokens, self.sliding_window or tokens)
+        elements = per_layer * (whole * tokens + self.windowed_layers * kept)
+        return elements * dtype_bytes
+
+    def weight_bytes(self, weight_bits: int = 16) -> int:
+        """
+        Return the bytes of all weights.
+
+        Args:
+            weight_bits: Bits of a weight: 16 or 32 for all of them, 8 or 4 for the
+                quantized ones, with scales and zero points for groups of 128.
+        """
+        if weight_bits >= _UNQUANTIZED_BITS:
+            return self.parameter_count * weight_bits // 8
+        quantized = self.quantizable_parameter_count
+        extra = quantized * (_SCALE_BITS + weight_bits) // _GROUP
+        rest = (self.parameter_count - quantized) * _UNQUANTIZED_BITS
+        return (quantized * weight_bits + extra + rest) // 8
+
+
+def find_architecture(model_id: str) -> ModelArchitecture | None:
+    """
+    Look a model up by its name on the Hub; ``None`` if the catalogue lacks it.
+    """
+    config = known_config(model_id)
+    return None if config is None else _read(Config(config))
+
+
+def _read(config: Config) -> ModelArchitecture:
+    inner = config.part("text_config") or config
+    model_type = inner.word("model_type") or config.word("model_type")
+    name = config.architecture or inner.architecture
+    family = family_of(model_type, name) or family_of(None, name)
+    if family is None:
+        raise ValueError(_unknown(model_type, name))
+    default_name, count = FAMILIES[family]
+    return _from_shape(count(inner), name or default_name, family)
+
+
+def _unknown(model_type: str | None, name: str | None) -> str:
+    given = name or model_type
+    if given is None:
+        return f"config.json has neither architectures nor model_type; {_WAY_IN}"
+    classes = [known for known, _ in FAMILIES.values()]
+    near = nearest(given, [*classes, *FAMILIES], count=1)
+    hint = f" (nearest: {near[0]})" if near else ""
+    return f"architecture {given!r} cannot be counted{hint}; {_WAY_IN}"
+
+
+def _from_shape(shape: Shape, name: str, family: str) -> ModelArchitecture:
+    total = shape.parameters
+    latent = shape.kv_heads == 1 and family.startswith("deepseek")
+    return ModelArchitecture(
+        architecture=name,
+        model_type=family,
+        parameter_count=total,
+        active_parameter_count=total - shape.idle_parameters,
+        quantizable_parameter_count=shape.layer_weights,
+        kv_elements_per_token=shape.kv_elements,
+        kv_cache_shards=shape.kv_heads,
+        num_hidden_layers=shape.layers,
+        hidden_size=shape.hidden,
+        active_intermediate_size=shape.mlp,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads if latent else shape.kv_heads,
+        head_dim=shape.head_dim,
+        vocab_size=shape.vocabulary,
+        context_length=shape.context,
+        sliding_window=shape.window,
+        windowed_layers=shape.windowed_layers,
+    )

@@ -1,0 +1,130 @@
+"""
+Reading a Hugging Face ``config.json``, whatever its keys are called.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+class Config:
+    """
+    The keys of a configuration, with the mistakes in the caller's words.
+
+    Args:
+        values: The configuration's object.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def number(self, *names: str, default: int | None = None) -> int:
+        """
+        Return the first of the keys that is there, as a whole number of at least 1, or
+        of 0 where that is the default.
+
+        Raises:
+            ValueError: If none is there and there is no default, or if it is no such
+                number.
+        """
+        for name in names:
+            value = self._values.get(name)
+            if value is None:
+                continue
+            least = 0 if default == 0 else 1
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(
+                    f"{name} in config.json must be a whole number of at least "
+                    f"{least}, got {value!r}"
+                )
+            return value
+        if default is None:
+            raise ValueError(f"config.json has no {names[0]}")
+        return default
+
+    def is_null(self, name: str) -> bool:
+        """
+        Whether a key is there and says null, which is not its default.
+        """
+        return name in self._values and self._values[name] is None
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """
+        Return a switch.
+
+        Raises:
+            ValueError: If it is neither true nor false.
+        """
+        value = self._values.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise ValueError(  # noqa: TRY004 - a value of the caller's file
+                f"{name} in config.json must be true or false, got {value!r}"
+            )
+        return value
+
+    def word(self, name: str) -> str | None:
+        """
+        Return a text; ``None`` if it is not there.
+        """
+        value = self._values.get(name)
+        return value if isinstance(value, str) else None
+
+    def numbers(self, name: str) -> list[int]:
+        """
+        Return a list of whole numbers; empty if it is not there.
+        """
+        value = self._values.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(n, int) for n in value):
+            raise ValueError(
+                f"{name} in config.json must be a list of numbers, got {value!r}"
+            )
+        return value
+
+    def part(self, name: str) -> Config | None:
+        """
+        Return a nested configuration, such as ``text_config``.
+        """
+        value = self._values.get(name)
+        return Config(value) if isinstance(value, Mapping) else None
+
+    @property
+    def architecture(self) -> str | None:
+        """
+        The first of ``architectures``.
+        """
+        names = self._values.get("architectures")
+        first = names[0] if isinstance(names, list) and names else None
+        return first if isinstance(first, str) else None
+
+
+def read_config(given: Mapping[str, Any] | str | Path) -> Config:
+    """
+    Read a configuration from an object, a text, or a file.
+
+    Raises:
+        ValueError: If there is no such file, or it holds no JSON object.
+    """
+    if isinstance(given, Mapping):
+        return Config(given)
+    text = given if isinstance(given, str) and "{" in given else _file_text(given)
+    try:
+        values = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as fault:
+        raise ValueError(f"config.json is no JSON: {fault}") from fault
+    if not isinstance(values, Mapping):
+        raise ValueError(  # noqa: TRY004 - the content of the caller's file
+            "config.json must hold an object"
+        )
+    return Config(values)
+
+
+def _file_text(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as fault:
+        raise ValueError(f"config.json cannot be read: {fault}") from fault

@@ -1,0 +1,65 @@
+"""
+What counting a configuration comes to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """
+    A model's sizes, as its class in ``transformers`` has them.
+
+    Args:
+        layer_weights: Weights of linear layers in all blocks: what is quantized.
+
+        other_parameters: Embeddings, heads, norms, biases and routers.
+
+        idle_parameters: Parameters of experts that a token does not pass.
+
+        kv_elements: Numbers in the cache for one token, over all layers.
+
+        kv_heads: Heads that the cache can be split over; 1 for a latent vector.
+
+        layers: Blocks.
+
+        hidden: Width of the model.
+
+        mlp: Width inside the MLP that a token passes.
+
+        heads: Attention heads.
+
+        head_dim: Width of a head.
+
+        vocabulary: Entries of the embedding.
+
+        context: Tokens that the model was made for.
+
+        window: Tokens that windowed layers look back; ``None`` without.
+
+        windowed_layers: How many layers have that window.
+    """
+
+    layer_weights: int
+    other_parameters: int
+    kv_elements: int
+    kv_heads: int
+    layers: int
+    hidden: int
+    mlp: int
+    heads: int
+    head_dim: int
+    vocabulary: int
+    context: int
+    idle_parameters: int = 0
+    window: int | None = None
+    windowed_layers: int = 0
+
+    @property
+    def parameters(self) -> int:
+        """
+        All parameters.
+        """
+        return self.layer_weights + self.other_parameters

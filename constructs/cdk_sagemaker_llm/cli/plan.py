@@ -1,0 +1,239 @@
+"""
+``sagemaker-llm plan``: where a model fits, how often, and what an app takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.instances import instance_type_names
+from cdk_sagemaker_llm.cli import plan_text
+from cdk_sagemaker_llm.cli.assembly import AssemblyError, is_assembly
+from cdk_sagemaker_llm.cli.fleets import quotas, read_fleets
+from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
+from cdk_sagemaker_llm.fit.engines import Demand, demand_of
+from cdk_sagemaker_llm.fit.memory import Assumptions
+from cdk_sagemaker_llm.fit.planning import Plan
+from cdk_sagemaker_llm.fit.planning import plan as plan_for
+from cdk_sagemaker_llm.serving import (
+    LmiDist,
+    ServingConfiguration,
+    TensorRtLlm,
+    Tgi,
+    Vllm,
+)
+
+FITS, DOES_NOT_FIT, MISUSE = 0, 1, 2
+_ENGINES: Mapping[str, ServingConfiguration] = {
+    "vllm": Vllm(),
+    "lmi-dist": LmiDist("0.32.0"),
+    "trtllm": TensorRtLlm("0.33.0"),
+    "tgi": Tgi("3.3.6"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """
+    An instance type that can host the copies, and what that takes.
+    """
+
+    plan: Plan
+    copies: int
+    price: float | None
+
+    @property
+    def instances(self) -> int:
+        """
+        How many instances hold the copies.
+        """
+        return -(-self.copies // self.plan.replicas) if self.plan.replicas else 0
+
+    @property
+    def accelerators(self) -> int:
+        """
+        How many accelerators the copies reserve.
+        """
+        return self.copies * self.plan.tensor_parallel_degree
+
+    @property
+    def cost(self) -> float | None:
+        """
+        US dollars an hour; ``None`` without a price.
+        """
+        return None if self.price is None else self.price * self.instances
+
+    def rank(self) -> tuple[float, ...]:
+        """
+        Order by accelerators used, then by price, then by what is left idle.
+        """
+        hardware = self.plan.instance_type
+        unknown = float("inf")
+        return (
+            self.accelerators,
+            unknown if self.cost is None else self.cost,
+            self.instances * hardware.accelerators * hardware.accelerator_memory_gib,
+            hardware.vcpus,
+        )
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("plan")(plan)
+
+
+def plan(
+    *,
+    model: Annotated[
+        str,
+        typer.Argument(help="A model of the catalogue, a config.json, or cdk.out."),
+    ],
+    instance: Annotated[
+        str | None, typer.Option(help="The instance type; left out, all are ranked.")
+    ] = None,
+    serving: Annotated[
+        str, typer.Option(help=f"The engine: {', '.join(_ENGINES)}.")
+    ] = "vllm",
+    context: Annotated[
+        int | None, typer.Option(help="Tokens of prompt and answer; left out, 4096.")
+    ] = None,
+    weight_bits: Annotated[
+        int, typer.Option(help="Bits of a weight: 4, 8, 16 or 32.")
+    ] = 16,
+    tensor_parallel_degree: Annotated[
+        int | None, typer.Option(help="Left out, the smallest that fits.")
+    ] = None,
+    copies: Annotated[int, typer.Option(min=1, help="Copies that must run.")] = 1,
+    prices: Annotated[
+        str | None,
+        typer.Option(help="A JSON file of US dollars an hour, or aws for its list."),
+    ] = None,
+    region: Annotated[str, typer.Option(help="The region of the prices.")] = (
+        "us-east-1"
+    ),
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the memory of an accelerator to a file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """
+    Compute where a model fits before anything is deployed.
+
+    Exits with 0 if it fits, 1 if it does not, 2 on misuse.
+    """
+    try:
+        if is_assembly(Path(model)):
+            _plan_app(Path(model), as_json=as_json)
+            return
+        demand = _demand(serving)
+        names = [instance] if instance else _gpu_types()
+        costs = read_prices(prices, region) if prices else {}
+        choices = [
+            Choice(one, copies, costs.get(one.instance_type.name))
+            for one in _plans(
+                _architecture(model),
+                names,
+                demand.assumptions,
+                weight_bits=weight_bits,
+                context_length=context,
+                tensor_parallel_degree=tensor_parallel_degree,
+            )
+        ]
+        fitting = sorted((c for c in choices if c.plan.fits), key=Choice.rank)
+        shown = fitting if instance is None else choices
+        if plot is not None:
+            _draw(shown, plot)
+    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+        typer.echo(f"sagemaker-llm plan: {fault}", err=True)
+        raise typer.Exit(MISUSE) from fault
+    if as_json:
+        typer.echo(json.dumps([_as_dict(choice) for choice in shown], indent=2))
+    elif instance is not None:
+        plan_text.show_plan(shown[0])
+    else:
+        plan_text.show_ranking(shown)
+    raise typer.Exit(FITS if fitting else DOES_NOT_FIT)
+
+
+def _plan_app(path: Path, *, as_json: bool) -> None:
+    fleets = read_fleets(path)
+    if not as_json:
+        plan_text.show_fleets(fleets)
+        return
+    answer = {
+        "endpoints": [plan_text.fleet_facts(fleet) for fleet in fleets],
+        "quotas": quotas(fleets),
+    }
+    typer.echo(json.dumps(answer, indent=2))
+
+
+def _architecture(model: str) -> ModelArchitecture:
+    path = Path(model)
+    if path.is_file():
+        return ModelArchitecture.from_config(path)
+    if path.suffix == ".json" or path.is_dir():
+        raise ValueError(f"{model} is neither a config.json nor a cloud assembly")
+    return ModelArchitecture.of(model)
+
+
+def _demand(serving: str) -> Demand:
+    if serving not in _ENGINES:
+        known = ", ".join(_ENGINES)
+        raise ValueError(f"--serving must be one of {known}, got {serving!r}")
+    return demand_of(_ENGINES[serving]) or Demand(assumptions=Assumptions())
+
+
+def _gpu_types() -> list[str]:
+    others = ("ml.inf", "ml.trn", "ml.dl")
+    return [name for name in instance_type_names() if not name.startswith(others)]
+
+
+def _plans(
+    architecture: ModelArchitecture,
+    names: Sequence[str],
+    assumptions: Assumptions,
+    **wanted: Any,  # noqa: ANN401 - what plan() takes by keyword
+) -> list[Plan]:
+    return [
+        plan_for(architecture, name, assumptions=assumptions, **wanted)
+        for name in names
+    ]
+
+
+def _draw(choices: Sequence[Choice], path: Path) -> None:
+    from cdk_sagemaker_llm.cli.plot import draw_memory  # noqa: PLC0415 - matplotlib
+
+    draw_memory([choice.plan for choice in choices], path)
+
+
+def _as_dict(choice: Choice) -> Mapping[str, Any]:
+    one = choice.plan
+    return {
+        "instance_type": one.instance_type.name,
+        "fits": one.fits,
+        "loads": one.loads,
+        "limit": one.limit,
+        "tensor_parallel_degree": one.tensor_parallel_degree,
+        "replicas": one.replicas,
+        "copies": choice.copies,
+        "instances": choice.instances,
+        "accelerators": choice.accelerators,
+        "context_length": one.context_length,
+        "largest_context": one.largest_context,
+        "concurrent_sequences": one.concurrent_sequences,
+        "bytes_per_accelerator": {
+            **one.terms.items(),
+            "total": one.terms.total,
+            "capacity": one.capacity,
+        },
+        "usd_per_hour": choice.cost,
+    }

@@ -1,0 +1,171 @@
+"""
+Plans and fleets for the terminal: tables, and a bar of each accelerator's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cdk_sagemaker_llm.cli.fleets import Fleet, quotas
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.cli.plan import Choice
+    from cdk_sagemaker_llm.fit.planning import Plan
+
+_BAR_CELLS = 48
+_MOST_ROWS = 15
+_STYLES = {
+    "weights": ("W", "blue"),
+    "runtime": ("r", "magenta"),
+    "activations": ("a", "yellow"),
+    "cuda_graphs": ("g", "cyan"),
+    "kv_cache": ("K", "green"),
+}
+
+
+def show_plan(choice: Choice) -> None:
+    """
+    Print one plan's arithmetic and the bar of an accelerator.
+    """
+    console = _console()
+    console.print(choice.plan.explain(), markup=False, highlight=False)
+    console.print()
+    console.print(memory_bar(choice.plan))
+    if choice.plan.fits:
+        console.print(_counted(choice), highlight=False)
+
+
+def show_ranking(choices: Sequence[Choice]) -> None:
+    """
+    Print the instance types that can host the copies, the best first.
+    """
+    console = _console()
+    if not choices:
+        console.print("no instance type of the catalogue can host it", highlight=False)
+        return
+    first = choices[0].plan
+    head = (
+        f"{first.architecture.architecture}, {first.architecture.parameter_count:,} "
+        f"parameters in {first.weight_bits} bits, {first.context_length} tokens"
+    )
+    console.print(head, highlight=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("instance type")
+    for name in ("degree", "copies each", "instances", "accelerators", "sequences"):
+        table.add_column(name, justify="right")
+    table.add_column("$/h", justify="right")
+    table.add_column("memory of an accelerator")
+    for choice in choices[:_MOST_ROWS]:
+        table.add_row(*_row(choice), memory_bar(choice.plan, cells=16))
+    console.print(table)
+    if len(choices) > _MOST_ROWS:
+        console.print(f"and {len(choices) - _MOST_ROWS} more", highlight=False)
+    console.print(_legend(), highlight=False)
+
+
+def show_fleets(fleets: Sequence[Fleet]) -> None:
+    """
+    Print what each endpoint takes, and the quotas of all.
+    """
+    console = _console()
+    if not fleets:
+        console.print("the app defines no endpoint", highlight=False)
+        return
+    for fleet in fleets:
+        facts = fleet_facts(fleet)
+        console.print(
+            f"{fleet.endpoint} ({fleet.variant}): {fleet.instances} x "
+            f"{fleet.instance_type}, at most {fleet.most_instances}",
+            highlight=False,
+        )
+        console.print(
+            f"  accelerators: {_text(facts['accelerators_used'])} used, "
+            f"{_text(facts['accelerators_free'])} free",
+            highlight=False,
+        )
+        for model in fleet.models:
+            console.print(
+                f"  {model.copies} x {model.name}: {model.accelerators:g} accelerators,"
+                f" {model.cpus:g} CPU cores, {model.memory_mib:,.0f} MiB each",
+                highlight=False,
+            )
+    console.print("\nservice quotas, for all instances that may run", highlight=False)
+    for name, count in quotas(list(fleets)).items():
+        console.print(f"  {name}: {count}", highlight=False)
+
+
+def fleet_facts(fleet: Fleet) -> dict[str, Any]:
+    """
+    Return what is known of a fleet, for JSON.
+    """
+    total = fleet.accelerators
+    return {
+        "endpoint": fleet.endpoint,
+        "variant": fleet.variant,
+        "instance_type": fleet.instance_type,
+        "instances": fleet.instances,
+        "most_instances": fleet.most_instances,
+        "accelerators_used": fleet.used,
+        "accelerators_free": None if total is None else total - fleet.used,
+        "copies": {model.name: model.copies for model in fleet.models},
+        "quota": fleet.quota,
+    }
+
+
+def memory_bar(plan: Plan, *, cells: int = _BAR_CELLS) -> Text:
+    """
+    Draw the terms of one accelerator to scale; what is too much ends in ``!``.
+    """
+    bar = Text("[")
+    edges = [0]
+    used = 0
+    for name, value in plan.terms.items().items():
+        used += value
+        edges.append(min(round(used / plan.capacity * cells), cells))
+        letter, style = _STYLES[name]
+        bar.append(letter * (edges[-1] - edges[-2]), style)
+    bar.append("." * (cells - edges[-1]))
+    return bar.append("!", "red") if used > plan.capacity else bar.append("]")
+
+
+def _row(choice: Choice) -> list[str]:
+    plan = choice.plan
+    return [
+        plan.instance_type.name,
+        str(plan.tensor_parallel_degree),
+        str(plan.replicas),
+        str(choice.instances),
+        str(choice.accelerators),
+        str(plan.concurrent_sequences),
+        "" if choice.cost is None else f"{choice.cost:.2f}",
+    ]
+
+
+def _counted(choice: Choice) -> str:
+    cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
+    return (
+        f"{choice.copies} copies: {choice.instances} instances, "
+        f"{choice.accelerators} accelerators{cost}"
+    )
+
+
+def _legend() -> str:
+    names = ", ".join(
+        f"{letter} {name.replace('_', ' ')}" for name, (letter, _) in _STYLES.items()
+    )
+    return f"{names} of one sequence; sequences: at once on one copy"
+
+
+def _text(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:g}"
+
+
+def _console() -> Console:
+    # A table in a pipe or a file is not to be cut at 80 columns.
+    console = Console(soft_wrap=True)
+    return console if console.is_terminal else Console(width=200, soft_wrap=True)

@@ -1,0 +1,307 @@
+"""
+What models are, from their configurations.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdk_sagemaker_llm import ModelArchitecture
+from cdk_sagemaker_llm.architectures import find_architecture
+from cdk_sagemaker_llm.architectures.families import FAMILIES
+from cdk_sagemaker_llm.catalog._data import load
+from cdk_sagemaker_llm.catalog.architectures import model_names
+
+CONFIGS: dict[str, dict[str, Any]] = load("architectures.json")["configs"]
+LLAMA = CONFIGS["llama-2-7b"]
+
+# The totals that the repositories' safetensors indexes and model cards state.
+STATED = {
+    "EleutherAI/gpt-j-6b": 6_050_882_784,
+    "EleutherAI/gpt-neox-20b": 20_554_567_680,
+    "Qwen/Qwen1.5-MoE-A2.7B": 14_315_784_192,
+    "Qwen/Qwen2.5-7B-Instruct": 7_615_616_512,
+    "Qwen/Qwen3-30B-A3B": 30_532_122_624,
+    "Qwen/Qwen3-8B": 8_190_735_360,
+    "bigcode/starcoder": 15_517_456_384,
+    "bigscience/bloom": 176_247_271_424,
+    "deepseek-ai/DeepSeek-V2-Lite": 15_706_484_224,
+    "deepseek-ai/DeepSeek-V3": 671_026_404_352,
+    "facebook/opt-13b": 12_853_473_280,
+    "google/gemma-2-9b": 9_241_705_984,
+    "google/gemma-3-1b-it": 999_885_952,
+    "google/gemma-7b": 8_537_680_896,
+    "meta-llama/Llama-2-13b-chat-hf": 13_015_864_320,
+    "meta-llama/Llama-3.2-1B": 1_235_814_400,
+    "microsoft/Phi-3-mini-4k-instruct": 3_821_079_552,
+    "mistralai/Mistral-7B-v0.1": 7_241_732_096,
+    "mistralai/Mixtral-8x7B-v0.1": 46_702_792_704,
+    "mosaicml/mpt-7b": 6_649_286_656,
+    "tiiuae/falcon-40b": 41_303_293_952,
+    "tiiuae/falcon-7b": 6_921_720_704,
+}
+
+
+@pytest.mark.parametrize("model_id", STATED)
+def test_parameters_are_counted_exactly(model_id: str) -> None:
+    """
+    To the parameter, for every family.
+    """
+    assert ModelArchitecture.of(model_id).parameter_count == STATED[model_id]
+
+
+def test_every_family_has_a_stated_count_and_a_model_in_the_catalogue() -> None:
+    """
+    A family without a model that it was held against could count anything.
+    """
+    counted = {ModelArchitecture.of(name).model_type for name in STATED}
+    listed = {ModelArchitecture.of(name).model_type for name in model_names()}
+
+    assert counted == set(FAMILIES) - {"deepseek_v3"} | {"deepseek_v3"}
+    assert listed == set(FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("model_id", "active"),
+    [
+        ("mistralai/Mixtral-8x7B-v0.1", 12_879_925_248),
+        ("Qwen/Qwen3-235B-A22B", 22_190_763_520),
+        ("Qwen/Qwen1.5-MoE-A2.7B", 2_689_173_504),
+        ("deepseek-ai/DeepSeek-V3", 37_552_282_624),
+        ("mistralai/Mistral-7B-v0.1", 7_241_732_096),
+    ],
+)
+def test_a_token_passes_some_of_the_experts(model_id: str, active: int) -> None:
+    """
+    Mixtral's two of eight, Qwen's four of sixty and the shared one.
+    """
+    assert ModelArchitecture.of(model_id).active_parameter_count == active
+
+
+@pytest.mark.parametrize(
+    ("model_id", "expected"),
+    [
+        ("meta-llama/Llama-2-13b-hf", 2 * 40 * 40 * 128 * 2),
+        ("meta-llama/Llama-2-70b-hf", 2 * 80 * 8 * 128 * 2),
+        ("tiiuae/falcon-7b", 2 * 32 * 1 * 64 * 2),
+        ("deepseek-ai/DeepSeek-V3", 61 * (512 + 64) * 2),
+        ("google/gemma-7b", 2 * 28 * 16 * 256 * 2),
+    ],
+)
+def test_the_cache_of_a_token(model_id: str, expected: int) -> None:
+    """
+    Keys and values of all heads, of groups, of one, or a latent vector.
+    """
+    architecture = ModelArchitecture.of(model_id)
+
+    assert architecture.kv_cache_bytes_per_token() == expected
+    assert architecture.kv_cache_bytes_per_token(dtype_bytes=1) == expected // 2
+
+
+def test_a_window_forgets_what_left_it() -> None:
+    """
+    Mistral v0.1 looks back 4096 tokens in every layer, Gemma 2 in every other one.
+    """
+    mistral = ModelArchitecture.of("mistralai/Mistral-7B-v0.1")
+    gemma = ModelArchitecture.of("google/gemma-2-9b")
+    token = mistral.kv_cache_bytes_per_token()
+
+    assert mistral.kv_cache_bytes(1000) == 1000 * token
+    assert mistral.kv_cache_bytes(32768) == 4096 * token
+    assert gemma.kv_cache_bytes(8192) == (
+        (8192 + 4096) * gemma.kv_cache_bytes_per_token() // 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("model_id", "degrees"),
+    [
+        ("meta-llama/Llama-2-13b-hf", {1, 2, 4, 5, 8, 10, 20, 40}),
+        ("Qwen/Qwen2.5-7B-Instruct", {1, 2, 4, 28}),
+        ("tiiuae/falcon-7b", {1}),
+        ("google/gemma-2b", {1, 2, 4, 8}),
+        ("meta-llama/Llama-2-70b-hf", {1, 2, 4, 8, 16, 32, 64}),
+    ],
+)
+def test_degrees_divide_the_heads(model_id: str, degrees: set[int]) -> None:
+    """
+    Shared heads are split as far as there are any, and copied beyond.
+    """
+    assert set(ModelArchitecture.of(model_id).tensor_parallel_degrees) == degrees
+
+
+def test_quantized_weights_keep_embeddings_and_pay_for_scales() -> None:
+    """
+    4 bits, of what is in the blocks, and 20 bits for each group of 128.
+    """
+    llama = ModelArchitecture.of("meta-llama/Llama-2-70b-hf")
+    blocks = llama.quantizable_parameter_count
+    rest = llama.parameter_count - blocks
+
+    assert llama.weight_bytes() == 2 * llama.parameter_count
+    assert llama.weight_bytes(32) == 4 * llama.parameter_count
+    assert llama.weight_bytes(4) == (blocks * 4 + blocks * 20 // 128) // 8 + 2 * rest
+    assert rest == 2 * 32000 * 8192 + 161 * 8192
+
+
+@pytest.mark.parametrize("form", ["object", "text", "path", "path as text"])
+def test_a_configuration_is_read_in_every_form(form: str, tmp_path: Path) -> None:
+    """
+    As an object, as JSON, or from a file.
+    """
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA))
+    given: Any = {
+        "object": LLAMA,
+        "text": json.dumps(LLAMA),
+        "path": path,
+        "path as text": str(path),
+    }[form]
+
+    assert ModelArchitecture.from_config(given).parameter_count == 6_738_415_616
+
+
+def test_the_part_that_reads_text_is_counted() -> None:
+    """
+    Files of several modalities nest it.
+    """
+    nested = {
+        "architectures": ["Gemma3ForConditionalGeneration"],
+        "model_type": "gemma3",
+        "text_config": {
+            k: v for k, v in CONFIGS["gemma-3-4b"].items() if k != "architectures"
+        },
+        "vision_config": {"hidden_size": 1152},
+    }
+
+    found = ModelArchitecture.from_config(nested)
+
+    assert found.parameter_count == (
+        ModelArchitecture.of("google/gemma-3-4b-it").parameter_count
+    )
+
+
+def test_the_class_is_enough_to_know_the_family() -> None:
+    """
+    Some files have no model_type, others no architectures.
+    """
+    by_class = {k: v for k, v in LLAMA.items() if k != "model_type"}
+    by_type = {k: v for k, v in LLAMA.items() if k != "architectures"}
+
+    assert ModelArchitecture.from_config(by_class).model_type == "llama"
+    assert ModelArchitecture.from_config(by_type).architecture == "LlamaForCausalLM"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"architectures": ["MambaForCausalLM"]},
+            "'MambaForCausalLM' cannot be counted",
+        ),
+        ({"architectures": ["Lama3ForCausalLM"]}, "nearest: LlamaForCausalLM"),
+        ({"hidden_size": 1}, "neither architectures nor model_type"),
+        (
+            {**LLAMA, "hidden_size": "4096"},
+            "hidden_size in config.json must be a whole",
+        ),
+        ({**LLAMA, "hidden_size": None}, "config.json has no hidden_size"),
+        ({**LLAMA, "tie_word_embeddings": 1}, "must be true or false, got 1"),
+        ("{", "config.json is no JSON"),
+        ("[{}]", "must hold an object"),
+        ("no-such-config.json", "cannot be read"),
+    ],
+)
+def test_fails_if_a_configuration_cannot_be_counted(
+    given: dict[str, Any] | str, message: str
+) -> None:
+    """
+    The key, the value got, and the way in.
+    """
+    with pytest.raises(ValueError, match=message):
+        ModelArchitecture.from_config(given)
+
+
+def test_an_unknown_model_names_the_nearest_and_the_way_in() -> None:
+    """
+    A typing error, or a model that the catalogue does not have.
+    """
+    with pytest.raises(ValueError, match=r"mistralai/Mistral-7B-v0\.1.*custom\("):
+        ModelArchitecture.of("mistralai/Mistral-7B-v0.9")
+
+    assert find_architecture("org/unknown") is None
+    assert find_architecture("MISTRALAI/mistral-7b-V0.1") is not None
+
+
+def test_a_model_of_which_only_the_size_is_known() -> None:
+    """
+    Its widths are taken to be large, so that nothing is underrated.
+    """
+    custom = ModelArchitecture.custom(
+        parameters=1_000_000, kv_bytes_per_token=1000, num_attention_heads=12
+    )
+
+    assert custom.parameter_count == 1_000_000
+    assert custom.kv_cache_bytes_per_token() == 1000
+    assert custom.tensor_parallel_degrees == (1, 2, 3, 4, 6, 12)
+    with pytest.raises(ValueError, match="kv_bytes_per_token must be at least 1"):
+        ModelArchitecture.custom(parameters=1, kv_bytes_per_token=0)
+
+
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 10**6),
+    st.text(max_size=8),
+    st.lists(st.integers(0, 4), max_size=3),
+)
+
+
+@given(
+    st.sampled_from(sorted(CONFIGS)),
+    st.dictionaries(
+        st.sampled_from(sorted({key for c in CONFIGS.values() for key in c})), values
+    ),
+)
+def test_no_configuration_does_more_than_fail(
+    name: str, changed: dict[str, Any]
+) -> None:
+    """
+    Whatever a file says, the answer is a model or a ValueError.
+    """
+    try:
+        found = ModelArchitecture.from_config({**CONFIGS[name], **changed})
+    except ValueError:
+        return
+
+    assert found.parameter_count >= found.active_parameter_count > 0
+
+
+@given(st.text())
+def test_no_text_does_more_than_fail(text: str) -> None:
+    """
+    A path that is none, JSON that is none.
+    """
+    with pytest.raises(ValueError, match=r"."):
+        ModelArchitecture.from_config(text)
+
+
+@given(st.sampled_from(sorted(CONFIGS)), st.integers(1, 100))
+def test_more_layers_are_more_of_everything(name: str, more: int) -> None:
+    """
+    Parameters and cache grow with the blocks.
+    """
+    config = CONFIGS[name]
+    keys = ("num_hidden_layers", "n_layer", "n_layers")
+    key = next(key for key in keys if key in config)
+    small = ModelArchitecture.from_config(config)
+    large = ModelArchitecture.from_config({**config, key: config[key] + more})
+
+    assert large.parameter_count > small.parameter_count
+    assert large.kv_cache_bytes_per_token() > small.kv_cache_bytes_per_token() > 0
