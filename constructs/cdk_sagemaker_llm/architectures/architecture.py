@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.architectures.config import Config, read_config
+from cdk_sagemaker_llm.architectures.defaults import defaults_of
 from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of
 from cdk_sagemaker_llm.architectures.shape import Shape
 from cdk_sagemaker_llm.catalog._data import any_of, nearest
@@ -251,14 +252,16 @@ def find_architecture(model_id: str) -> ModelArchitecture | None:
 
 
 def _read(config: Config) -> ModelArchitecture:
-    inner = config.part("text_config") or config
+    nested = config.part("text_config")
+    inner = nested or config
     model_type = inner.word("model_type") or config.word("model_type")
     name = config.architecture or inner.architecture
     family = family_of(model_type, name) or family_of(None, name)
     if family is None:
         raise ValueError(_unknown(model_type, name))
     default_name, count = FAMILIES[family]
-    return _from_shape(count(inner), name or default_name, family)
+    defaults = defaults_of(family, nested=nested is not None)
+    return _from_shape(count(inner.filled(defaults)), name or default_name, family)
 
 
 def _unknown(model_type: str | None, name: str | None) -> str:

@@ -8,6 +8,9 @@ from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 
 
+_AFFINE = "layer_norm_elementwise_affine"
+
+
 def count_falcon(config: Config) -> Shape:
     """
     Count Falcon: one key and value head (7B), groups (40B, 180B), or as many (RW).
@@ -16,11 +19,14 @@ def count_falcon(config: Config) -> Shape:
     layers = config.number("num_hidden_layers", "n_layer")
     heads = config.number("num_attention_heads", "n_head")
     width = hidden // heads
-    grouped = config.flag("new_decoder_architecture", default=False)
+    # The first files of the 40B called its family RefinedWeb and left the switch out.
+    first = config.word("model_type") == "RefinedWeb"
+    grouped = config.flag("new_decoder_architecture", default=first)
     kv_heads = _falcon_kv_heads(config, heads, grouped=grouped)
     mlp = config.number("ffn_hidden_size", default=4 * hidden)
     parallel = config.flag("parallel_attn", default=True)
-    norms = 2 if grouped or not parallel else 1
+    norms = config.number("num_ln_in_parallel_attn", default=2 if grouped else 1)
+    norms = norms if parallel else 2
     qkv = (heads + 2 * kv_heads) * width
     bias = config.flag("bias", default=False)
     biases = qkv + hidden + mlp + hidden if bias else 0
@@ -124,7 +130,8 @@ def count_opt(config: Config) -> Shape:
     projections = 2 * inner * hidden if inner != hidden else 0
     first = config.flag("do_layer_norm_before", default=True)
     removed = config.flag("_remove_final_layer_norm", default=False)
-    final_norm = 2 * hidden if first and not removed else 0
+    norm = 2 * hidden if config.flag(_AFFINE, default=True) else 0
+    biases = 5 * hidden + mlp if config.flag("enable_bias", default=True) else 0
     vocabulary = config.number("vocab_size")
     return _shape(
         config,
@@ -133,8 +140,8 @@ def count_opt(config: Config) -> Shape:
         heads=config.number("num_attention_heads"),
         mlp=mlp,
         weights=4 * hidden * hidden + 2 * hidden * mlp,
-        others=4 * hidden + mlp + hidden + 4 * hidden,
-        outside=final_norm
+        others=biases + 2 * norm,
+        outside=(norm if first and not removed else 0)
         + projections
         + (context + 2) * hidden
         + vocabulary * (inner - hidden),

@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 
+# More than any size of a model, and little enough for their products to be a float.
+_MOST = 10**9
+
+
 class Config:
     """
     The keys of a configuration, with the mistakes in the caller's words.
@@ -40,16 +44,12 @@ class Config:
                     f"{name} in config.json must be a whole number of at least "
                     f"{least}, got {value!r}"
                 )
+            if value > _MOST:
+                raise ValueError(f"{name} in config.json must be at most {_MOST}")
             return value
         if default is None:
             raise ValueError(f"config.json has no {names[0]}")
         return default
-
-    def is_null(self, name: str) -> bool:
-        """
-        Whether a key is there and says null, which is not its default.
-        """
-        return name in self._values and self._values[name] is None
 
     def flag(self, name: str, *, default: bool) -> bool:
         """
@@ -84,6 +84,19 @@ class Config:
                 f"{name} in config.json must be a list of numbers, got {value!r}"
             )
         return value
+
+    def count_of(self, name: str, word: str) -> int | None:
+        """
+        Return how often a word is in a list; ``None`` if the list is not there.
+        """
+        value = self._values.get(name)
+        return value.count(word) if isinstance(value, list) else None
+
+    def filled(self, defaults: Mapping[str, Any]) -> Config:
+        """
+        Return the same configuration with values for keys that it leaves out.
+        """
+        return Config({**defaults, **self._values})
 
     def part(self, name: str) -> Config | None:
         """

@@ -46,7 +46,7 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
     "qwen3": ("Qwen3ForCausalLM", _dense(gated.QWEN3)),
     "qwen3_moe": (
         "Qwen3MoeForCausalLM",
-        partial(gated.count_qwen_moe, traits=gated.QWEN3),
+        partial(gated.count_qwen_moe, traits=gated.QWEN3_MOE),
     ),
 }
 # Names that older files and files of several modalities have for one of these.

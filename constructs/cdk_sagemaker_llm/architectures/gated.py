@@ -44,6 +44,7 @@ LLAMA = Traits()
 MISTRAL = Traits(context=131072)
 QWEN2 = Traits(qkv_bias=True, context=32768)
 QWEN3 = Traits(head_norms=True, head_dim=128, context=32768)
+QWEN3_MOE = Traits(head_norms=True, context=32768)
 GEMMA = Traits(tied=True, head_dim=256, context=8192)
 GEMMA2 = Traits(tied=True, head_dim=256, norms=4, window_every=2, context=8192)
 GEMMA3 = Traits(
@@ -94,7 +95,7 @@ def count_qwen_moe(config: Config, traits: Traits) -> Shape:
     """
     hidden = config.number("hidden_size")
     layers = config.number("num_hidden_layers")
-    experts = config.number("num_experts")
+    experts = config.number("num_experts", "num_local_experts")
     chosen = config.number("num_experts_per_tok")
     expert = 3 * hidden * config.number("moe_intermediate_size")
     shared = config.number("shared_expert_intermediate_size", default=0)
@@ -116,7 +117,8 @@ def count_qwen_moe(config: Config, traits: Traits) -> Shape:
 def _sparse_layers(config: Config, layers: int) -> int:
     step = config.number("decoder_sparse_step", default=1)
     dense = set(config.numbers("mlp_only_layers"))
-    return sum(i not in dense and (i + 1) % step == 0 for i in range(layers))
+    spared = sum(0 <= i < layers and (i + 1) % step == 0 for i in dense)
+    return layers // step - spared
 
 
 def _dense_width(config: Config, dense_layers: int) -> int:
@@ -175,5 +177,10 @@ def _windows(config: Config, traits: Traits, layers: int) -> tuple[int | None, i
     window = config.number("sliding_window", default=0) or None
     if window is None or not config.flag("use_sliding_window", default=True):
         return None, 0
+    listed = config.count_of("layer_types", "sliding_attention")
+    if listed is not None:
+        return window, min(listed, layers)
     every = config.number("sliding_window_pattern", default=traits.window_every or 0)
-    return window, layers - layers // every if every else layers
+    if every:
+        return window, layers - layers // every
+    return window, max(layers - config.number("max_window_layers", default=0), 0)

@@ -7,8 +7,6 @@ from __future__ import annotations
 from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 
-_QUERY_RANK = 1536
-
 
 def count_deepseek(config: Config) -> Shape:
     """
@@ -56,12 +54,10 @@ def _attention(config: Config) -> tuple[int, int]:
     rotary = config.number("qk_rope_head_dim")
     plain, value = config.number("qk_nope_head_dim"), config.number("v_head_dim")
     # V2-Lite says null: its queries are not compressed.
-    rank = (
-        0
-        if config.is_null("q_lora_rank")
-        else config.number("q_lora_rank", default=_QUERY_RANK)
-    )
+    rank = config.number("q_lora_rank", default=0)
     query_in = rank or hidden
     query = query_in * heads * (plain + rotary) + (hidden * rank if rank else 0)
     keys = hidden * (latent + rotary) + latent * heads * (plain + value)
-    return query + keys + heads * value * hidden, latent + rank
+    has_bias = config.flag("attention_bias", default=False)
+    biases = rank + latent + rotary + hidden if has_bias else 0
+    return query + keys + heads * value * hidden, latent + rank + biases

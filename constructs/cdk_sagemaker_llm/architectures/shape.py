@@ -57,6 +57,23 @@ class Shape:
     window: int | None = None
     windowed_layers: int = 0
 
+    def __post_init__(self) -> None:
+        if self.head_dim < 1:
+            raise ValueError(
+                "hidden_size in config.json must be at least num_attention_heads, got "
+                f"{self.hidden} and {self.heads}"
+            )
+        if self.heads % self.kv_heads:
+            raise ValueError(
+                f"num_key_value_heads in config.json must divide the {self.heads} "
+                f"attention heads, got {self.kv_heads}"
+            )
+        if self.idle_parameters < 0:
+            raise ValueError(
+                "num_experts_per_tok in config.json must be at most the number of "
+                "experts"
+            )
+
     @property
     def parameters(self) -> int:
         """

@@ -15,6 +15,8 @@ from cdk_sagemaker_llm.fit.planning import Plan, plan
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
+FIT_CODES = ("LLM190", "LLM191", "LLM290", "LLM291")
+
 
 def architecture_of(
     serving: ServingConfiguration, model: ModelSource | None

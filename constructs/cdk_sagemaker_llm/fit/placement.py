@@ -93,7 +93,12 @@ class Capacity:
         """
         Return how many copies fit side by side.
         """
-        return int(min(have // need for have, need in self._pairs(needs) if need))
+        # Cores come in fractions: thousandths of them divide without rounding.
+        return min(
+            round(have * 1000) // round(need * 1000)
+            for have, need in self._pairs(needs)
+            if need
+        )
 
     def limits_for(self, needs: ResourceRequirements) -> list[str]:
         """

@@ -14,6 +14,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.fit.packing import pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, overflow
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.naming import name_findings
@@ -169,7 +170,7 @@ class InferenceComponent(Construct):
         hardware = variant.hardware() if variant else None
         if variant is None or hardware is None or not self.resources.is_known:
             return []
-        most = Capacity.of(hardware).copies_of(self.resources) * _instances(variant)
+        most = Capacity.of(hardware).copies_of(self.resources) * variant.most_instances
         if max_capacity <= most or is_unresolved(most):
             return []
         return [
@@ -207,11 +208,19 @@ def fleet_findings(
     hardware = variant.hardware() if variant else None
     if variant is None or hardware is None:
         return []
-    instances = _instances(variant)
+    instances = variant.most_instances
     if is_unresolved(instances):
         return []
     known = {name: needs for name, needs in models.items() if needs.is_known}
-    reasons = overflow(known, Capacity.of(hardware), instances)
+    capacity = Capacity.of(hardware)
+    reasons = overflow(known, capacity, instances)
+    if not reasons:
+        packing = pack(known, capacity, instances)
+        if packing.is_impossible:
+            left = ", ".join(f"{n} x {name}" for name, n in packing.left_over.items())
+            asked = ", ".join(f"{n.copies} x {name}" for name, n in known.items())
+            where = f"{asked} cannot be placed on {instances} instances in any way"
+            reasons = [f"{where}; the best leaves {left} over"]
     return [error("LLM104", f"{reason} ({hardware})") for reason in reasons]
 
 
@@ -220,11 +229,6 @@ def _variant(endpoint: EndpointBase, name: str) -> ProductionVariant | None:
         return None
     variants = endpoint.endpoint_config.variants
     return next((v for v in variants if v.variant_name == name), None)
-
-
-def _instances(variant: ProductionVariant) -> int:
-    bounds = variant.managed_instance_scaling
-    return bounds.max_instance_count if bounds else variant.initial_instance_count
 
 
 def _endpoint_findings(

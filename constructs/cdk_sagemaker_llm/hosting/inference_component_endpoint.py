@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.fit.checking import FIT_CODES, fit_findings
+from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig, config_findings
@@ -24,8 +26,14 @@ from cdk_sagemaker_llm.hosting.inference_component import (
 from cdk_sagemaker_llm.hosting.model import Model, model_findings
 from cdk_sagemaker_llm.hosting.naming import name_findings
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.sizing import (
+    Copies,
+    resources_of,
+    start_up_timeout,
+    with_copies,
+)
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
@@ -158,9 +166,10 @@ class InferenceComponentEndpoint(Construct):
         self,
         id: str,
         *,
-        resources: ResourceRequirements,
-        serving: ServingConfiguration | None = None,
         model: ModelSource | None = None,
+        serving: ServingConfiguration | None = None,
+        resources: ResourceRequirements | None = None,
+        copies: Copies | None = None,
         inference_component_name: str | None = None,
         environment: Mapping[str, str] | None = None,
         container_startup_health_check_timeout: Duration | None = None,
@@ -172,15 +181,22 @@ class InferenceComponentEndpoint(Construct):
         Args:
             id: The construct's id, which names the model in messages.
 
-            resources: What each copy reserves, and how many copies start.
+            model:
+                Where the weights come from.
+                Left out, the serving configuration's own files must name them.
 
             serving:
                 Which backend serves the model, and how.
                 Left out, vLLM on the newest LMI.
 
-            model:
-                Where the weights come from.
-                Left out, the serving configuration's own files must name them.
+            resources:
+                What each copy reserves, and how many copies start.
+                Left out, what the plan for the model's size asks for, if it is known.
+
+            copies:
+                How many copies start, or ``"fill"`` for as many as the instances
+                hold beside the other models.
+                Left out, what ``resources`` say, or one.
 
             inference_component_name:
                 A name of your own.
@@ -190,7 +206,8 @@ class InferenceComponentEndpoint(Construct):
 
             container_startup_health_check_timeout:
                 How long a copy may take to load, 60 to 3600 seconds.
-                Left out, the endpoint's.
+                Left out, the endpoint's; else 30 minutes, or more where the model's
+                size asks for it.
 
             model_data_download_timeout:
                 How long the download of the model data may take.
@@ -201,7 +218,15 @@ class InferenceComponentEndpoint(Construct):
                 hold its copies beside those of other models; all reasons at once.
         """
         serving = serving or Vllm()
-        start_up = container_startup_health_check_timeout or self._start_up
+        start_up = (
+            container_startup_health_check_timeout
+            or self._start_up
+            or start_up_timeout(serving, model)
+        )
+        variant = self.endpoint_config.variants[0]
+        hardware = variant.hardware()
+        needs, missing = resources_of(serving, model, hardware, resources)
+        needs = self._with_copies(needs, copies)
         found = component_findings(
             inference_component_name, start_up, model_data_download_timeout
         )
@@ -212,11 +237,14 @@ class InferenceComponentEndpoint(Construct):
             model,
             network,
             environment or {},
-            accelerators=resources.accelerators,
-            hardware=self.endpoint_config.variants[0].hardware(),
+            accelerators=needs.accelerators,
+            hardware=hardware,
         )
-        found += self._placement_findings(id, resources)
-        report(self, id, found)
+        found += missing
+        if needs.accelerators is not None and not is_unresolved(needs.accelerators):
+            found += fit_findings(serving, model, hardware, needs.accelerators)
+        found += self._placement_findings(id, needs)
+        warnings = [f for f in report(self, id, found) if f.code in FIT_CODES]
         hosted = Construct(self, id)
         component = InferenceComponent(
             hosted,
@@ -227,18 +255,33 @@ class InferenceComponentEndpoint(Construct):
                 "Model",
                 serving=serving,
                 model=model,
-                accelerators=resources.accelerators,
+                accelerators=needs.accelerators,
                 environment=environment,
                 role=self.role,
                 network=network,
             ),
-            resources=resources,
+            resources=needs,
             inference_component_name=inference_component_name,
             container_startup_health_check_timeout=start_up,
             model_data_download_timeout=model_data_download_timeout,
         )
-        self._models[id] = resources
+        self._models[id] = needs
+        # The others are said where they are found again: at the model and its hosts.
+        annotate(hosted, warnings)
         return component
+
+    def _with_copies(
+        self, needs: ResourceRequirements, copies: Copies | None
+    ) -> ResourceRequirements:
+        variant = self.endpoint_config.variants[0]
+        hardware = variant.hardware()
+        return with_copies(
+            needs,
+            copies,
+            capacity=None if hardware is None else Capacity.of(hardware),
+            instances=variant.most_instances,
+            others=self._models,
+        )
 
     def _placement_findings(
         self, id: str, resources: ResourceRequirements

@@ -12,13 +12,15 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import errors_of
+from cdk_sagemaker_llm.fit.checking import FIT_CODES, fit_findings
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
 from cdk_sagemaker_llm.hosting.model import Model, model_findings
 from cdk_sagemaker_llm.hosting.naming import name_findings
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.sizing import start_up_timeout
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.vllm import Vllm
 
@@ -65,7 +67,7 @@ class LlmEndpoint(Construct):
 
         container_startup_health_check_timeout:
             How long the model may take to load, 60 to 3600 seconds.
-            Left out, 30 minutes.
+            Left out, 30 minutes, or more where the model's size asks for it.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
@@ -111,10 +113,12 @@ class LlmEndpoint(Construct):
         detailed_observability: bool = False,
     ) -> None:
         serving = serving or Vllm()
+        start_up = container_startup_health_check_timeout
         variant = ProductionVariant(
             instance_type=instance_type,
             initial_instance_count=instance_count,
-            container_startup_health_check_timeout=container_startup_health_check_timeout,
+            container_startup_health_check_timeout=start_up
+            or start_up_timeout(serving, model),
             model_data_download_timeout=model_data_download_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
@@ -130,7 +134,9 @@ class LlmEndpoint(Construct):
             accelerators=hardware.accelerators if hardware else None,
             hardware=hardware,
         )
-        report(scope, id, found)
+        if hardware is not None:
+            found += fit_findings(serving, model, hardware, hardware.accelerators)
+        warnings = [f for f in report(scope, id, found) if f.code in FIT_CODES]
         super().__init__(scope, id)
         self.model = Model(
             self,
@@ -155,6 +161,8 @@ class LlmEndpoint(Construct):
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
         )
+        # The others are said where they are found again: at the model and its hosts.
+        annotate(self, warnings)
 
     @property
     def endpoint_name(self) -> str:

@@ -136,6 +136,14 @@ class ProductionVariant:
             return None
         return find_instance_type(self.instance_type)
 
+    @property
+    def most_instances(self) -> int:
+        """
+        How many instances SageMaker may run for components.
+        """
+        bounds = self.managed_instance_scaling
+        return bounds.max_instance_count if bounds else self.initial_instance_count
+
     def findings(self) -> list[Finding]:
         """
         Check the variant against what the API accepts.

@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, error, errors_of
@@ -21,6 +22,7 @@ from cdk_sagemaker_llm.serving.checks.subject import Architecture
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.gated import gated_findings
+from cdk_sagemaker_llm.serving.loading import LONG_SECONDS, loading_seconds
 from cdk_sagemaker_llm.serving.properties import (
     PropertiesError,
     PropertyValue,
@@ -144,7 +146,7 @@ class LmiServing:
             files={"serving.properties": render(self.properties(model)).encode()},
             environment=_environment(model),
             token_variables=HUB_TOKEN_VARIABLES,
-            loading_seconds=self.model_loading_timeout or DEFAULT_LOADING_SECONDS,
+            loading_seconds=self._loading_seconds(model) or DEFAULT_LOADING_SECONDS,
         )
 
     def properties(self, model: ModelSource | None) -> dict[str, PropertyValue]:
@@ -181,6 +183,9 @@ class LmiServing:
             for one in fields(self)
             if "option" in one.metadata and getattr(self, one.name) is not None
         }
+        loading = self._loading_seconds(model)
+        if loading is not None:
+            given["option.model_loading_timeout"] = loading
         # The engine is always written: without it LMI 0.26 fetches the model's
         # config.json without the token, and a gated model fails to load.
         first: dict[str, PropertyValue | None] = {
@@ -197,6 +202,23 @@ class LmiServing:
         }
         kept = {key: value for key, value in first.items() if value is not None}
         return {**kept, **given, **self._more()}
+
+    def _loading_seconds(self, model: ModelSource | None) -> int | None:
+        """
+        Return how long the container is told to wait; ``None`` for its default.
+
+        A model that is known to take longer than the image's default is given as long
+        as SageMaker is told to wait for it.
+        """
+        if self.model_loading_timeout is not None:
+            return self.model_loading_timeout
+        known = self.architecture
+        if isinstance(model, HuggingFaceModel) and known is None:
+            known = find_architecture(model.model_id)
+        if not isinstance(known, ModelArchitecture):
+            return None
+        seconds = loading_seconds(known.weight_bytes())
+        return seconds if seconds > LONG_SECONDS else None
 
     def _repetitions(self, model: ModelSource | None) -> list[Finding]:
         extra = {*self.options, *self.unchecked_options}

@@ -11,6 +11,8 @@ BYTES_PER_SECOND = 50_000_000
 _FIXED_SECONDS = 600
 _STEP_SECONDS = 300
 LONGEST_SECONDS = 3600
+# Up to here the defaults will do: SageMaker is told to wait 30 minutes.
+LONG_SECONDS = 1800
 
 
 def loading_seconds(weight_bytes: int) -> int:

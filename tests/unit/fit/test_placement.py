@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdk_sagemaker_llm.catalog import find_instance_type
-from cdk_sagemaker_llm.fit import Capacity, ResourceRequirements, overflow, place
+from cdk_sagemaker_llm.fit.placement import (
+    Capacity,
+    ResourceRequirements,
+    overflow,
+    place,
+)
 
 P4D = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
 LLAMA = ResourceRequirements(copies=8, accelerators=1, cpus=10, memory_mib=100 * 1024)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cdk_sagemaker_llm.catalog import find_instance_type
-from cdk_sagemaker_llm.fit import Capacity, ResourceRequirements
+from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.local.errors import validation
 
 NO_ROOM = (

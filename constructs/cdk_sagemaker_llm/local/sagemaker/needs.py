@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdk_sagemaker_llm.fit import ResourceRequirements
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
 
 def specification_for(request: dict[str, Any], instance_type: str) -> dict[str, Any]:
