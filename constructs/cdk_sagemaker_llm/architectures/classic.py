@@ -7,7 +7,6 @@ from __future__ import annotations
 from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 
-
 _AFFINE = "layer_norm_elementwise_affine"
 
 
@@ -131,6 +130,7 @@ def count_opt(config: Config) -> Shape:
     first = config.flag("do_layer_norm_before", default=True)
     removed = config.flag("_remove_final_layer_norm", default=False)
     norm = 2 * hidden if config.flag(_AFFINE, default=True) else 0
+    tables = 1 if config.flag("tie_word_embeddings", default=True) else 2
     biases = 5 * hidden + mlp if config.flag("enable_bias", default=True) else 0
     vocabulary = config.number("vocab_size")
     return _shape(
@@ -144,7 +144,7 @@ def count_opt(config: Config) -> Shape:
         outside=(norm if first and not removed else 0)
         + projections
         + (context + 2) * hidden
-        + vocabulary * (inner - hidden),
+        + tables * vocabulary * (inner - hidden),
         tied=True,
         context=context,
     )

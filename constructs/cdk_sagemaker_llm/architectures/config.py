@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-
 # More than any size of a model, and little enough for their products to be a float.
 _MOST = 10**9
 
@@ -127,7 +126,7 @@ def read_config(given: Mapping[str, Any] | str | Path) -> Config:
     text = given if isinstance(given, str) and "{" in given else _file_text(given)
     try:
         values = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as fault:
+    except (ValueError, RecursionError) as fault:
         raise ValueError(f"config.json is no JSON: {fault}") from fault
     if not isinstance(values, Mapping):
         raise ValueError(  # noqa: TRY004 - the content of the caller's file

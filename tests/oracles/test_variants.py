@@ -1,0 +1,121 @@
+"""
+Switches and left-out keys of each family, in small, against the real classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.architectures.defaults import DEFAULTS
+from cdk_sagemaker_llm.architectures.families import FAMILIES
+
+torch = pytest.importorskip("torch", reason="run by make oracles: torch is large")
+transformers = pytest.importorskip("transformers", reason="run by make oracles")
+
+COMMON = {
+    "hidden_size": 64,
+    "intermediate_size": 99,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 8,
+    "vocab_size": 500,
+}
+EXPERTS = {"moe_intermediate_size": 24, "num_experts": 6, "num_experts_per_tok": 2}
+LATENT = {
+    "moe_intermediate_size": 24,
+    "num_experts_per_tok": 2,
+    "n_routed_experts": 8,
+    "n_group": 2,
+    "topk_group": 1,
+    "kv_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 12,
+    "v_head_dim": 12,
+}
+BIGCODE = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 500}
+OPT = {**COMMON, "ffn_dim": 99, "word_embed_proj_dim": 64}
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    ("llama", COMMON),
+    ("llama", {**COMMON, "attention_bias": True, "mlp_bias": True, "head_dim": 24}),
+    ("mistral", COMMON),
+    ("mixtral", COMMON),
+    ("qwen2", {**COMMON, "num_key_value_heads": 2, "tie_word_embeddings": True}),
+    ("qwen2_moe", {**COMMON, **EXPERTS, "num_key_value_heads": 2}),
+    (
+        "qwen2_moe",
+        {
+            **COMMON,
+            **EXPERTS,
+            "num_key_value_heads": 2,
+            "qkv_bias": False,
+            "decoder_sparse_step": 2,
+            "mlp_only_layers": [1],
+            "shared_expert_intermediate_size": 40,
+        },
+    ),
+    ("qwen3", {**COMMON, "num_key_value_heads": 2, "attention_bias": True}),
+    ("qwen3_moe", {**COMMON, **EXPERTS, "mlp_only_layers": [0]}),
+    ("qwen3_moe", {**COMMON, **EXPERTS, "head_dim": 24, "attention_bias": True}),
+    ("gemma", {**COMMON, "num_attention_heads": 16}),
+    ("gemma2", COMMON),
+    ("gemma3_text", {**COMMON, "attention_bias": True}),
+    ("phi3", {**COMMON, "num_key_value_heads": 2, "pad_token_id": 0}),
+    ("falcon", COMMON),
+    ("falcon", {**COMMON, "new_decoder_architecture": True, "num_kv_heads": 2}),
+    (
+        "falcon",
+        {**COMMON, "new_decoder_architecture": True, "num_ln_in_parallel_attn": 1},
+    ),
+    ("falcon", {**COMMON, "multi_query": False, "parallel_attn": False, "bias": True}),
+    ("gpt_neox", {**COMMON, "attention_bias": False}),
+    ("gpt_bigcode", BIGCODE),
+    ("gpt_bigcode", {**BIGCODE, "multi_query": False, "n_inner": 99}),
+    ("mpt", {"d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 500}),
+    ("opt", OPT),
+    ("opt", {**OPT, "word_embed_proj_dim": 32, "tie_word_embeddings": False}),
+    ("opt", {**OPT, "do_layer_norm_before": False, "enable_bias": False}),
+    ("opt", {**OPT, "layer_norm_elementwise_affine": False}),
+    ("gptj", {**BIGCODE, "rotary_dim": 8}),
+    ("gptj", {**BIGCODE, "rotary_dim": 8, "n_inner": 99}),
+    ("bloom", {"hidden_size": 64, "n_layer": 2, "n_head": 4, "vocab_size": 500}),
+    ("deepseek_v2", {**COMMON, **LATENT}),
+    ("deepseek_v2", {**COMMON, **LATENT, "q_lora_rank": None}),
+    ("deepseek_v2", {**COMMON, **LATENT, "attention_bias": True}),
+    ("deepseek_v3", {**COMMON, **LATENT}),
+    ("deepseek_v3", {**COMMON, **LATENT, "q_lora_rank": 20, "attention_bias": True}),
+    ("deepseek_v3", {**COMMON, **LATENT, "first_k_dense_replace": 1}),
+]
+
+
+@pytest.mark.parametrize(("family", "values"), VARIANTS)
+def test_the_count_of_a_variant_is_that_of_the_real_class(
+    family: str, values: dict[str, Any]
+) -> None:
+    """
+    To the parameter.
+    """
+    config = transformers.AutoConfig.for_model(family, **values)
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    counted = ModelArchitecture.from_config({"model_type": family, **values})
+
+    assert counted.parameter_count == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("family", sorted(DEFAULTS))
+def test_defaults_are_those_of_the_real_class(family: str) -> None:
+    """
+    The value that the class itself has for each key.
+    """
+    real = transformers.AutoConfig.for_model(family)
+
+    assert {key: getattr(real, key) for key in DEFAULTS[family]} == DEFAULTS[family]
+
+
+def test_every_family_has_a_variant() -> None:
+    """
+    So that none is only held against the sizes of one model.
+    """
+    assert {family for family, _ in VARIANTS} == set(FAMILIES)
