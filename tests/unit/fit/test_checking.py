@@ -1,0 +1,167 @@
+"""
+Serving configurations against the memory they will have.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm import (
+    CustomContainer,
+    HuggingFaceModel,
+    LmiDist,
+    ModelArchitecture,
+    S3Model,
+    SmoothQuant,
+    TensorRtLlm,
+    Tgi,
+    Vllm,
+)
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.fit.checking import fit_findings
+from cdk_sagemaker_llm.fit.engines import demand_of, weight_bits_of
+from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.loading import loading_seconds
+
+LLAMA_13B = HuggingFaceModel("meta-llama/Llama-2-13b-chat-hf")
+LLAMA_70B = HuggingFaceModel("meta-llama/Llama-2-70b-hf")
+MIXTRAL = HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1")
+MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+QWEN_7B = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct")
+REFERENCE_C = Tgi(
+    "1.4.5", max_input_length=2048, max_total_tokens=4096, max_batch_total_tokens=16384
+)
+
+
+@pytest.mark.parametrize(
+    ("serving", "model", "instance_type", "accelerators", "codes"),
+    [
+        (
+            TensorRtLlm("0.26.0", tensor_parallel_degree=4),
+            MISTRAL,
+            "ml.g5.12xlarge",
+            4,
+            [],
+        ),
+        (TensorRtLlm("0.26.0"), MIXTRAL, "ml.p4d.24xlarge", 8, []),
+        (REFERENCE_C, LLAMA_13B, "ml.p4d.24xlarge", 1, []),
+        (Vllm(), MIXTRAL, "ml.g5.12xlarge", 4, ["LLM190"]),
+        (Vllm(tensor_parallel_degree=2), LLAMA_70B, "ml.p4d.24xlarge", 8, ["LLM190"]),
+        (Tgi("3.3.6"), LLAMA_13B, "ml.g5.2xlarge", 1, ["LLM190"]),
+        (Vllm(quantize="awq"), LLAMA_13B, "ml.g5.2xlarge", 1, []),
+        (Vllm(), QWEN_7B, "ml.p4d.24xlarge", 8, ["LLM191"]),
+        (Vllm(max_model_len=32768), MISTRAL, "ml.g4dn.12xlarge", 4, []),
+        (
+            Vllm("0.30.0", max_model_len=16384),
+            HuggingFaceModel("codellama/CodeLlama-7b-hf"),
+            "ml.g5.xlarge",
+            1,
+            ["LLM290"],
+        ),
+        (
+            Tgi("1.4.5", max_total_tokens=4096, max_batch_total_tokens=65536),
+            LLAMA_13B,
+            "ml.p4d.24xlarge",
+            1,
+            ["LLM291"],
+        ),
+        (Vllm(), HuggingFaceModel("org/unknown"), "ml.g5.xlarge", 1, []),
+        (Vllm(), S3Model("s3://bucket/model/"), "ml.g5.xlarge", 1, []),
+        (Vllm(), MIXTRAL, "ml.inf2.xlarge", 1, []),
+        (
+            Vllm(architecture=ModelArchitecture.of("meta-llama/Llama-2-70b-hf")),
+            S3Model("s3://bucket/model/"),
+            "ml.g5.xlarge",
+            1,
+            ["LLM190"],
+        ),
+        (
+            CustomContainer.from_uri("1" * 12 + ".dkr.ecr.eu-west-1.amazonaws.com/x:1"),
+            LLAMA_70B,
+            "ml.g5.xlarge",
+            1,
+            [],
+        ),
+    ],
+)
+def test_what_is_known_is_checked(
+    serving: ServingConfiguration,
+    model: ModelSource,
+    instance_type: str,
+    accelerators: int,
+    codes: list[str],
+) -> None:
+    """
+    Errors for what cannot load, warnings for what holds too little, else nothing.
+    """
+    hardware = find_instance_type(instance_type)
+    found = fit_findings(serving, model, hardware, accelerators)
+
+    assert [finding.code for finding in found] == codes
+
+
+def test_the_finding_has_the_numbers_and_the_way_out() -> None:
+    """
+    What is needed, what there is, and a degree that fits.
+    """
+    hardware = find_instance_type("ml.p4d.24xlarge")
+    serving = Vllm(tensor_parallel_degree=2)
+    (found,) = fit_findings(serving, LLAMA_70B, hardware, 8)
+
+    assert "of 40.00 GiB per accelerator" in found.message
+    assert "weights 64.24 GiB" in found.message
+    assert found.remedy.startswith("use tensor parallel degree 4")
+
+
+@pytest.mark.parametrize(
+    ("method", "bits"),
+    [
+        (None, 16),
+        ("awq", 4),
+        ("gptq_marlin", 4),
+        ("bitsandbytes-nf4", 4),
+        ("bitsandbytes", 8),
+        ("fp8", 8),
+        ("smoothquant", 8),
+        ("eetq", 8),
+    ],
+)
+def test_quantization_says_how_many_bits_are_left(
+    method: str | None, bits: int
+) -> None:
+    """
+    By the engines' own names.
+    """
+    assert weight_bits_of(method) == bits
+
+
+def test_each_engine_takes_its_share() -> None:
+    """
+    Eager engines record no graphs, TGI takes all of the memory, fp8 halves the cache.
+    """
+    eager = demand_of(Vllm(enforce_eager=True, kv_cache_dtype="fp8"))
+    dist = demand_of(LmiDist("0.28.0", gpu_memory_utilization=0.8))
+    trt = demand_of(TensorRtLlm("0.26.0", smoothquant=SmoothQuant()))
+    tgi = demand_of(REFERENCE_C)
+
+    assert eager is not None
+    assert eager.assumptions.cuda_graphs_gib == 0
+    assert eager.assumptions.kv_cache_dtype_bytes == 1
+    assert dist is not None
+    assert dist.assumptions.gpu_memory_utilization == 0.8
+    assert trt is not None
+    assert trt.weight_bits == 8
+    assert tgi is not None
+    assert tgi.assumptions.gpu_memory_utilization == 1
+    assert (tgi.context_length, tgi.batch_tokens) == (4096, 16384)
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "seconds"), [(14, 900), (26, 1200), (93, 2700), (700, 3600)]
+)
+def test_loading_takes_longer_the_more_there_is(gigabytes: int, seconds: int) -> None:
+    """
+    In steps of five minutes, up to what SageMaker waits.
+    """
+    assert loading_seconds(gigabytes * 10**9) == seconds

@@ -1,0 +1,289 @@
+"""
+Whether models fit, how often, and what decides it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdk_sagemaker_llm import InstanceType, ModelArchitecture
+from cdk_sagemaker_llm.catalog.architectures import model_names
+from cdk_sagemaker_llm.catalog.instances import find_instance_type, instance_type_names
+from cdk_sagemaker_llm.fit import Assumptions, plan
+from cdk_sagemaker_llm.fit.memory import GIB
+
+LLAMA = "meta-llama/Llama-2-{}-hf"
+P4D, G5_12X = "ml.p4d.24xlarge", "ml.g5.12xlarge"
+GPU_TYPES = [
+    name
+    for name in instance_type_names()
+    if not name.startswith(("ml.inf", "ml.trn", "ml.dl"))
+]
+MODELS = {name: ModelArchitecture.of(name) for name in model_names()}
+
+
+@pytest.mark.parametrize(
+    ("size", "weight_bits", "replicas", "degree"),
+    [
+        ("7b", 16, 8, 1),
+        ("13b", 16, 8, 1),
+        ("70b", 16, 2, 4),
+        ("7b", 4, 8, 1),
+        ("13b", 4, 8, 1),
+        ("70b", 4, 4, 2),
+    ],
+)
+def test_the_published_table_follows_from_the_arithmetic(
+    size: str, weight_bits: int, replicas: int, degree: int
+) -> None:
+    """
+    Replicas of Llama 2 on ml.p4d.24xlarge, and the degree that each needs.
+    """
+    found = plan(LLAMA.format(size), P4D, weight_bits=weight_bits)
+
+    assert (found.replicas, found.tensor_parallel_degree) == (replicas, degree)
+
+
+@pytest.mark.parametrize(
+    ("model", "instance_type", "degree", "context"),
+    [
+        ("mistralai/Mistral-7B-v0.1", G5_12X, 4, None),
+        ("mistralai/Mixtral-8x7B-v0.1", P4D, 8, None),
+        ("meta-llama/Llama-2-13b-chat-hf", P4D, 1, 4096),
+    ],
+)
+def test_the_reference_deployments_fit(
+    model: str, instance_type: str, degree: int, context: int | None
+) -> None:
+    """
+    With the settings that they were published with.
+    """
+    found = plan(
+        model, instance_type, tensor_parallel_degree=degree, context_length=context
+    )
+
+    assert found.fits
+    assert found.limit == "accelerators"
+
+
+@pytest.mark.parametrize(
+    ("model", "instance_type", "degree", "limit", "number"),
+    [
+        ("mistralai/Mixtral-8x7B-v0.1", G5_12X, None, "weights", "21.75"),
+        ("meta-llama/Llama-2-70b-hf", P4D, 2, "weights", "64.24"),
+        ("meta-llama/Llama-2-13b-hf", "ml.g5.2xlarge", None, "weights", "24.24"),
+        (
+            "meta-llama/Llama-2-13b-hf",
+            P4D,
+            3,
+            "tensor_parallel_degree",
+            "3 does not divide the 40 attention heads",
+        ),
+        (
+            "meta-llama/Llama-2-13b-hf",
+            G5_12X,
+            8,
+            "tensor_parallel_degree",
+            "has 4 accelerators, fewer than 8",
+        ),
+    ],
+)
+def test_what_cannot_run_is_refused_with_the_number_that_decides(
+    model: str, instance_type: str, degree: int | None, limit: str, number: str
+) -> None:
+    """
+    Too much weight, or a degree that is impossible.
+    """
+    found = plan(model, instance_type, tensor_parallel_degree=degree)
+
+    assert not found.fits
+    assert not found.loads
+    assert found.replicas == 0
+    assert found.limit == limit
+    assert number in found.explain()
+
+
+def test_nine_copies_of_13b_are_one_too_many() -> None:
+    """
+    One p4d has eight accelerators.
+    """
+    found = plan(LLAMA.format("13b"), P4D)
+
+    assert found.replicas == 8
+    assert found.resources.copies == 8
+    assert found.resources.accelerators == 1
+
+
+def test_a_model_can_load_and_hold_no_whole_sequence() -> None:
+    """
+    The cache decides then, and says how many tokens it holds.
+    """
+    found = plan("mistralai/Mistral-7B-v0.1", "ml.g5.xlarge", context_length=32768)
+    long = plan("meta-llama/Llama-3.1-8B", "ml.g5.xlarge", context_length=131072)
+
+    assert found.fits
+    assert long.loads
+    assert not long.fits
+    assert long.limit == "kv_cache"
+    assert 0 < long.largest_context == long.kv_cache_tokens < 131072
+    assert f"holds {long.kv_cache_tokens} tokens" in long.explain()
+
+
+def test_the_explanation_shows_every_term_and_the_total() -> None:
+    """
+    To the hundredth of a GiB, per accelerator.
+    """
+    text = plan(LLAMA.format("70b"), P4D).explain()
+
+    for line in (
+        "LlamaForCausalLM, 68,976,648,192 parameters in 16 bits",
+        "8 x A100-40GB with 40 GiB, tensor parallel degree 4",
+        "weights                    32.12",
+        "capacity                   40.00",
+        "fits: 2 per instance",
+    ):
+        assert line in text
+
+
+def test_what_to_ask_for_leaves_the_host_something() -> None:
+    """
+    All copies together reserve less than the instance has of everything.
+    """
+    found = plan(LLAMA.format("13b"), P4D)
+    needs, hardware = found.resources, found.instance_type
+
+    assert needs.cpus is not None
+    assert needs.copies * needs.cpus < hardware.vcpus
+    assert needs.copies * needs.memory_mib < hardware.memory_gib * 1024
+
+
+@pytest.mark.parametrize(
+    ("changed", "more"),
+    [
+        (Assumptions(gpu_memory_utilization=0.95), True),
+        (Assumptions(cuda_graphs_gib=0.0, gpu_memory_utilization=1.0), True),
+        (Assumptions(kv_cache_dtype_bytes=1), True),
+        (Assumptions(runtime_gib=2.0), False),
+        (Assumptions(max_num_batched_tokens=1024), True),
+    ],
+)
+def test_every_assumption_can_be_changed(changed: Assumptions, *, more: bool) -> None:
+    """
+    A parameter overrides each constant.
+    """
+    usual = plan(LLAMA.format("13b"), P4D)
+    other = plan(LLAMA.format("13b"), P4D, assumptions=changed)
+
+    assert (other.kv_cache_tokens > usual.kv_cache_tokens) == more
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weight_bits": 3}, "weight_bits must be 4, 8, 16 or 32, got 3"),
+        ({"context_length": 5000}, "context_length must be 1 to the model's 4096"),
+        ({"context_length": 0}, "got 0"),
+        ({"tensor_parallel_degree": 0}, "tensor_parallel_degree must be at least 1"),
+        ({"instance_type": "ml.inf2.48xlarge"}, "plans are for GPUs"),
+        ({"instance_type": "ml.g5.huge"}, "unknown instance type"),
+        ({"architecture": "org/unknown"}, "no model 'org/unknown' in the catalogue"),
+    ],
+)
+def test_fails_if_no_plan_can_be_made(
+    arguments: dict[str, object], message: str
+) -> None:
+    """
+    The value got, the rule, the way out.
+    """
+    given = {
+        "architecture": LLAMA.format("7b"),
+        "instance_type": P4D,
+        **arguments,
+    }
+    with pytest.raises(ValueError, match=message):
+        plan(**given)  # type: ignore[arg-type] # values of several kinds
+
+
+def test_a_described_instance_type_needs_its_memory() -> None:
+    """
+    Without a figure nothing can be said.
+    """
+    unknown = InstanceType.of("ml.p9.huge", accelerators=8, vcpus=8, memory_gib=64)
+
+    with pytest.raises(ValueError, match="accelerator_memory_gib"):
+        plan(LLAMA.format("7b"), unknown)
+
+
+contexts = st.integers(1, 2048)
+bits = st.sampled_from([4, 8, 16, 32])
+models = st.sampled_from(sorted(MODELS)).map(MODELS.__getitem__)
+types = st.sampled_from(GPU_TYPES).map(find_instance_type)
+
+
+@given(models, types, bits, contexts)
+def test_every_model_can_be_planned_on_every_type(
+    model: ModelArchitecture, hardware: InstanceType, weight_bits: int, context: int
+) -> None:
+    """
+    The terms sum up to the total, and copies never take more than there is.
+    """
+    found = plan(model, hardware, weight_bits=weight_bits, context_length=context)
+    degree = found.tensor_parallel_degree
+
+    assert sum(found.terms.items().values()) == found.terms.total
+    assert found.replicas * degree <= hardware.accelerators
+    assert found.fits <= found.loads
+    assert found.fits <= (found.terms.total <= found.capacity)
+    assert found.largest_context >= context or not found.fits
+    assert found.concurrent_sequences >= found.fits
+    assert found.explain()
+
+
+@given(models, types, bits, contexts, st.floats(0.1, 64))
+def test_more_memory_never_fits_less(
+    model: ModelArchitecture,
+    hardware: InstanceType,
+    weight_bits: int,
+    context: int,
+    more: float,
+) -> None:
+    """
+    Neither copies nor tokens are lost to a larger accelerator.
+    """
+    memory = hardware.accelerator_memory_gib + more
+    larger = replace(hardware, accelerator_memory_gib=memory)
+    small = plan(model, hardware, weight_bits=weight_bits, context_length=context)
+    large = plan(model, larger, weight_bits=weight_bits, context_length=context)
+
+    assert large.replicas >= small.replicas
+    assert large.fits >= small.fits
+
+
+@given(models, types, bits, st.integers(1, 1024), st.integers(0, 1024))
+def test_a_longer_context_never_fits_more(
+    model: ModelArchitecture,
+    hardware: InstanceType,
+    weight_bits: int,
+    context: int,
+    more: int,
+) -> None:
+    """
+    Nor does a wider weight.
+    """
+    short = plan(model, hardware, weight_bits=weight_bits, context_length=context)
+    long = plan(model, hardware, weight_bits=weight_bits, context_length=context + more)
+
+    assert long.replicas <= short.replicas
+
+
+def test_memory_is_counted_in_gib() -> None:
+    """
+    As the EC2 API counts it: an A10G has 22.35 of them, not 24.
+    """
+    found = plan(LLAMA.format("7b"), "ml.g5.xlarge")
+
+    assert found.capacity == int(22.35 * GIB)
