@@ -1,5 +1,5 @@
 """
-What a check costs: a whole process that makes one, and a thousand in one process.
+What checks and plans cost: a whole process that makes one, and many in one process.
 
 Each process is paired with a bare start of Python in the same round.
 """
@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.fit import Capacity, ResourceRequirements, pack
 from cdk_sagemaker_llm.serving import check_properties
 
 ROOT = Path(__file__).parent.parent
@@ -28,7 +30,19 @@ check_properties(
 )
 """
 ONE_CHECK = [sys.executable, "-c", _PROGRAM]
-COMMAND = [str(Path(sys.executable).with_name("sagemaker-llm")), "check", str(FILE)]
+_TOOL = str(Path(sys.executable).with_name("sagemaker-llm"))
+CHECK = [_TOOL, "check", str(FILE)]
+PLAN = [_TOOL, "plan", "mistralai/Mistral-7B-v0.1"]
+# Fifty models, up to five accelerators and four copies each, on twenty instances.
+MODELS = {
+    f"Model{number}": ResourceRequirements(
+        copies=1 + number % 4,
+        accelerators=1 + number % 3 if number % 10 else 5,
+        cpus=2 + number % 7,
+        memory_mib=(1 + number % 9) * 8192,
+    )
+    for number in range(50)
+}
 CHECKS = 1000
 # Half of them have an option that nothing knows, which costs a search for the nearest.
 TEXTS = (
@@ -64,6 +78,17 @@ def thousand_checks() -> float:
     return time.perf_counter() - began
 
 
+def fifty_models() -> float:
+    """
+    Pack fifty models onto twenty instances that they nearly fill.
+    """
+    capacity = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
+    began = time.perf_counter()
+    pack(MODELS, capacity, 20)
+    pack(MODELS, capacity, 31)
+    return time.perf_counter() - began
+
+
 def row(name: str, bar: float, run: Callable[[], float], rounds: int) -> str:
     """
     Measure one line of the table, paired with Python's own start.
@@ -85,13 +110,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10, help="counted rounds a line")
     rounds = parser.parse_args().rounds
-    print(f"Checks, medians of {rounds} rounds after one that is not counted.\n")
+    print(
+        f"Checks and plans, medians of {rounds} rounds after one that is not counted.\n"
+    )
     print("| what | time | times a bare start of Python | bar |")
     print("| --- | --- | --- | --- |")
     for name, bar, run in (
         ("process: import and one check", 0.3, lambda: process_seconds(ONE_CHECK)),
-        ("process: `sagemaker-llm check`", 0.5, lambda: process_seconds(COMMAND)),
+        ("process: `sagemaker-llm check`", 0.5, lambda: process_seconds(CHECK)),
+        ("process: `sagemaker-llm plan`", 0.5, lambda: process_seconds(PLAN)),
         ("1,000 checks in one process", 2.0, thousand_checks),
+        ("50 models on 20 instances, and on 31", 1.0, fifty_models),
     ):
         print(row(name, bar, run, rounds), flush=True)
 
