@@ -128,6 +128,30 @@ def test_fractions_of_cores_add_up() -> None:
     assert pack({"a": needs}, SMALL, 1).is_complete
 
 
+def test_fifty_models_fill_twenty_instances() -> None:
+    """
+    All but a few of their accelerators, and no search without end where it is tight.
+    """
+    models = {
+        f"Model{number}": ResourceRequirements(
+            copies=1 + number % 2,
+            accelerators=(1, 2, 2, 2, 4)[number % 5] if number % 7 else 1,
+            cpus=2 + number % 7,
+            memory_mib=(1 + number % 9) * 8192,
+        )
+        for number in range(50)
+    }
+    taken = sum(n.copies * (n.accelerators or 0) for n in models.values())
+    tight = {
+        f"Odd{number}": ResourceRequirements(accelerators=3, cpus=7 + number / 100)
+        for number in range(50)
+    }
+
+    assert taken == 150
+    assert pack(models, P4D, 20).is_complete
+    assert not pack(tight, P4D, 20).is_complete
+
+
 requirements = st.builds(
     ResourceRequirements,
     copies=st.integers(0, 3),
