@@ -10,7 +10,7 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, error, warning
 from cdk_sagemaker_llm.fit.engines import Demand, demand_of
-from cdk_sagemaker_llm.fit.memory import GIB, token_bytes
+from cdk_sagemaker_llm.fit.memory import GIB, Assumptions, token_bytes
 from cdk_sagemaker_llm.fit.planning import Plan, plan
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
@@ -37,6 +37,8 @@ def plan_of(
     model: ModelSource | None,
     hardware: InstanceType | None,
     accelerators: int | None = None,
+    *,
+    assumptions: Assumptions | None = None,
 ) -> Plan | None:
     """
     Plan a configuration; ``None`` where the model or its memory is not known.
@@ -50,6 +52,9 @@ def plan_of(
 
         accelerators: Devices that each copy has.
             Left out, as many as the plan finds to be needed.
+
+        assumptions: What to take for granted of the engine.
+            Left out, what its configuration says.
     """
     architecture = architecture_of(serving, model)
     demand = demand_of(serving)
@@ -70,7 +75,7 @@ def plan_of(
             weight_bits=demand.weight_bits,
             context_length=context,
             tensor_parallel_degree=demand.tensor_parallel_degree or accelerators,
-            assumptions=demand.assumptions,
+            assumptions=assumptions or demand.assumptions,
         )
     except ValueError:
         # What no plan can be made for is told by the check of that value.
@@ -82,6 +87,8 @@ def fit_findings(
     model: ModelSource | None,
     hardware: InstanceType | None,
     accelerators: int | None,
+    *,
+    assumptions: Assumptions | None = None,
 ) -> list[Finding]:
     """
     LLM190, LLM191, LLM290, LLM291: the model can be split over the devices, its
@@ -95,8 +102,11 @@ def fit_findings(
         hardware: The instance type; ``None`` if it is not known.
 
         accelerators: Devices that each copy has; ``None`` if that is not decided.
+
+        assumptions: What to take for granted of the engine.
+            Left out, what its configuration says.
     """
-    found = plan_of(serving, model, hardware, accelerators)
+    found = plan_of(serving, model, hardware, accelerators, assumptions=assumptions)
     demand = demand_of(serving)
     if found is None or demand is None:
         return []
@@ -143,7 +153,8 @@ def _does_not_load(found: Plan) -> Finding:
         f"{_gib(found.terms.fixed + found.terms.cuda_graphs)} GiB of "
         f"{_gib(found.capacity)} GiB per accelerator before any KV cache "
         f"(weights {_gib(found.terms.weights)} GiB)",
-        f"{remedy}; `sagemaker-llm plan` shows the arithmetic",
+        f"{remedy}; `sagemaker-llm plan` shows the arithmetic, and "
+        "assumptions=Assumptions(...) overrides it",
     )
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
+    from cdk_sagemaker_llm.fit.memory import Assumptions
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
@@ -174,6 +175,7 @@ class InferenceComponentEndpoint(Construct):
         environment: Mapping[str, str] | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
+        assumptions: Assumptions | None = None,
     ) -> InferenceComponent:
         """
         Host copies of a model on the shared instances.
@@ -213,6 +215,11 @@ class InferenceComponentEndpoint(Construct):
                 How long the download of the model data may take.
                 Left out, the service's default: the tarball is small.
 
+            assumptions:
+                What to take for granted of the memory that the engine needs, where
+                the cautious figures of the plan refuse what is known to run.
+                Left out, what the serving configuration says.
+
         Raises:
             ValueError: If the definition could not start, or the instances cannot
                 hold its copies beside those of other models; all reasons at once.
@@ -225,7 +232,9 @@ class InferenceComponentEndpoint(Construct):
         )
         variant = self.endpoint_config.variants[0]
         hardware = variant.hardware()
-        needs, missing = resources_of(serving, model, hardware, resources)
+        needs, missing = resources_of(
+            serving, model, hardware, resources, assumptions=assumptions
+        )
         needs = self._with_copies(needs, copies)
         found = component_findings(
             inference_component_name, start_up, model_data_download_timeout
@@ -242,7 +251,9 @@ class InferenceComponentEndpoint(Construct):
         )
         found += missing
         if needs.accelerators is not None and not is_unresolved(needs.accelerators):
-            found += fit_findings(serving, model, hardware, needs.accelerators)
+            found += fit_findings(
+                serving, model, hardware, needs.accelerators, assumptions=assumptions
+            )
         found += self._placement_findings(id, needs)
         warnings = [f for f in report(self, id, found) if f.code in FIT_CODES]
         hosted = Construct(self, id)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
+    from cdk_sagemaker_llm.fit.memory import Assumptions
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
@@ -88,6 +89,11 @@ class LlmEndpoint(Construct):
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
 
+        assumptions:
+            What to take for granted of the memory that the engine needs, where the
+            cautious figures of the plan refuse what is known to run.
+            Left out, what the serving configuration says.
+
     Raises:
         ValueError: If the definition could not start; all reasons at once.
     """
@@ -111,6 +117,7 @@ class LlmEndpoint(Construct):
         inference_ami_version: str | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        assumptions: Assumptions | None = None,
     ) -> None:
         serving = serving or Vllm()
         start_up = container_startup_health_check_timeout
@@ -135,7 +142,13 @@ class LlmEndpoint(Construct):
             hardware=hardware,
         )
         if hardware is not None:
-            found += fit_findings(serving, model, hardware, hardware.accelerators)
+            found += fit_findings(
+                serving,
+                model,
+                hardware,
+                hardware.accelerators,
+                assumptions=assumptions,
+            )
         warnings = [f for f in report(scope, id, found) if f.code in FIT_CODES]
         super().__init__(scope, id)
         self.model = Model(

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, error
 from cdk_sagemaker_llm.fit.checking import architecture_of, plan_of
 from cdk_sagemaker_llm.fit.engines import demand_of
+from cdk_sagemaker_llm.fit.memory import Assumptions
 from cdk_sagemaker_llm.fit.packing import pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
@@ -45,6 +46,8 @@ def resources_of(
     model: ModelSource | None,
     hardware: InstanceType | None,
     given: ResourceRequirements | None,
+    *,
+    assumptions: Assumptions | None = None,
 ) -> tuple[ResourceRequirements, list[Finding]]:
     """
     Return what each copy reserves: what was given, or what the plan asks for.
@@ -53,7 +56,7 @@ def resources_of(
     """
     if given is not None:
         return given, []
-    found = plan_of(serving, model, hardware)
+    found = plan_of(serving, model, hardware, assumptions=assumptions)
     if found is not None:
         return replace(found.resources, copies=1), []
     missing = error(

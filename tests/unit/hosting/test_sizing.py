@@ -12,6 +12,7 @@ from aws_cdk import CfnParameter, Duration, Stack
 from aws_cdk.assertions import Annotations, Match
 
 from cdk_sagemaker_llm import (
+    Assumptions,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
@@ -47,6 +48,41 @@ def test_fails_if_a_model_does_not_load(stack: Stack) -> None:
         LlmEndpoint(stack, "It", model=MIXTRAL, instance_type="ml.g5.12xlarge")
 
     assert stack.node.try_find_child("It") is None
+
+
+def test_the_cautious_figures_can_be_overridden(
+    stack: Stack, properties: Properties
+) -> None:
+    """
+    Who has measured less may say so.
+    """
+    llama = HuggingFaceModel("NousResearch/Llama-2-7b-hf")
+    serving = Vllm(
+        max_model_len=512,
+        architecture=ModelArchitecture.of("meta-llama/Llama-2-7b-hf"),
+    )
+    measured = Assumptions(
+        gpu_memory_utilization=1.0, cuda_graphs_gib=1.0, runtime_gib=0.5
+    )
+    with pytest.raises(ValueError, match="LLM190"):
+        LlmEndpoint(
+            stack,
+            "Cautious",
+            model=llama,
+            serving=serving,
+            instance_type="ml.g4dn.xlarge",
+        )
+    LlmEndpoint(
+        stack,
+        "Measured",
+        model=llama,
+        serving=serving,
+        instance_type="ml.g4dn.xlarge",
+        assumptions=measured,
+    )
+
+    (variant,) = properties(stack, CONFIG)["ProductionVariants"]
+    assert variant["InstanceType"] == "ml.g4dn.xlarge"
 
 
 def test_warns_if_no_whole_sequence_fits(stack: Stack) -> None:
