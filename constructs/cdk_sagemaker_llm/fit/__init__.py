@@ -2,11 +2,15 @@
 Whether models fit the instances they are to run on, and how often.
 """
 
+from typing import TYPE_CHECKING
+
 from cdk_sagemaker_llm.fit.memory import Assumptions, MemoryTerms
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.fit.planning import Plan, plan
-from cdk_sagemaker_llm.fit.recommending import Recommendation, recommend
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.fit.recommending import Recommendation, recommend
 
 __all__ = [
     "Assumptions",
@@ -21,3 +25,16 @@ __all__ = [
     "plan",
     "recommend",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """
+    Load what chooses a backend, and with it every backend, when it is asked for.
+    """
+    if name not in ("Recommendation", "recommend"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # A plan must start in a tenth of a second, and half of that went into backends.
+    from cdk_sagemaker_llm.fit import recommending  # noqa: PLC0415
+
+    value: object = getattr(recommending, name)
+    return value
