@@ -134,6 +134,7 @@ class ModelArchitecture:
         kv_bytes_per_token: int,
         active_parameters: int | None = None,
         num_attention_heads: int | None = None,
+        num_key_value_heads: int | None = None,
         context_length: int = 4096,
         architecture: str = "custom",
     ) -> ModelArchitecture:
@@ -149,6 +150,10 @@ class ModelArchitecture:
 
             num_attention_heads: Left out, any power of two is taken to divide them.
 
+            num_key_value_heads:
+                Over how many accelerators the cache can be split.
+                Left out, each accelerator is taken to hold all of it.
+
             context_length: Tokens that the model was made for.
 
             architecture: A name for messages.
@@ -160,10 +165,11 @@ class ModelArchitecture:
             "parameters": parameters,
             "kv_bytes_per_token": kv_bytes_per_token,
             "context_length": context_length,
-            "num_attention_heads": num_attention_heads or 1,
+            "num_attention_heads": num_attention_heads,
+            "num_key_value_heads": num_key_value_heads,
         }
         for name, value in numbers.items():
-            if value < 1:
+            if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         return cls(
             architecture=architecture,
@@ -172,12 +178,12 @@ class ModelArchitecture:
             active_parameter_count=active_parameters or parameters,
             quantizable_parameter_count=parameters,
             kv_elements_per_token=-(-kv_bytes_per_token // 2),
-            kv_cache_shards=num_attention_heads or 1,
+            kv_cache_shards=num_key_value_heads or 1,
             num_hidden_layers=1,
             hidden_size=_UNKNOWN_HIDDEN,
             active_intermediate_size=_UNKNOWN_MLP,
             num_attention_heads=num_attention_heads,
-            num_key_value_heads=None,
+            num_key_value_heads=num_key_value_heads,
             head_dim=128,
             vocab_size=_UNKNOWN_VOCABULARY,
             context_length=context_length,

@@ -250,6 +250,7 @@ def test_a_model_of_which_only_the_size_is_known() -> None:
     assert custom.parameter_count == 1_000_000
     assert custom.kv_cache_bytes_per_token() == 1000
     assert custom.tensor_parallel_degrees == (1, 2, 3, 4, 6, 12)
+    assert custom.kv_cache_shards == 1
     with pytest.raises(ValueError, match="kv_bytes_per_token must be at least 1"):
         ModelArchitecture.custom(parameters=1, kv_bytes_per_token=0)
 
