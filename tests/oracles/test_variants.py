@@ -87,9 +87,34 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("deepseek_v3", {**COMMON, **LATENT, "q_lora_rank": 20, "attention_bias": True}),
     ("deepseek_v3", {**COMMON, **LATENT, "first_k_dense_replace": 1}),
 ]
+# Switches of some families, which the classes of the others pass over.
+SWITCHES: list[dict[str, Any]] = [
+    {"attention_bias": True},
+    {"mlp_bias": True},
+    {"qkv_bias": True},
+    {"qkv_bias": False},
+    {"shared_expert_intermediate_size": 40},
+    {"bias": True},
+    {"enable_bias": False},
+    {"multi_query": False},
+    {"n_inner": 99},
+    {"num_key_value_heads": 1},
+    {"tie_word_embeddings": True},
+    {"tie_word_embeddings": False},
+]
+# No model of DeepSeek has a bias in its MLPs.
+UNCOUNTED = [("deepseek_v2", {"mlp_bias": True})]
+# Of each family the first, which has none.
+SMALLEST = dict(reversed(VARIANTS))
+SWITCHED = [
+    (family, {**values, **switch})
+    for family, values in SMALLEST.items()
+    for switch in SWITCHES
+    if (family, switch) not in UNCOUNTED
+]
 
 
-@pytest.mark.parametrize(("family", "values"), VARIANTS)
+@pytest.mark.parametrize(("family", "values"), [*VARIANTS, *SWITCHED])
 def test_the_count_of_a_variant_is_that_of_the_real_class(
     family: str, values: dict[str, Any]
 ) -> None:

@@ -159,18 +159,21 @@ class ModelArchitecture:
             architecture: A name for messages.
 
         Raises:
-            ValueError: If a number is below 1.
+            ValueError: If one is no whole number of at least 1, or if a token passes
+                more parameters than there are.
         """
-        numbers = {
-            "parameters": parameters,
-            "kv_bytes_per_token": kv_bytes_per_token,
-            "context_length": context_length,
-            "num_attention_heads": num_attention_heads,
-            "num_key_value_heads": num_key_value_heads,
-        }
-        for name, value in numbers.items():
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+        _check_whole_numbers(
+            parameters=parameters,
+            kv_bytes_per_token=kv_bytes_per_token,
+            active_parameters=active_parameters,
+            num_attention_heads=num_attention_heads,
+            context_length=context_length,
+        )
+        if active_parameters is not None and active_parameters > parameters:
+            raise ValueError(
+                "active_parameters must be at most parameters, got "
+                f"active_parameters={active_parameters} and parameters={parameters}"
+            )
         return cls(
             architecture=architecture,
             model_type="custom",
@@ -240,7 +243,12 @@ class ModelArchitecture:
         Args:
             weight_bits: Bits of a weight: 16 or 32 for all of them, 8 or 4 for the
                 quantized ones, with scales and zero points for groups of 128.
+
+        Raises:
+            ValueError: If it is none of these.
         """
+        if weight_bits not in (4, 8, 16, 32):
+            raise ValueError(f"weight_bits must be 4, 8, 16 or 32, got {weight_bits}")
         if weight_bits >= _UNQUANTIZED_BITS:
             return self.parameter_count * weight_bits // 8
         quantized = self.quantizable_parameter_count
@@ -255,6 +263,14 @@ def find_architecture(model_id: str) -> ModelArchitecture | None:
     """
     config = known_config(model_id)
     return None if config is None else _read(Config(config))
+
+
+def _check_whole_numbers(**numbers: int | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise ValueError(
+                f"{name} must be a whole number of at least 1, got {value!r}"
+            )
 
 
 def _read(config: Config) -> ModelArchitecture:

@@ -41,7 +41,7 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
     "qwen2": ("Qwen2ForCausalLM", _dense(gated.QWEN2)),
     "qwen2_moe": (
         "Qwen2MoeForCausalLM",
-        partial(gated.count_qwen_moe, traits=gated.QWEN2),
+        partial(gated.count_qwen_moe, traits=gated.QWEN2_MOE),
     ),
     "qwen3": ("Qwen3ForCausalLM", _dense(gated.QWEN3)),
     "qwen3_moe": (

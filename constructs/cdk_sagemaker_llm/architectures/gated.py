@@ -20,6 +20,10 @@ class Traits:
 
         qkv_bias: Whether query, key and value have biases, where it does not say.
 
+        reads:
+            The keys of other families that its class reads too. A class passes over
+            the rest, so that a file which has them changes nothing.
+
         norms: Norms per block.
 
         head_norms: Whether query and key have norms of a head's width.
@@ -33,23 +37,37 @@ class Traits:
 
     tied: bool = False
     qkv_bias: bool = False
+    reads: frozenset[str] = frozenset()
     norms: int = 2
     head_norms: bool = False
     head_dim: int | None = None
     window_every: int = 0
     context: int = 2048
 
+    def switch(self, config: Config, name: str, *, default: bool) -> bool:
+        """
+        Return a switch, if the family's class reads it.
+        """
+        return config.flag(name, default=default) if name in self.reads else default
 
-LLAMA = Traits()
+
+_BIAS = frozenset({"attention_bias"})
+_SHARED = "shared_expert_intermediate_size"
+
+LLAMA = Traits(reads=_BIAS | {"mlp_bias"})
 MISTRAL = Traits(context=131072)
 QWEN2 = Traits(qkv_bias=True, context=32768)
-QWEN3 = Traits(head_norms=True, head_dim=128, context=32768)
-QWEN3_MOE = Traits(head_norms=True, context=32768)
-GEMMA = Traits(tied=True, head_dim=256, context=8192)
-GEMMA2 = Traits(tied=True, head_dim=256, norms=4, window_every=2, context=8192)
+QWEN2_MOE = Traits(qkv_bias=True, reads=frozenset({"qkv_bias", _SHARED}), context=32768)
+QWEN3 = Traits(head_norms=True, head_dim=128, reads=_BIAS, context=32768)
+QWEN3_MOE = Traits(head_norms=True, reads=_BIAS, context=32768)
+GEMMA = Traits(tied=True, head_dim=256, reads=_BIAS, context=8192)
+GEMMA2 = Traits(
+    tied=True, head_dim=256, reads=_BIAS, norms=4, window_every=2, context=8192
+)
 GEMMA3 = Traits(
     tied=True,
     head_dim=256,
+    reads=_BIAS,
     norms=4,
     head_norms=True,
     window_every=6,
@@ -65,7 +83,7 @@ def count_dense(config: Config, traits: Traits) -> Shape:
     hidden, mlp = config.number("hidden_size"), config.number("intermediate_size")
     layers = config.number("num_hidden_layers")
     weights = layers * 3 * hidden * mlp
-    has_bias = config.flag("mlp_bias", default=False)
+    has_bias = traits.switch(config, "mlp_bias", default=False)
     biases = layers * (2 * mlp + hidden) if has_bias else 0
     return _shape(config, traits, mlp_weights=weights, mlp_others=biases, mlp=mlp)
 
@@ -98,7 +116,7 @@ def count_qwen_moe(config: Config, traits: Traits) -> Shape:
     experts = config.number("num_experts", "num_local_experts")
     chosen = config.number("num_experts_per_tok")
     expert = 3 * hidden * config.number("moe_intermediate_size")
-    shared = config.number("shared_expert_intermediate_size", default=0)
+    shared = config.number(_SHARED, default=0) if _SHARED in traits.reads else 0
     sparse = _sparse_layers(config, layers)
     dense = (layers - sparse) * 3 * hidden * _dense_width(config, layers - sparse)
     # The shared expert has a gate of its own, one number wide.
@@ -166,10 +184,10 @@ def _shape(
 def _attention_biases(
     config: Config, traits: Traits, heads: int, kv_heads: int, width: int
 ) -> int:
-    if config.flag("attention_bias", default=False):
+    if traits.switch(config, "attention_bias", default=False):
         # Llama's switch covers the output projection too.
         return width * (heads + 2 * kv_heads) + config.number("hidden_size")
-    has_bias = config.flag("qkv_bias", default=traits.qkv_bias)
+    has_bias = traits.switch(config, "qkv_bias", default=traits.qkv_bias)
     return width * (heads + 2 * kv_heads) if has_bias else 0
 
 

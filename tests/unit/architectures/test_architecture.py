@@ -63,7 +63,7 @@ def test_every_family_has_a_stated_count_and_a_model_in_the_catalogue() -> None:
     counted = {ModelArchitecture.of(name).model_type for name in STATED}
     listed = {ModelArchitecture.of(name).model_type for name in model_names()}
 
-    assert counted == set(FAMILIES) - {"deepseek_v3"} | {"deepseek_v3"}
+    assert counted == set(FAMILIES)
     assert listed == set(FAMILIES)
 
 
@@ -148,6 +148,8 @@ def test_quantized_weights_keep_embeddings_and_pay_for_scales() -> None:
     assert llama.weight_bytes(32) == 4 * llama.parameter_count
     assert llama.weight_bytes(4) == (blocks * 4 + blocks * 20 // 128) // 8 + 2 * rest
     assert rest == 2 * 32000 * 8192 + 161 * 8192
+    with pytest.raises(ValueError, match="must be 4, 8, 16 or 32, got 3"):
+        llama.weight_bytes(3)
 
 
 @pytest.mark.parametrize("form", ["object", "text", "path", "path as text"])
@@ -251,8 +253,27 @@ def test_a_model_of_which_only_the_size_is_known() -> None:
     assert custom.kv_cache_bytes_per_token() == 1000
     assert custom.tensor_parallel_degrees == (1, 2, 3, 4, 6, 12)
     assert custom.kv_cache_shards == 1
-    with pytest.raises(ValueError, match="kv_bytes_per_token must be at least 1"):
-        ModelArchitecture.custom(parameters=1, kv_bytes_per_token=0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"kv_bytes_per_token": 0}, "kv_bytes_per_token must be a whole number"),
+        ({"parameters": 7e9}, r"at least 1, got 7000000000\.0"),
+        ({"num_attention_heads": 0}, "num_attention_heads must be .* got 0"),
+        ({"context_length": -1}, "context_length must be .* got -1"),
+        ({"active_parameters": 0}, "active_parameters must be .* got 0"),
+        ({"active_parameters": 101}, "at most parameters, got active_parameters=101"),
+    ],
+)
+def test_fails_if_a_size_can_be_no_models(wrong: dict[str, Any], message: str) -> None:
+    """
+    Not silently taken for unknown, nor rounded.
+    """
+    given: dict[str, Any] = {"parameters": 100, "kv_bytes_per_token": 8, **wrong}
+
+    with pytest.raises(ValueError, match=message):
+        ModelArchitecture.custom(**given)
 
 
 values = st.one_of(

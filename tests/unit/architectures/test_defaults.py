@@ -88,6 +88,26 @@ def test_a_query_that_is_not_compressed_says_null() -> None:
     assert ModelArchitecture.from_config(without).parameter_count == 15_748_993_024
 
 
+@pytest.mark.parametrize(
+    ("name", "switch"),
+    [
+        ("mistral-7b-v0.1", {"attention_bias": True}),
+        ("qwen2.5-7b", {"qkv_bias": False}),
+        ("gemma-2b", {"mlp_bias": True}),
+        ("qwen3-30b-a3b", {"shared_expert_intermediate_size": 4096}),
+    ],
+)
+def test_a_switch_that_its_class_passes_over_changes_nothing(
+    name: str, switch: dict[str, Any]
+) -> None:
+    """
+    Each is a switch of some other family.
+    """
+    plain = ModelArchitecture.from_config(CONFIGS[name])
+
+    assert ModelArchitecture.from_config({**CONFIGS[name], **switch}) == plain
+
+
 def test_the_first_falcons_files_are_read() -> None:
     """
     They call the family RefinedWeb, and had no switch for the new decoder.
