@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +15,7 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import instance_type_names
 from cdk_sagemaker_llm.cli import plan_text
 from cdk_sagemaker_llm.cli.assembly import AssemblyError, is_assembly
+from cdk_sagemaker_llm.cli.choices import Choice
 from cdk_sagemaker_llm.cli.fleets import quotas, read_fleets
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.fit.engines import Demand, demand_of
@@ -37,51 +37,6 @@ _ENGINES: Mapping[str, ServingConfiguration] = {
     "trtllm": TensorRtLlm("0.33.0"),
     "tgi": Tgi("3.3.6"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """
-    An instance type that can host the copies, and what that takes.
-    """
-
-    plan: Plan
-    copies: int
-    price: float | None
-
-    @property
-    def instances(self) -> int:
-        """
-        How many instances hold the copies.
-        """
-        return -(-self.copies // self.plan.replicas) if self.plan.replicas else 0
-
-    @property
-    def accelerators(self) -> int:
-        """
-        How many accelerators the copies reserve.
-        """
-        return self.copies * self.plan.tensor_parallel_degree
-
-    @property
-    def cost(self) -> float | None:
-        """
-        US dollars an hour; ``None`` without a price.
-        """
-        return None if self.price is None else self.price * self.instances
-
-    def rank(self) -> tuple[float, ...]:
-        """
-        Order by accelerators used, then by price, then by what is left idle.
-        """
-        hardware = self.plan.instance_type
-        unknown = float("inf")
-        return (
-            self.accelerators,
-            unknown if self.cost is None else self.cost,
-            self.instances * hardware.accelerators * hardware.accelerator_memory_gib,
-            hardware.vcpus,
-        )
 
 
 def register(app: typer.Typer) -> None:

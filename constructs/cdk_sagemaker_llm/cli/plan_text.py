@@ -14,7 +14,7 @@ from rich.text import Text
 from cdk_sagemaker_llm.cli.fleets import Fleet, quotas
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.cli.plan import Choice
+    from cdk_sagemaker_llm.cli.choices import Choice
     from cdk_sagemaker_llm.fit.planning import Plan
 
 _BAR_CELLS = 48

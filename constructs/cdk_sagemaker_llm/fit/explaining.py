@@ -4,12 +4,11 @@ A plan in words and numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from cdk_sagemaker_llm.fit.memory import GIB
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.fit.planning import Plan
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.fit.memory import GIB, Assumptions, MemoryTerms
 
 _NAMES = {
     "weights": "weights",
@@ -20,14 +19,53 @@ _NAMES = {
 }
 
 
-def explanation(plan: Plan) -> str:
+class Explicable(Protocol):
+    """
+    What an explanation needs of a plan; its own docstrings say what each is.
+    """
+
+    @property
+    def architecture(self) -> ModelArchitecture: ...
+    @property
+    def instance_type(self) -> InstanceType: ...
+    @property
+    def weight_bits(self) -> int: ...
+    @property
+    def context_length(self) -> int: ...
+    @property
+    def tensor_parallel_degree(self) -> int: ...
+    @property
+    def terms(self) -> MemoryTerms: ...
+    @property
+    def assumptions(self) -> Assumptions: ...
+    @property
+    def obstacle(self) -> str: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def kv_cache_room(self) -> int: ...
+    @property
+    def kv_cache_tokens(self) -> int: ...
+    @property
+    def loads(self) -> bool: ...
+    @property
+    def fits(self) -> bool: ...
+    @property
+    def replicas(self) -> int: ...
+    @property
+    def concurrent_sequences(self) -> int: ...
+    @property
+    def limit(self) -> str: ...
+
+
+def explanation(plan: Explicable) -> str:
     """
     Show a plan's arithmetic, per accelerator, and what it comes to.
     """
     return "\n".join([_head(plan), "", *_table(plan), "", *_verdict(plan)])
 
 
-def _head(plan: Plan) -> str:
+def _head(plan: Explicable) -> str:
     hardware, model = plan.instance_type, plan.architecture
     return (
         f"{model.architecture}, {model.parameter_count:,} parameters in "
@@ -38,7 +76,7 @@ def _head(plan: Plan) -> str:
     )
 
 
-def _table(plan: Plan) -> list[str]:
+def _table(plan: Explicable) -> list[str]:
     rows = [
         (_NAMES[name], value, _how(plan, name))
         for name, value in plan.terms.items().items()
@@ -50,7 +88,7 @@ def _table(plan: Plan) -> list[str]:
     return lines
 
 
-def _how(plan: Plan, name: str) -> str:
+def _how(plan: Explicable, name: str) -> str:
     taken, degree = plan.assumptions, plan.tensor_parallel_degree
     tokens = min(plan.context_length, taken.max_num_batched_tokens)
     split = f", split over {degree}" if degree > 1 else ""
@@ -63,11 +101,11 @@ def _how(plan: Plan, name: str) -> str:
     }[name]
 
 
-def _verdict(plan: Plan) -> list[str]:
+def _verdict(plan: Explicable) -> list[str]:
     return [_says(plan), f"limit: {plan.limit}"]
 
 
-def _says(plan: Plan) -> str:
+def _says(plan: Explicable) -> str:
     room = plan.kv_cache_room / GIB
     if plan.obstacle:
         return f"does not start: {plan.obstacle}"

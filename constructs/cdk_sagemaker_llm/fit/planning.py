@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog._data import any_of
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.fit.explaining import explanation
 from cdk_sagemaker_llm.fit.memory import (
     BLOCK_TOKENS,
     GIB,
@@ -175,9 +176,6 @@ class Plan:
         """
         Show the arithmetic, per accelerator, and what it comes to.
         """
-        # The words are a matter of their own.
-        from cdk_sagemaker_llm.fit.explaining import explanation  # noqa: PLC0415
-
         return explanation(self)
 
 

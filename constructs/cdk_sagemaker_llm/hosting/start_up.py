@@ -4,16 +4,11 @@ Whether a model's container can start on a host: its devices, driver and time-ou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.host_images import host_image_for, runs_on
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, error, warning
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.model import Model
 
 
 def host_findings(
@@ -56,19 +51,18 @@ def host_findings(
 
 
 def timeout_contradictions(
-    model: Model, health_check_seconds: float, *, was_chosen: bool
+    limit: int | None, health_check_seconds: float, *, was_chosen: bool
 ) -> list[Finding]:
     """
     Compare how long the container and SageMaker wait for a model to load.
 
     Args:
-        model: The model, whose container may have a limit of its own.
+        limit: When the container gives up; ``None`` if it never does.
 
         health_check_seconds: When SageMaker gives up.
 
         was_chosen: Whether that is the user's figure rather than the default.
     """
-    limit = model.loading_seconds
     if limit is None or is_unresolved((limit, health_check_seconds)):
         return []
     if limit > health_check_seconds:

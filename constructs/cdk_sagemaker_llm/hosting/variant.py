@@ -189,7 +189,9 @@ class ProductionVariant:
         """
         found = host_findings(self.hardware(), model.image, self.inference_ami_version)
         return found + timeout_contradictions(
-            model, seconds(start_up) or START_UP_SECONDS, was_chosen=bool(start_up)
+            model.loading_seconds,
+            seconds(start_up) or START_UP_SECONDS,
+            was_chosen=bool(start_up),
         )
 
     def to_property(self, *, host_image: str | None = None) -> VariantProperty:
