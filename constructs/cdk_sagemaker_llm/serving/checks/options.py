@@ -320,12 +320,18 @@ def _fault(subject: Subject, declared: OptionType, key: str, value: str) -> str 
 def _declared(subject: Subject, key: str) -> list[OptionType]:
     found = []
     for backend in subject.launch.backends:
-        name = "hf" if backend == "huggingface" else backend
-        one = option_type(name, key, subject.version)
+        one = option_type(_model_of(subject, backend), key, subject.version)
         one = one or option_type("common", key, subject.version)
         found.append(one or _argument_type(subject, backend, key))
     # A backend that does not know the option takes any value.
     return [one for one in found if one] if all(found) else []
+
+
+def _model_of(subject: Subject, backend: str) -> str:
+    # At 0.25 only the handler had a property model; the schedulers had none.
+    handled = backend in ("vllm", "lmi-dist", "scheduler")
+    early = handled and subject.version.before("0.26")
+    return "hf" if backend == "huggingface" or early else backend
 
 
 def _argument_type(subject: Subject, backend: str, key: str) -> OptionType | None:

@@ -131,6 +131,13 @@ ERRORS = [
         "LLM136",
     ),
     (
+        "a quantization the handler of 0.25 does not know",
+        DS,
+        "0.25.0",
+        f"{MPI}{DIST}option.quantize=squeezellm\n",
+        "LLM136",
+    ),
+    (
         "a dtype",
         LMI,
         "0.36.0",
