@@ -14,6 +14,8 @@ from cdk_sagemaker_llm.fit.memory import GIB, Assumptions, token_bytes
 from cdk_sagemaker_llm.fit.planning import Plan, plan
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.folder import ServingFolder
+from cdk_sagemaker_llm.serving.properties import PropertiesError
 
 FIT_CODES = ("LLM190", "LLM191", "LLM290", "LLM291")
 
@@ -29,6 +31,8 @@ def architecture_of(
         return given
     if isinstance(model, HuggingFaceModel):
         return find_architecture(model.model_id)
+    if isinstance(serving, ServingFolder):
+        return find_architecture(serving.properties().get("option.model_id", ""))
     return None
 
 
@@ -56,8 +60,11 @@ def plan_of(
         assumptions: What to take for granted of the engine.
             Left out, what its configuration says.
     """
-    architecture = architecture_of(serving, model)
-    demand = demand_of(serving)
+    try:
+        architecture, demand = architecture_of(serving, model), demand_of(serving)
+    except (OSError, PropertiesError):
+        # A folder that cannot be read is told by its own check.
+        return None
     if architecture is None or demand is None or hardware is None:
         return None
     if not hardware.accelerator_memory_gib or hardware.has_neuron_cores:
@@ -107,7 +114,7 @@ def fit_findings(
             Left out, what its configuration says.
     """
     found = plan_of(serving, model, hardware, accelerators, assumptions=assumptions)
-    demand = demand_of(serving)
+    demand = demand_of(serving) if found else None
     if found is None or demand is None:
         return []
     if found.obstacle:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.fit.memory import Assumptions
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.folder import ServingFolder
 from cdk_sagemaker_llm.serving.lmi_dist import LmiDist
 from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
 from cdk_sagemaker_llm.serving.tgi import Tgi
+from cdk_sagemaker_llm.serving.values import as_int
 from cdk_sagemaker_llm.serving.vllm import Vllm
 
 # By what the engines call their methods: vLLM's, TGI's, TensorRT-LLM's and DeepSpeed's.
@@ -52,6 +54,8 @@ def demand_of(serving: ServingConfiguration) -> Demand | None:
         return _of_vllm(serving)
     if isinstance(serving, TensorRtLlm):
         return _of_tensorrt_llm(serving)
+    if isinstance(serving, ServingFolder):
+        return _of_folder(serving)
     return _of_tgi(serving) if isinstance(serving, Tgi) else None
 
 
@@ -100,6 +104,20 @@ def _of_tensorrt_llm(serving: TensorRtLlm) -> Demand:
         weight_bits=weight_bits_of(method),
         context_length=sum(filter(None, lengths)) if all(lengths) else None,
         tensor_parallel_degree=_degree(serving.tensor_parallel_degree),
+    )
+
+
+def _of_folder(serving: ServingFolder) -> Demand:
+    properties = serving.properties()
+    compiled = serving.container_family == "djl-tensorrtllm"
+    # An engine of whatever kind: the one with the more cautious figures is taken,
+    # unless the image has TensorRT-LLM alone.
+    engine = _of_tensorrt_llm(TensorRtLlm(serving.version)) if compiled else None
+    return Demand(
+        assumptions=engine.assumptions if engine else Assumptions(),
+        weight_bits=weight_bits_of(properties.get("option.quantize")),
+        context_length=as_int(properties.get("option.max_model_len")),
+        tensor_parallel_degree=as_int(properties.get("option.tensor_parallel_degree")),
     )
 
 

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.folder import ServingFolder
 from cdk_sagemaker_llm.serving.loading import loading_seconds
 
 Copies = int | Literal["fill"]
@@ -34,6 +35,9 @@ def start_up_timeout(
 
     ``None`` where the default of 30 minutes will do, or the size is not known.
     """
+    if isinstance(serving, ServingFolder):
+        # Its file says how long the container waits, which is held against this.
+        return None
     architecture, demand = architecture_of(serving, model), demand_of(serving)
     if architecture is None or demand is None:
         return None

@@ -84,14 +84,22 @@ class ServingFolder:
         Describe the container: the folder's files, as they are.
         """
         files = folder_files(Path(self.path))
-        properties = parse(_properties_text(files))
-        seconds = as_int(properties.get("option.model_loading_timeout"))
+        seconds = as_int(self.properties().get("option.model_loading_timeout"))
         return Container(
             image=find_image(self.container_family, self.version),
             files=files,
             token_variables=HUB_TOKEN_VARIABLES,
             loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
         )
+
+    def properties(self) -> dict[str, str]:
+        """
+        Read the folder's serving.properties.
+
+        Raises:
+            PropertiesError: If Java could not read it either.
+        """
+        return parse(_properties_text(folder_files(Path(self.path))))
 
     def _artifact_findings(
         self, accelerators: int | None, *, known_image: bool

@@ -4,6 +4,8 @@ Serving configurations against the memory they will have.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cdk_sagemaker_llm import (
@@ -12,6 +14,7 @@ from cdk_sagemaker_llm import (
     LmiDist,
     ModelArchitecture,
     S3Model,
+    ServingFolder,
     SmoothQuant,
     TensorRtLlm,
     Tgi,
@@ -112,6 +115,38 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
     assert "of 40.00 GiB per accelerator" in found.message
     assert "weights 64.24 GiB" in found.message
     assert found.remedy.startswith("use tensor parallel degree 4")
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "accelerators", "codes"),
+    [("ml.p4d.24xlarge", 8, []), ("ml.g5.12xlarge", 4, ["LLM190"])],
+)
+def test_a_folder_names_its_model_itself(
+    root: Path, instance_type: str, accelerators: int, codes: list[str]
+) -> None:
+    """
+    Reference deployment B fits where it runs, and not on four A10G.
+    """
+    serving = ServingFolder(
+        root / "assets" / "mixtral-8x7b",
+        container_family="djl-tensorrtllm",
+        version="0.26.0",
+    )
+    hardware = find_instance_type(instance_type)
+    found = fit_findings(serving, None, hardware, accelerators)
+
+    assert [finding.code for finding in found] == codes
+
+
+def test_a_folder_that_cannot_be_read_is_not_planned(tmp_path: Path) -> None:
+    """
+    Its own check says what is wrong with it.
+    """
+    (tmp_path / "serving.properties").write_text("option.model_id=\\u1")
+    serving = ServingFolder(tmp_path, container_family="djl-lmi", version="0.36.0")
+    hardware = find_instance_type("ml.g5.xlarge")
+
+    assert fit_findings(serving, None, hardware, 1) == []
 
 
 @pytest.mark.parametrize(
