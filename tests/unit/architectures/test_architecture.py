@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdk_sagemaker_llm import ModelArchitecture
@@ -276,6 +276,8 @@ def test_fails_if_a_size_can_be_no_models(wrong: dict[str, Any], message: str) -
         ModelArchitecture.custom(**given)
 
 
+# The promise is about answers: a busy machine may take its time for one.
+unhurried = settings(deadline=None)
 values = st.one_of(
     st.none(),
     st.booleans(),
@@ -285,6 +287,7 @@ values = st.one_of(
 )
 
 
+@unhurried
 @given(
     st.sampled_from(sorted(CONFIGS)),
     st.dictionaries(
@@ -305,6 +308,7 @@ def test_no_configuration_does_more_than_fail(
     assert found.parameter_count >= found.active_parameter_count > 0
 
 
+@unhurried
 @given(st.text())
 def test_no_text_does_more_than_fail(text: str) -> None:
     """
@@ -314,6 +318,7 @@ def test_no_text_does_more_than_fail(text: str) -> None:
         ModelArchitecture.from_config(text)
 
 
+@unhurried
 @given(st.sampled_from(sorted(CONFIGS)), st.integers(1, 100))
 def test_more_layers_are_more_of_everything(name: str, more: int) -> None:
     """
