@@ -1,32 +1,32 @@
 """
 Packing copies of several models onto equal instances, exactly.
 
-Copies of one model are alike, and so are the instances: the search fills one instance
-after the other with maximal patterns that hold the largest copy left over ("bin
-completion"), remembers what it has failed with, and gives up after a number of steps.
-It is exact for the fleets that occur: up to some ten models of many copies, and far
-beyond where a greedy placement succeeds or the sums show that none can.
+A packing of all copies is shown, a refusal is proven, and where neither is at hand
+after a bounded number of steps the answer says just that. Rules of thumb come first,
+then proofs that count what instances can hold, then a search of all packings. In
+trials with random copies this decided every fleet of three sizes of copies, and nearly
+every one of eight sizes in forty copies. In larger fleets the answer is open at most
+for the one or two numbers of instances just below what the rules of thumb need.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from cdk_sagemaker_llm.fit._filling import greedily
+from cdk_sagemaker_llm.fit._kinds import Kinds
+from cdk_sagemaker_llm.fit._proofs import Cut, sums
+from cdk_sagemaker_llm.fit._search import Verdict, search
 from cdk_sagemaker_llm.fit.placement import (
     Capacity,
     ResourceRequirements,
+    listed,
     overflow,
-    place,
+    plain,
 )
 
-# A step is one copy put on an instance; so many take some tenths of a second.
-MOST_STEPS = 5_000
-# The search goes as deep as there are copies.
-_MOST_COPIES = 400
-
-_Vector = tuple[int, int, int]
+_RESOURCES = ("accelerators", "CPU cores", "memory")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,14 +43,19 @@ class Packing:
 
         left_over: Copies that found no place, by model.
 
-        is_proven: Whether no other packing would place all copies either.
+        reasons:
+            Why not all copies can have a place, in any packing.
+            Empty where that is not proven.
+
+        at_least: How many instances are proven to be needed.
     """
 
     capacity: Capacity
     needs: Mapping[str, ResourceRequirements]
     instances: tuple[Mapping[str, int], ...]
     left_over: Mapping[str, int]
-    is_proven: bool
+    reasons: tuple[str, ...]
+    at_least: int
 
     @property
     def is_complete(self) -> bool:
@@ -64,7 +69,14 @@ class Packing:
         """
         Whether it is proven that not every copy can have a place.
         """
-        return bool(self.left_over) and self.is_proven
+        return bool(self.reasons)
+
+    @property
+    def is_fewest(self) -> bool:
+        """
+        Whether every copy has a place, and is proven to need all these instances.
+        """
+        return self.is_complete and self.at_least >= len(self.instances)
 
     def free(self, index: int) -> Capacity:
         """
@@ -79,18 +91,27 @@ class Packing:
         """
         Show the packing, one instance a line.
         """
-        lines = [self._line(index) for index in range(len(self.instances))]
+        rows = [self._row(index) for index in range(len(self.instances))]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [_line(row, widths) for row in rows]
         if self.left_over:
-            lines.append(f"no place: {_listed(self.left_over)}")
+            lines.append(f"no place: {listed(self.left_over)}")
         return "\n".join(lines)
 
-    def _line(self, index: int) -> str:
+    def __str__(self) -> str:
+        """
+        Show the packing, one instance a line.
+        """
+        return self.explain()
+
+    def _row(self, index: int) -> tuple[str, ...]:
         free = self.free(index)
-        copies = self.instances[index]
         return (
-            f"instance {index + 1}: {_listed(copies) if copies else 'empty'}; free "
-            f"{free.accelerators:g} accelerators, {free.cpus:g} CPU cores, "
-            f"{free.memory_mib / 1024:.0f} GiB"
+            str(index + 1),
+            f"{listed(self.instances[index]) or 'empty'};",
+            f"{free.accelerators:g}",
+            f"{free.cpus:g}",
+            f"{round(free.memory_mib / 1024, 1):g}",
         )
 
 
@@ -108,178 +129,134 @@ def pack(
         instances: How many instances there are.
 
     Returns:
-        A packing of all copies if there is one; else the best that was found, with
-        whether it is proven that there is none.
+        A packing of all copies if one was found; else the best that was found, and
+        the reasons if it is proven that there is none of all.
     """
-    placed, left = place(models, capacity, instances)
-    proven = bool(left) and bool(overflow(models, capacity, instances))
-    if left and not proven:
-        found, proven = _search(models, capacity, instances)
-        if found is not None:
-            placed, left = found, {}
-    return Packing(
+    kinds = Kinds.of(models, capacity)
+    fillings, left = greedily(kinds, instances)
+    reasons = overflow(models, capacity, instances) if any(left) else []
+    verdict = Verdict()
+    if any(left) and not reasons:
+        verdict = search(kinds, instances)
+        if verdict.fillings is not None:
+            fillings, left = verdict.fillings, ()
+    *placed, left_over = (
+        {name: held[name] for name in models if name in held}
+        for held in kinds.by_model([*fillings, left])
+    )
+    packing = Packing(
         capacity=capacity,
         needs=dict(models),
         instances=tuple(placed),
-        left_over=left,
-        is_proven=proven or not left,
+        left_over=left_over,
+        reasons=tuple(reasons),
+        at_least=_least(kinds, instances if reasons else -1),
     )
+    if not verdict.is_impossible:
+        return packing
+    why = _why(packing, verdict.cut)
+    return replace(packing, reasons=(why,), at_least=_least(kinds, instances))
 
 
 def fewest_instances(
     models: Mapping[str, ResourceRequirements], capacity: Capacity
 ) -> Packing:
     """
-    Pack copies onto as few instances as possible.
+    Pack copies onto as few instances as possible, and onto one at least.
+
+    Returns:
+        A packing of all copies, whose ``is_fewest`` tells whether fewer instances are
+        proven not to do.
 
     Raises:
         ValueError: If a copy of a model is larger than an instance.
     """
-    alone = [name for name, needs in models.items() if capacity.limits_for(needs)]
-    if alone:
-        raise ValueError(f"a copy of {', '.join(alone)} is larger than an instance")
-    count = 1
-    while True:
-        packing = pack(models, capacity, count)
-        if packing.is_complete:
-            return packing
+    one_each = {
+        name: replace(needs, copies=1) for name, needs in models.items() if needs.copies
+    }
+    faults = overflow(one_each, capacity, len(one_each))
+    if faults:
+        raise ValueError("; ".join(faults))
+    at_least = count = _least(Kinds.of(models, capacity), 0)
+    while not (packing := pack(models, capacity, count)).is_complete:
+        at_least = max(at_least, packing.at_least)
         count += 1
+    return replace(packing, at_least=at_least)
 
 
-def _search(
-    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
-) -> tuple[list[dict[str, int]] | None, bool]:
+def most_copies(
+    needs: ResourceRequirements,
+    capacity: Capacity,
+    instances: int,
+    *,
+    beside: Mapping[str, ResourceRequirements],
+) -> int:
     """
-    Look for a packing; also tell whether the search came to its end.
+    Return how many copies of one model can be placed beside the copies of others.
+
+    Args:
+        needs: What each copy reserves; its own number of copies is not looked at.
+
+        capacity: What each instance has.
+
+        instances: How many instances there are.
+
+        beside: The other models, whose copies keep their places.
     """
-    room = _room(capacity)
-    by_size: dict[_Vector, list[str]] = {}
-    for name, needs in models.items():
-        by_size.setdefault(_vector(needs), []).extend([name] * needs.copies)
-    sizes = sorted(by_size, key=lambda size: _weight(size, room), reverse=True)
-    if sum(map(len, by_size.values())) > _MOST_COPIES:
-        return None, False
-    search = _Search(sizes, [len(by_size[size]) for size in sizes], room)
-    if not search.fill(instances):
-        return None, not search.is_spent
-    placed = [
-        dict(Counter(by_size[sizes[index]].pop() for index in chosen))
-        for chosen in search.filled
+    fewest, most = 0, capacity.copies_of(needs) * instances
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        # No name is empty, so that none is taken.
+        models = {**beside, "": replace(needs, copies=middle)}
+        if pack(models, capacity, instances).is_complete:
+            fewest = middle
+        else:
+            most = middle - 1
+    return fewest
+
+
+def _least(kinds: Kinds, too_few: int) -> int:
+    bounds = [cut.instances_for(kinds.counts) for cut in sums(kinds)]
+    return max([too_few + 1, *bounds])
+
+
+def _why(packing: Packing, cut: Cut | None) -> str:
+    """
+    Name the copies, and the resource that their sizes leave unused.
+    """
+    asked = listed({name: needs.copies for name, needs in packing.needs.items()})
+    count = len(packing.instances)
+    where = f"{asked} cannot be placed on {count} instances in any way"
+    if cut is None or cut.axis is None:
+        left, short = listed(packing.left_over), " and ".join(_short(packing))
+        return f"{where}: the best leaves {left} over for want of {short}"
+    resource, has = _RESOURCES[cut.axis], packing.capacity.units[cut.axis]
+    total = sum(
+        needs.copies * needs.units[cut.axis] for needs in packing.needs.values()
+    )
+    return (
+        f"{where}: copies of these sizes can use {plain(cut.most)} of the "
+        f"{plain(has)} {resource} of an instance, and need {plain(total)} in all"
+    )
+
+
+def _short(packing: Packing) -> list[str]:
+    """
+    Name the resources of which no instance, or not every one, has enough free.
+    """
+    frees = [packing.free(index).units for index in range(len(packing.instances))]
+    wanted = [packing.needs[name].units for name in packing.left_over]
+    return [
+        name
+        for axis, name in enumerate(_RESOURCES)
+        if any(want[axis] > free[axis] for want in wanted for free in frees)
     ]
-    return placed + [{} for _ in range(instances - len(placed))], True
 
 
-class _Search:
-    """
-    A depth-first search over the fillings of one instance after the other.
-    """
-
-    def __init__(
-        self, sizes: Sequence[_Vector], counts: list[int], room: _Vector
-    ) -> None:
-        self._sizes = sizes
-        self._counts = counts
-        self._room = room
-        self._open: list[int] = []
-        self._failed: set[tuple[tuple[int, ...], int]] = set()
-        self.filled: list[list[int]] = []
-        self.steps = 0
-
-    @property
-    def is_spent(self) -> bool:
-        """
-        Whether the search gave up, so that what it did not find may exist.
-        """
-        return self.steps >= MOST_STEPS
-
-    def fill(self, bins: int) -> bool:
-        """
-        Place all copies that are left into at most so many bins.
-        """
-        first = next((i for i, count in enumerate(self._counts) if count), None)
-        if first is None:
-            return True
-        state = (tuple(self._counts), bins)
-        if bins == 0 or state in self._failed or self._exceeds(bins):
-            return False
-        # Some bin holds the largest copy that is left: let it be this one.
-        if self._add(first, self._room, bins):
-            return True
-        if not self.is_spent:
-            self._failed.add(state)
-        return False
-
-    def _add(self, index: int, room: _Vector, bins: int) -> bool:
-        self._counts[index] -= 1
-        self._open.append(index)
-        if self._extend(index, _minus(room, self._sizes[index]), bins):
-            return True
-        self._open.pop()
-        self._counts[index] += 1
-        return False
-
-    def _extend(self, start: int, room: _Vector, bins: int) -> bool:
-        self.steps += 1
-        if self.is_spent:
-            return False
-        fitting = [
-            index
-            for index, size in enumerate(self._sizes)
-            if self._counts[index] and _fits(size, room)
-        ]
-        if not fitting:
-            return self._close(bins)
-        # A bin that could hold more need not be tried with less: what fits, but comes
-        # before, was passed over, and makes this filling no maximal one.
-        return any(self._add(i, room, bins) for i in fitting if i >= start)
-
-    def _close(self, bins: int) -> bool:
-        self.filled.append(self._open)
-        self._open = []
-        if self.fill(bins - 1):
-            return True
-        self._open = self.filled.pop()
-        return False
-
-    def _exceeds(self, bins: int) -> bool:
-        return any(
-            sum(
-                count * size[axis]
-                for count, size in zip(self._counts, self._sizes, strict=True)
-            )
-            > has * bins
-            for axis, has in enumerate(self._room)
-        )
-
-
-def _vector(needs: ResourceRequirements) -> _Vector:
-    # Cores come in fractions; in thousandths they add up without rounding.
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    number, held, *free = row
+    accelerators, cpus, memory = map(str.rjust, free, widths[2:])
     return (
-        needs.accelerators or 0,
-        round((needs.cpus or 0) * 1000),
-        needs.memory_mib,
+        f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
+        f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
     )
-
-
-def _room(capacity: Capacity) -> _Vector:
-    return (
-        int(capacity.accelerators),
-        round(capacity.cpus * 1000),
-        int(capacity.memory_mib),
-    )
-
-
-def _weight(size: _Vector, room: _Vector) -> float:
-    return max(need / has for need, has in zip(size, room, strict=True) if has)
-
-
-def _fits(size: _Vector, room: _Vector) -> bool:
-    return size[0] <= room[0] and size[1] <= room[1] and size[2] <= room[2]
-
-
-def _minus(room: _Vector, size: _Vector) -> _Vector:
-    return (room[0] - size[0], room[1] - size[1], room[2] - size[2])
-
-
-def _listed(copies: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} x {name}" for name, count in copies.items())

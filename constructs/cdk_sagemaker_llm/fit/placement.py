@@ -1,14 +1,25 @@
 """
-Placing copies of models on instances: accelerators, CPU cores and memory.
+What copies of models reserve, what instances have, and what is certainly too much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+
+# Host memory that the service keeps. AWS publishes no figure. The one measurement at
+# hand: of the 16 GiB of an ml.g5.xlarge, a reservation of 1024 MiB was accepted and one
+# of 4096 refused (July 2026), so that it keeps more than 12 GiB. One type and one
+# refusal are reason for advice, never for an error.
+MEASURED_RESERVE_MIB = 13 * 1024
+# What was accepted on the smallest host that was measured.
+_LEAST_SCHEDULABLE_MIB = 1024
+_BILLION = 10**9
+
+Units = tuple[int, int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +59,17 @@ class ResourceRequirements:
         numbers = (self.copies, self.accelerators, self.cpus, self.memory_mib)
         return not is_unresolved(numbers)
 
+    @property
+    def units(self) -> Units:
+        """
+        What a copy reserves in billionths: whole numbers add up without rounding.
+        """
+        return (
+            _billionths(self.accelerators or 0),
+            _billionths(self.cpus or 0),
+            _billionths(self.memory_mib),
+        )
+
     def __post_init__(self) -> None:
         """
         Hold the API's lower bounds (botocore 1.44.5, InferenceComponent shapes).
@@ -81,7 +103,8 @@ class Capacity:
         """
         Take the nameplate figures of an instance type.
 
-        The scheduler keeps some host memory for itself; how much is not published.
+        The scheduler keeps some host memory for itself, so that what does not fit here
+        certainly does not fit; see ``schedulable`` for what likely does.
         """
         return cls(
             accelerators=instance_type.accelerators,
@@ -89,16 +112,44 @@ class Capacity:
             memory_mib=instance_type.memory_gib * 1024,
         )
 
+    @classmethod
+    def schedulable(
+        cls,
+        instance_type: InstanceType,
+        *,
+        memory_reserve_mib: float = MEASURED_RESERVE_MIB,
+    ) -> Capacity:
+        """
+        Take the nameplate figures, less the memory that the service likely keeps.
+
+        Args:
+            instance_type: The instance type.
+
+            memory_reserve_mib:
+                Host memory that no copy can reserve.
+                Left out, 13 GiB: extrapolated from one measurement, for advice only.
+        """
+        nameplate = cls.of(instance_type)
+        left = nameplate.memory_mib - memory_reserve_mib
+        least = min(_LEAST_SCHEDULABLE_MIB, nameplate.memory_mib)
+        return replace(nameplate, memory_mib=max(left, least))
+
+    @property
+    def units(self) -> Units:
+        """
+        The same in billionths: whole numbers add up without rounding.
+        """
+        return (
+            _billionths(self.accelerators),
+            _billionths(self.cpus),
+            _billionths(self.memory_mib),
+        )
+
     def copies_of(self, needs: ResourceRequirements) -> int:
         """
         Return how many copies fit side by side.
         """
-        # Cores come in fractions: thousandths of them divide without rounding.
-        return min(
-            round(have * 1000) // round(need * 1000)
-            for have, need in self._pairs(needs)
-            if need
-        )
+        return max(0, min(h // n for h, n in _pairs(self.units, needs.units) if n))
 
     def limits_for(self, needs: ResourceRequirements) -> list[str]:
         """
@@ -106,8 +157,10 @@ class Capacity:
         """
         names = ("accelerators", "CPU cores", "memory (MiB)")
         return [
-            f"{name}: needs {need:g}, free {have:g}"
-            for name, (have, need) in zip(names, self._pairs(needs), strict=True)
+            f"{name}: needs {plain(need)}, free {plain(have)}"
+            for name, (have, need) in zip(
+                names, _pairs(self.units, needs.units), strict=True
+            )
             if need > have
         ]
 
@@ -115,51 +168,19 @@ class Capacity:
         """
         Return what is left beside that many copies.
         """
+        left = [h - copies * n for h, n in _pairs(self.units, needs.units)]
         return Capacity(
-            accelerators=self.accelerators - copies * (needs.accelerators or 0),
-            cpus=self.cpus - copies * (needs.cpus or 0),
-            memory_mib=self.memory_mib - copies * needs.memory_mib,
+            accelerators=left[0] / _BILLION,
+            cpus=left[1] / _BILLION,
+            memory_mib=left[2] / _BILLION,
         )
-
-    def _pairs(self, needs: ResourceRequirements) -> tuple[tuple[float, float], ...]:
-        return (
-            (self.accelerators, needs.accelerators or 0),
-            (self.cpus, needs.cpus or 0),
-            (self.memory_mib, needs.memory_mib),
-        )
-
-
-def place(
-    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
-) -> tuple[list[dict[str, int]], dict[str, int]]:
-    """
-    Place every model's copies on instances, the largest copies first.
-
-    Returns:
-        For each instance the copies it holds by model, and the copies left over.
-        First fit: copies can be left over although another order would place them.
-    """
-    free = [capacity] * instances
-    placed: list[dict[str, int]] = [{} for _ in range(instances)]
-    left: dict[str, int] = {}
-    for name, needs in sorted(models.items(), key=_largest_first):
-        remaining = needs.copies
-        for index in range(instances):
-            count = min(remaining, free[index].copies_of(needs))
-            if count:
-                free[index] = free[index].minus(needs, count)
-                placed[index][name] = count
-                remaining -= count
-        if remaining:
-            left[name] = remaining
-    return placed, left
 
 
 def overflow(
     models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
 ) -> list[str]:
     """
-    Say why models cannot all be placed; empty where no proof of that is at hand.
+    Say why models certainly cannot all be placed, where it needs no search.
 
     Proofs are: a copy that is larger than an instance, one model with more copies
     than fit if it were alone, and a sum that exceeds what all instances have.
@@ -170,6 +191,20 @@ def overflow(
         for reason in _overflow_alone(name, needs, capacity, instances)
     ]
     return alone or _overflow_together(models, capacity, instances)
+
+
+def listed(copies: Mapping[str, int]) -> str:
+    """
+    Say how many copies of which models, such as ``4 x Llama13B, 2 x Mistral7B``.
+    """
+    return ", ".join(f"{count} x {name}" for name, count in copies.items() if count)
+
+
+def plain(units: int) -> str:
+    """
+    Write billionths as a number that people read: no exponent, no trailing zeros.
+    """
+    return f"{units / _BILLION:.12g}"
 
 
 def _overflow_alone(
@@ -187,27 +222,24 @@ def _overflow_alone(
 def _overflow_together(
     models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
 ) -> list[str]:
-    accelerators = sum(n.copies * (n.accelerators or 0) for n in models.values())
-    cpus = sum(n.copies * (n.cpus or 0) for n in models.values())
-    memory = sum(n.copies * n.memory_mib for n in models.values())
-    placed = ", ".join(f"{n.copies} x {name}" for name, n in models.items())
-    return [
-        f"{placed} need {need:g} {unit}, {_fleet(instances)} {have * instances:g}"
-        for unit, need, have in (
-            ("accelerators", accelerators, capacity.accelerators),
-            ("CPU cores", cpus, capacity.cpus),
-            ("MiB of memory", memory, capacity.memory_mib),
-        )
-        if need > have * instances
-    ]
+    asked = listed({name: needs.copies for name, needs in models.items()})
+    found = []
+    for axis, unit in enumerate(("accelerators", "CPU cores", "MiB of memory")):
+        need = sum(needs.copies * needs.units[axis] for needs in models.values())
+        have = capacity.units[axis] * instances
+        if need > have:
+            held = f"{_fleet(instances)} {plain(have)}"
+            found.append(f"{asked} need {plain(need)} {unit}, {held}")
+    return found
 
 
 def _fleet(instances: int) -> str:
     return "one instance holds" if instances == 1 else f"{instances} instances hold"
 
 
-def _largest_first(
-    item: tuple[str, ResourceRequirements],
-) -> tuple[float, float, float]:
-    needs = item[1]
-    return (-(needs.accelerators or 0), -needs.memory_mib, -(needs.cpus or 0))
+def _pairs(have: Units, need: Units) -> Iterator[tuple[int, int]]:
+    return zip(have, need, strict=True)
+
+
+def _billionths(value: float) -> int:
+    return round(value * _BILLION)

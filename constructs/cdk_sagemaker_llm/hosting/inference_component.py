@@ -15,7 +15,7 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, error, warning
 from cdk_sagemaker_llm.fit.packing import pack
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, overflow
+from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.naming import name_findings
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -212,16 +212,8 @@ def fleet_findings(
     if is_unresolved(instances):
         return []
     known = {name: needs for name, needs in models.items() if needs.is_known}
-    capacity = Capacity.of(hardware)
-    reasons = overflow(known, capacity, instances)
-    if not reasons:
-        packing = pack(known, capacity, instances)
-        if packing.is_impossible:
-            left = ", ".join(f"{n} x {name}" for name, n in packing.left_over.items())
-            asked = ", ".join(f"{n.copies} x {name}" for name, n in known.items())
-            where = f"{asked} cannot be placed on {instances} instances in any way"
-            reasons = [f"{where}; the best leaves {left} over"]
-    return [error("LLM104", f"{reason} ({hardware})") for reason in reasons]
+    packing = pack(known, Capacity.of(hardware), instances)
+    return [error("LLM104", f"{reason} ({hardware})") for reason in packing.reasons]
 
 
 def _variant(endpoint: EndpointBase, name: str) -> ProductionVariant | None:

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.findings import Finding, error
 from cdk_sagemaker_llm.fit.checking import architecture_of, plan_of
 from cdk_sagemaker_llm.fit.engines import demand_of
 from cdk_sagemaker_llm.fit.memory import Assumptions
-from cdk_sagemaker_llm.fit.packing import pack
+from cdk_sagemaker_llm.fit.packing import most_copies
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.models import ModelSource
@@ -102,17 +102,12 @@ def with_copies(
         return needs
     if copies != "fill":
         return replace(needs, copies=copies)
-    if capacity is None or is_unresolved(instances) or not needs.is_known:
+    known = all(each.is_known for each in (needs, *others.values()))
+    if capacity is None or is_unresolved(instances) or not known:
         raise ValueError(
-            "copies='fill' needs an instance type and a number of instances that are "
-            "known at synth; pass a number"
+            "copies='fill' needs an instance type, a number of instances and the "
+            "resources of all models to be known at synth; pass a number"
         )
-    most = capacity.copies_of(needs) * instances
-    fitting = (
-        number
-        for number in range(most, 0, -1)
-        if pack(
-            {**others, "": replace(needs, copies=number)}, capacity, instances
-        ).is_complete
-    )
-    return replace(needs, copies=next(fitting, 1))
+    most = most_copies(needs, capacity, instances, beside=others)
+    # One that does not fit is refused where the others are named.
+    return replace(needs, copies=most or 1)
