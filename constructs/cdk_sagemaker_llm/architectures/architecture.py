@@ -100,7 +100,8 @@ class ModelArchitecture:
         """
         Read a Hugging Face ``config.json``: its path, its text, or its object.
 
-        Of a model with several modalities it is the part that reads text.
+        Of a model with several modalities it is the part that reads text. What reads
+        images comes on top where it is served too: 0.8 GB in 16 bits for Gemma 3.
 
         Raises:
             ValueError: If it cannot be read, or is of no family that can be counted;
