@@ -4,12 +4,14 @@ What every test may use: an app as strict as the real one, and a stack in it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
+from hypothesis import settings
 
 ACCOUNT = "111111111111"
 REGION = "us-east-1"
@@ -18,6 +20,12 @@ STRICT = {
     "@aws-cdk/core:checkSecretUsage": True,
 }
 ROOT = Path(__file__).parent.parent
+
+# A busy machine is no fault of the code; and CI judges a change, not the luck of a
+# draw: new examples are drawn everywhere else.
+settings.register_profile("suite", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "suite")
 
 
 @pytest.fixture(name="app")

@@ -110,7 +110,7 @@ def cuts(kinds: Kinds, instances: int, budget: Budget) -> Iterator[Cut]:
 def _prices(kinds: Kinds, instances: int, budget: Budget) -> Iterator[Cut]:
     prices = [share(size, kinds.room) for size in kinds.sizes]
     for _ in range(_ROUNDS):
-        top = max(prices)
+        top = max(prices, default=0.0)
         if budget.is_spent or not top:
             return
         worth = tuple(round(price / top * _PRICE) for price in prices)

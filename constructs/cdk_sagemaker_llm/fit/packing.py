@@ -228,29 +228,30 @@ def _why(packing: Packing, cut: Cut | None) -> str:
     count = len(packing.instances)
     where = f"{asked} cannot be placed on {count} instances in any way"
     if cut is None or cut.axis is None:
-        left, short = listed(packing.left_over), " and ".join(_short(packing))
+        left, short = listed(packing.left_over), _short(packing)
         return f"{where}: the best leaves {left} over for want of {short}"
     resource, has = _RESOURCES[cut.axis], packing.capacity.units[cut.axis]
     total = sum(
         needs.copies * needs.units[cut.axis] for needs in packing.needs.values()
     )
     return (
-        f"{where}: copies of these sizes can use {plain(cut.most)} of the "
-        f"{plain(has)} {resource} of an instance, and need {plain(total)} in all"
+        f"{where}: copies of these sizes can use at most {plain(cut.most)} of "
+        f"the {plain(has)} {resource} of an instance, and need {plain(total)} in all"
     )
 
 
-def _short(packing: Packing) -> list[str]:
+def _short(packing: Packing) -> str:
     """
     Name the resources of which no instance, or not every one, has enough free.
     """
     frees = [packing.free(index).units for index in range(len(packing.instances))]
     wanted = [packing.needs[name].units for name in packing.left_over]
-    return [
+    *others, last = (
         name
         for axis, name in enumerate(_RESOURCES)
         if any(want[axis] > free[axis] for want in wanted for free in frees)
-    ]
+    )
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -4,11 +4,11 @@ Packing several models onto equal instances.
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
@@ -19,6 +19,16 @@ from cdk_sagemaker_llm.fit import (
     fewest_instances,
     pack,
 )
+from cdk_sagemaker_llm.fit._filling import greedily
+from cdk_sagemaker_llm.fit._kinds import Kinds, minus
+from cdk_sagemaker_llm.fit._proofs import Budget, cuts
+from cdk_sagemaker_llm.fit._search import (
+    MOST_KINDS,
+    MOST_PROOF_STEPS,
+    MOST_SEARCH_STEPS,
+    search,
+)
+from cdk_sagemaker_llm.fit.packing import most_copies
 
 P4D = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
 SMALL = Capacity(accelerators=4, cpus=8, memory_mib=4096)
@@ -32,6 +42,18 @@ def gpus(**copies_of: tuple[int, int]) -> Needs:
     return {
         name: ResourceRequirements(copies=copies, accelerators=accelerators)
         for name, (copies, accelerators) in copies_of.items()
+    }
+
+
+def mixed(**kinds: tuple[int, int, float, int]) -> Needs:
+    """
+    Describe models by copies, accelerators, cores and memory of each.
+    """
+    return {
+        name: ResourceRequirements(
+            copies=copies, accelerators=accelerators, cpus=cpus, memory_mib=memory
+        )
+        for name, (copies, accelerators, cpus, memory) in kinds.items()
     }
 
 
@@ -62,17 +84,38 @@ def test_two_models_share_one_instance() -> None:
     )
 
 
+def test_instances_are_shown_in_columns() -> None:
+    """
+    Numbers stand below numbers, and a half-empty fleet shows where there is room.
+    """
+    models = gpus(Large=(1, 8), Small=(10, 1))
+    text = str(pack({**models, "Idle": ResourceRequirements(copies=0)}, P4D, 11))
+    lines = text.splitlines()
+
+    assert lines[0] == (
+        "instance  1: 1 x Large; free 0 accelerators, 96 CPU cores, 1151 GiB"
+    )
+    assert lines[1] == (
+        "instance  2: 8 x Small; free 0 accelerators, 96 CPU cores, 1144 GiB"
+    )
+    assert lines[2] == (
+        "instance  3: 2 x Small; free 6 accelerators, 96 CPU cores, 1150 GiB"
+    )
+    assert lines[10] == (
+        "instance 11: empty;     free 8 accelerators, 96 CPU cores, 1152 GiB"
+    )
+
+
 def test_what_greed_misses_is_found() -> None:
     """
-    The large ones first leaves no room in pairs: 4 of 3 and 2 of 2 on two instances.
+    The large ones first leave cores where memory is short: only a search places all.
     """
-    models = {
-        "a": ResourceRequirements(copies=2, accelerators=2, cpus=3, memory_mib=128),
-        "b": ResourceRequirements(copies=2, accelerators=2, cpus=5, memory_mib=128),
-        "c": ResourceRequirements(copies=0, accelerators=1),
-    }
+    models = mixed(a=(2, 2, 3, 1500), b=(2, 1, 4, 1000), c=(2, 1, 1, 1500))
+    packing = pack(models, SMALL, 2)
 
-    assert pack(models, SMALL, 2).is_complete
+    assert any(greedily(Kinds.of(models, SMALL), 2)[1])
+    assert packing.is_complete
+    assert packing.is_fewest
 
 
 def test_what_no_packing_holds_is_proven() -> None:
@@ -83,16 +126,65 @@ def test_what_no_packing_holds_is_proven() -> None:
 
     assert packing.is_impossible
     assert packing.left_over == {"a": 1}
+    assert packing.at_least == 3
     assert packing.explain().endswith("no place: 1 x a")
 
 
-def test_sums_that_fit_can_be_impossible_together() -> None:
+def test_sizes_that_leave_a_resource_unused_are_named() -> None:
     """
     Three of three and one of seven are 16 in all, which two instances have.
     """
-    packing = pack(gpus(a=(3, 3), b=(1, 7)), P4D, 2)
+    (reason,) = pack(gpus(a=(3, 3), b=(1, 7)), P4D, 2).reasons
 
-    assert packing.is_impossible
+    assert reason == (
+        "3 x a, 1 x b cannot be placed on 2 instances in any way: copies of these "
+        "sizes can use at most 7 of the 8 accelerators of an instance, and need 16 in "
+        "all"
+    )
+
+
+def test_the_resource_that_a_copy_lacks_is_named() -> None:
+    """
+    Two take an instance each for their accelerators; on the third is room for two.
+    """
+    models = mixed(a=(3, 2, 4, 500), b=(2, 3, 2, 2500))
+    (reason,) = pack(models, SMALL, 3).reasons
+
+    assert reason == (
+        "3 x a, 2 x b cannot be placed on 3 instances in any way: the best leaves "
+        "1 x a over for want of accelerators and CPU cores"
+    )
+
+
+def test_sums_that_are_too_large_name_all_copies_and_the_resource() -> None:
+    """
+    No search is needed for that, and none is made.
+    """
+    packing = pack(gpus(a=(3, 3), b=(2, 4)), P4D, 2)
+
+    assert packing.reasons == (
+        "3 x a, 2 x b need 17 accelerators, 2 instances hold 16",
+    )
+    assert packing.at_least == 3
+
+
+def test_what_is_open_is_neither_placed_nor_refused() -> None:
+    """
+    More sizes than the search takes on: no place was found, and nothing is claimed.
+    """
+    models = {
+        f"m{number:03}": ResourceRequirements(memory_mib=1000 + 2 * number)
+        for number in range(MOST_KINDS + 1)
+    }
+    total = sum(needs.memory_mib for needs in models.values())
+    exact = Capacity(accelerators=0, cpus=0, memory_mib=total / 20)
+    packing = pack(models, exact, 20)
+
+    assert not packing.is_complete
+    assert not packing.is_impossible
+    assert not packing.reasons
+    assert packing.at_least == 20
+    assert not fewest_instances(models, exact).is_fewest
 
 
 @pytest.mark.parametrize(
@@ -108,7 +200,10 @@ def test_as_few_instances_as_possible(models: Needs, instances: int) -> None:
     """
     Nine copies of one accelerator need a second instance.
     """
-    assert len(fewest_instances(models, P4D).instances) == instances
+    packing = fewest_instances(models, P4D)
+
+    assert len(packing.instances) == instances
+    assert packing.is_fewest
 
 
 def test_fails_if_a_copy_is_larger_than_an_instance() -> None:
@@ -128,9 +223,37 @@ def test_fractions_of_cores_add_up() -> None:
     assert pack({"a": needs}, SMALL, 1).is_complete
 
 
+def test_the_most_copies_beside_others() -> None:
+    """
+    Two of five leave three on two instances; what does not fit at all is none.
+    """
+    one = ResourceRequirements(accelerators=1)
+
+    assert most_copies(one, P4D, 2, beside=gpus(a=(2, 5))) == 6
+    assert most_copies(one, P4D, 2, beside=gpus(a=(2, 8))) == 0
+    assert most_copies(one, P4D, 100, beside={}) == 800
+
+
+def fleet(random: Random, models: int, accelerators: int) -> Needs:
+    """
+    Make many models that share so many accelerators, with three scarce resources.
+    """
+    sizes = [random.choice((1, 1, 1, 2, 2, 3, 4, 5)) for _ in range(models)]
+    spare = max(accelerators - sum(sizes), 0)
+    return {
+        f"Model{number}": ResourceRequirements(
+            copies=1 + (size == 1) * (spare // max(sizes.count(1), 1)),
+            accelerators=size,
+            cpus=random.choice((None, 4, 10, 11, 12.5)),
+            memory_mib=random.choice((1024, 50_000, 100_000, 140_000)),
+        )
+        for number, size in enumerate(sizes)
+    }
+
+
 def test_fifty_models_fill_twenty_instances() -> None:
     """
-    All but a few of their accelerators, and no search without end where it is tight.
+    All but a few of their accelerators, without a search.
     """
     models = {
         f"Model{number}": ResourceRequirements(
@@ -141,25 +264,49 @@ def test_fifty_models_fill_twenty_instances() -> None:
         )
         for number in range(50)
     }
-    taken = sum(n.copies * (n.accelerators or 0) for n in models.values())
+
+    assert sum(n.copies * (n.accelerators or 0) for n in models.values()) == 150
+    assert pack(models, P4D, 20).is_complete
+    assert len(fewest_instances(models, P4D).instances) == 19
+
+
+def test_fifty_sizes_that_never_go_three_to_an_instance_are_refused() -> None:
+    """
+    In sum they fit; counting what an instance can use proves it without a search.
+    """
     tight = {
         f"Odd{number}": ResourceRequirements(accelerators=3, cpus=7 + number / 100)
         for number in range(50)
     }
+    packing = pack(tight, P4D, 20)
+    verdict = search(Kinds.of(tight, P4D), 20)
 
-    assert taken == 150
-    assert pack(models, P4D, 20).is_complete
-    assert not pack(tight, P4D, 20).is_complete
+    assert packing.is_impossible
+    assert "can use at most 6 of the 8 accelerators" in packing.reasons[0]
+    assert verdict.steps < 2000
+    assert len(fewest_instances(tight, P4D).instances) == 25
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_work_for_fifty_models_is_bounded(seed: int) -> None:
+    """
+    On as many instances as they need, and on one fewer, where a search is hardest.
+    """
+    models = fleet(Random(seed), 50, 150)  # noqa: S311 # repeatable, no secret
+    instances = len(fewest_instances(models, P4D).instances)
+    verdict = search(Kinds.of(models, P4D), instances - 1)
+
+    assert verdict.steps <= MOST_PROOF_STEPS + MOST_SEARCH_STEPS
 
 
 requirements = st.builds(
     ResourceRequirements,
     copies=st.integers(0, 3),
-    accelerators=st.integers(1, 4),
-    cpus=st.sampled_from([None, 0.5, 1, 2.5, 4, 8]),
-    memory_mib=st.sampled_from([128, 1024, 2048, 4000]),
+    accelerators=st.none() | st.integers(1, 4),
+    cpus=st.sampled_from([None, 0.5, 1, 1.1, 2.5, 3.3, 4, 8]),
+    memory_mib=st.sampled_from([128, 1024, 1365, 2048, 4000]),
 )
-small = st.dictionaries(st.sampled_from("abc"), requirements, max_size=3)
+small = st.dictionaries(st.sampled_from("abcd"), requirements, max_size=4)
 large = st.dictionaries(
     st.text("xyz", min_size=1, max_size=3), requirements, max_size=9
 )
@@ -167,30 +314,89 @@ large = st.dictionaries(
 
 def brute_force(models: Needs, instances: int) -> bool:
     """
-    Try every instance for every copy.
+    Try every instance for every copy, apart from instances with the same free.
     """
-    copies = [needs for needs in models.values() for _ in range(needs.copies)]
-    return any(
-        all(
-            sum(c.accelerators or 0 for c in held) <= SMALL.accelerators
-            and sum(c.cpus or 0 for c in held) <= SMALL.cpus
-            and sum(c.memory_mib for c in held) <= SMALL.memory_mib
-            for index in range(instances)
-            for held in [[c for c, i in zip(copies, where, strict=True) if i == index]]
-        )
-        for where in itertools.product(range(instances), repeat=len(copies))
-    )
+    states = {(SMALL.units,) * instances}
+    for needs in models.values():
+        for _ in range(needs.copies):
+            states = {
+                tuple(sorted((*state[:at], left, *state[at + 1 :])))
+                for state in states
+                for at, free in enumerate(state)
+                for left in [minus(free, needs.units, 1)]
+                if min(left) >= 0
+            }
+    return bool(states)
 
 
-@given(small, st.integers(1, 2))
+@settings(max_examples=300)
+@given(small, st.integers(1, 4))
 def test_small_packings_are_exact(models: Needs, instances: int) -> None:
     """
-    Placed if, and only if, trying everything places it.
+    Placed if, and only if, trying everything places it; else refused with a reason.
     """
     packing = pack(models, SMALL, instances)
 
     assert packing.is_complete == brute_force(models, instances)
-    assert packing.is_complete or packing.is_impossible
+    assert packing.is_complete != packing.is_impossible
+    assert packing.is_impossible == (packing.at_least > instances)
+
+
+@given(small)
+def test_the_fewest_instances_are_the_fewest(models: Needs) -> None:
+    """
+    One fewer does not do, whatever is tried.
+    """
+    packing = fewest_instances(models, SMALL)
+    instances = len(packing.instances)
+
+    assert packing.is_fewest
+    assert brute_force(models, instances)
+    assert instances == 1 or not brute_force(models, instances - 1)
+
+
+@given(small, requirements, st.integers(1, 3))
+def test_the_most_copies_are_the_most(
+    models: Needs, needs: ResourceRequirements, instances: int
+) -> None:
+    """
+    So many fit beside the others, and not one more.
+    """
+    most = most_copies(needs, SMALL, instances, beside=models)
+    one_more = {**models, "e": replace(needs, copies=most + 1)}
+
+    assert not brute_force(one_more, instances)
+    assert not most or brute_force(
+        {**models, "e": replace(needs, copies=most)}, instances
+    )
+
+
+@given(large, st.integers(1, 6))
+def test_no_proof_contradicts_a_packing(models: Needs, instances: int) -> None:
+    """
+    Each count of what instances can hold is true of copies that have their places.
+    """
+    kinds = Kinds.of(models, SMALL)
+    if any(greedily(kinds, instances)[1]):
+        return
+
+    for cut in cuts(kinds, instances, Budget(2000)):
+        assert cut.instances_for(kinds.counts) <= instances
+
+
+@given(large, st.integers(1, 6), st.integers(0, 60))
+def test_no_proof_contradicts_a_packing_when_steps_run_out(
+    models: Needs, instances: int, steps: int
+) -> None:
+    """
+    A count that was broken off is only less sharp.
+    """
+    kinds = Kinds.of(models, SMALL)
+    if any(greedily(kinds, instances)[1]):
+        return
+
+    for cut in cuts(kinds, instances, Budget(steps)):
+        assert cut.instances_for(kinds.counts) <= instances
 
 
 @given(large, st.integers(1, 6))
@@ -204,7 +410,7 @@ def test_no_packing_exceeds_an_instance(models: Needs, instances: int) -> None:
     for index in range(instances):
         left = packing.free(index)
         assert left.accelerators >= 0
-        assert left.cpus >= -1e-9
+        assert left.cpus >= 0
         assert left.memory_mib >= 0
     for name, needs in models.items():
         assert counts.get(name, 0) + packing.left_over.get(name, 0) == needs.copies
@@ -220,12 +426,7 @@ def test_more_room_never_hurts(models: Needs, instances: int) -> None:
 
     assert pack(models, SMALL, instances + 1).is_complete
     for name, needs in models.items():
-        fewer = ResourceRequirements(
-            copies=max(needs.copies - 1, 0),
-            accelerators=needs.accelerators,
-            cpus=needs.cpus,
-            memory_mib=needs.memory_mib,
-        )
+        fewer = replace(needs, copies=max(needs.copies - 1, 0))
         assert pack({**models, name: fewer}, SMALL, instances).is_complete
 
 
@@ -234,13 +435,13 @@ def test_the_order_of_models_does_not_matter(
     models: Needs, instances: int, random: Random
 ) -> None:
     """
-    The same fleet in another order fits the same instances.
+    The same fleet in another order has the same places.
     """
     order = list(models)
     random.shuffle(order)
     shuffled = {name: models[name] for name in order}
 
-    assert (
-        pack(models, SMALL, instances).is_complete
-        == pack(shuffled, SMALL, instances).is_complete
-    )
+    one, other = pack(models, SMALL, instances), pack(shuffled, SMALL, instances)
+    assert one.instances == other.instances
+    assert one.left_over == other.left_over
+    assert one.is_impossible == other.is_impossible
