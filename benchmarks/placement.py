@@ -1,9 +1,8 @@
 """
-What packing costs, and how often it comes to an answer.
+What packing copies of models onto instances costs, and how often its answer is open.
 
-Each fleet is packed onto as few ml.p4d.24xlarge as possible, and then onto one fewer,
-which is the hardest question that one can ask of it. Verdicts and steps are the same
-on every machine; seconds are the processor's, for the slowest question in the row.
+Random fleets of copies are packed onto every number of ml.p4d.24xlarge from what their
+sums need up to what is found to suffice: the numbers between are the hard ones.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping
 from random import Random
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
@@ -24,107 +21,112 @@ from cdk_sagemaker_llm.fit import (
     fewest_instances,
     pack,
 )
-from cdk_sagemaker_llm.fit._kinds import Kinds
-from cdk_sagemaker_llm.fit._search import search
 
-P4D = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
-INSTANCES = 20
-# Models, and copies of each on average.
-SIZES = ((3, 10), (5, 5), (8, 3), (8, 5), (8, 20), (12, 3), (20, 1), (20, 3), (50, 1))
-Fleet = dict[str, ResourceRequirements]
+CAPACITY = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
+# Sizes of copies, and copies of each on average.
+SHAPES = (
+    (3, 3),
+    (3, 10),
+    (3, 40),
+    (5, 2),
+    (5, 5),
+    (5, 20),
+    (8, 2),
+    (8, 5),
+    (8, 20),
+    (12, 1),
+    (12, 5),
+    (20, 1),
+    (20, 3),
+    (50, 1),
+    (50, 2),
+)
+Fleet = Mapping[str, ResourceRequirements]
 
 
-@dataclass
-class Row:
+def fleet(random: Random, sizes: int, copies: int) -> Fleet:
     """
-    What the fleets of one size came to.
-    """
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    steps: int = 0
-    seconds: float = 0.0
-
-    def ask(self, question: Callable[[], Packing]) -> Packing:
-        """
-        Time one question, without what other processes take meanwhile.
-        """
-        began = time.process_time()
-        answer = question()
-        self.seconds = max(self.seconds, time.process_time() - began)
-        return answer
-
-    def pack(self, models: Fleet, instances: int) -> None:
-        """
-        Ask for a packing, and note the verdict and the work.
-        """
-        packing = self.ask(partial(pack, models, P4D, instances))
-        self.verdicts[_verdict(packing)] += 1
-        if not packing.is_complete:
-            steps = search(Kinds.of(models, P4D), instances).steps
-            self.steps = max(self.steps, steps)
-
-
-def fleet(random: Random, models: int, copies: int) -> Fleet:
-    """
-    Make models of which each may be short of another resource.
+    Make models of as many sizes that compete for all three resources.
     """
     return {
         f"Model{number}": ResourceRequirements(
             copies=max(1, round(copies * random.uniform(0.3, 1.7))),
             accelerators=random.choice((1, 1, 2, 2, 3, 4, 5)),
             cpus=random.choice((None, 4, 10, 11, 12.5, 24, 30, 40)),
-            memory_mib=random.choice((1024, 50_000, 100_000, 150_000, 300_000)),
+            memory_mib=random.choice((1, 50, 100, 150, 200, 300, 400)) * 1024,
         )
-        for number in range(models)
+        for number in range(sizes)
     }
 
 
-def full_fleet(random: Random, models: int, load: float) -> Fleet:
+def twenty_instances(random: Random) -> Fleet:
     """
-    Make models with as many copies as fill that part of the scarcest resource.
+    Make fifty models of which all copies together nearly fill twenty instances.
     """
-    # Half the accelerators at first, so that there are copies to add.
-    made = {
-        name: replace(needs, accelerators=random.choice((1, 1, 2)))
-        for name, needs in fleet(random, models, 1).items()
-    }
-    while True:
-        name = random.choice(list(made))
-        more = {**made, name: replace(made[name], copies=made[name].copies + 1)}
-        if _load(more) > load:
-            return made
-        made = more
+    models: dict[str, ResourceRequirements] = {}
+    taken = 0
+    for number in range(50):
+        # What is left over is for models of one accelerator each.
+        most = min(5, 156 - taken - (49 - number))
+        accelerators = min(random.choice((1, 2, 3, 4, 4, 5, 5)), most)
+        taken += accelerators
+        models[f"Model{number}"] = ResourceRequirements(
+            accelerators=accelerators,
+            cpus=accelerators * random.choice((8, 10, 11.5, 12)),
+            memory_mib=accelerators * random.randrange(40, 144) * 1024,
+        )
+    return models
 
 
-def fewest(sizes: tuple[int, int], fleets: int) -> Row:
+def repeatable(seed: int) -> Random:
     """
-    Pack fleets of one size as tightly as they go, and one instance tighter.
+    Start the same numbers anew.
     """
-    row = Row()
-    for random in _randoms(fleets, *sizes):
-        models = fleet(random, *sizes)
-        packing = row.ask(partial(fewest_instances, models, P4D))
-        if len(packing.instances) > 1:
-            row.pack(models, len(packing.instances) - 1)
-    return row
+    return Random(seed)  # noqa: S311 # no secret comes of them
 
 
-def full(load: float, fleets: int) -> Row:
+def answer(packing: Packing) -> str:
     """
-    Pack fifty models onto the twenty instances that they fill to a part.
+    Name what a packing came to.
     """
-    row = Row()
-    for random in _randoms(fleets, load):
-        row.pack(full_fleet(random, 50, load), INSTANCES)
-    return row
+    if packing.is_complete:
+        return "placed"
+    return "impossible" if packing.is_impossible else "open"
 
 
-def line(name: str, row: Row, bar: str = "") -> str:
+def timed(models: Fleet, instances: int) -> tuple[str, float]:
+    """
+    Pack, and tell the answer and the seconds.
+    """
+    began = time.perf_counter()
+    packing = pack(models, CAPACITY, instances)
+    return answer(packing), time.perf_counter() - began
+
+
+def hard(models: Fleet) -> list[tuple[str, float]]:
+    """
+    Pack onto ever more instances until all copies have a place.
+    """
+    sums = ("accelerators", "cpus", "memory_mib")
+    least = max(
+        -(-sum(n.copies * (getattr(n, name) or 0) for n in models.values()) // have)
+        for name in sums
+        if (have := getattr(CAPACITY, name))
+    )
+    found = [timed(models, int(least))]
+    while found[-1][0] != "placed":
+        found.append(timed(models, int(least) + len(found)))
+    return found
+
+
+def row(name: str, found: list[tuple[str, float]]) -> str:
     """
     Write one line of the table.
     """
-    counts = " | ".join(str(row.verdicts[v]) for v in ("placed", "impossible", "open"))
-    return f"| {name} | {counts} | {row.steps:,} | {row.seconds:.3f} s | {bar} |"
+    counts = Counter(kind for kind, _ in found)
+    slowest = max(seconds for _, seconds in found)
+    kinds = " | ".join(str(counts[kind]) for kind in ("placed", "impossible", "open"))
+    return f"| {name} | {kinds} | {slowest:.3f} s |"
 
 
 def main() -> None:
@@ -132,37 +134,23 @@ def main() -> None:
     Print the table as Markdown.
     """
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fleets", type=int, default=30, help="fleets in each row")
-    fleets = parser.parse_args().fleets
-    print(f"Packing copies onto ml.p4d.24xlarge, {fleets} fleets a line.\n")
-    print("| what | placed | impossible | open | most steps | slowest | bar |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for load in (0.9, 0.95, 1.0):
-        name = f"50 models on {INSTANCES} instances, {load:.0%} full"
-        print(line(name, full(load, fleets), "1 s"), flush=True)
-    for models, copies in SIZES:
-        name = f"{models} models of about {copies} copies, one instance too few"
-        print(line(name, fewest((models, copies), fleets)), flush=True)
-
-
-def _randoms(fleets: int, *key: float) -> Iterator[Random]:
-    for number in range(fleets):
-        # Text, because it seeds alike in every process.
-        yield Random(f"{number} {key}")  # noqa: S311 # repeatable, no secret
-
-
-def _load(models: Fleet) -> float:
-    kinds = Kinds.of(models, P4D)
-    return max(
-        sum(s[axis] * c for s, c in zip(kinds.sizes, kinds.counts, strict=True)) / has
-        for axis, has in enumerate(kinds.room)
-    ) / float(INSTANCES)
-
-
-def _verdict(packing: Packing) -> str:
-    if packing.is_complete:
-        return "placed"
-    return "impossible" if packing.is_impossible else "open"
+    parser.add_argument("--fleets", type=int, default=60, help="fleets a line")
+    seeds = range(parser.parse_args().fleets)
+    print("| fleets | placed | impossible | open | slowest answer |")
+    print("| --- | --- | --- | --- | --- |")
+    for sizes, copies in SHAPES:
+        found = [
+            each
+            for seed in seeds
+            for each in hard(fleet(repeatable(seed), sizes, copies))
+        ]
+        print(row(f"{sizes} sizes, {copies} copies of each", found), flush=True)
+    fleets = [twenty_instances(repeatable(seed)) for seed in seeds]
+    for instances in (20, 19):
+        found = [timed(models, instances) for models in fleets]
+        print(row(f"50 models on {instances} instances", found), flush=True)
+    proven = sum(fewest_instances(models, CAPACITY).is_fewest for models in fleets)
+    print(f"\nThe fewest instances were proven for {proven} of the last {len(seeds)}.")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from cdk_sagemaker_llm.fit._kinds import Counts, Kinds, fitting, minus
-from cdk_sagemaker_llm.fit._proofs import Budget, Cut
+from cdk_sagemaker_llm.fit._kinds import Counts, Kinds, fits, fitting, minus
+from cdk_sagemaker_llm.fit._proofs import Budget, Cut, dearest, moved
 from cdk_sagemaker_llm.fit.placement import Units
 
 Fillings = list[Counts]
@@ -30,6 +31,26 @@ def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
             if not any(found[1]):
                 return found
     return best
+
+
+def by_price(
+    kinds: Kinds, instances: int, worth: Counts, budget: Budget
+) -> Fillings | None:
+    """
+    Fill one instance after the other with the copies that are worth most.
+
+    Prices that nearly prove that the copies do not fit are high for what is hard to
+    place; they move with what is left over.
+    """
+    left, filled = kinds.counts, list[Counts]()
+    while any(left) and len(filled) < instances and not budget.is_spent:
+        rest, free = replace(kinds, counts=left), instances - len(filled)
+        worth = moved(worth, left, dearest(rest, worth, budget)[1], free)
+        # Copies without a price are placed as well, where they cost no room.
+        filling = dearest(rest, tuple(max(price, 1) for price in worth), budget)[1]
+        left = tuple(map(operator.sub, left, filling))
+        filled.append(filling)
+    return None if any(left) else _padded(filled, instances)
 
 
 def exactly(
@@ -56,11 +77,15 @@ def exactly(
         filled.append(filling)
         left = tuple(map(operator.sub, left, filling))
         if not any(left):
-            return filled + [(0,) * len(left)] * (instances - len(filled))
+            return _padded(filled, instances)
         free = instances - len(filled)
         if free > hopeless.get(left, 0) and _may_fit(left, free, cuts):
             waiting.append((left, _fillings(kinds, left, budget)))
     return None
+
+
+def _padded(filled: Fillings, instances: int) -> Fillings:
+    return filled + [(0,) * len(filled[0])] * (instances - len(filled))
 
 
 def _may_fit(left: Counts, free: int, cuts: Sequence[Cut]) -> bool:
@@ -71,32 +96,30 @@ def _fillings(kinds: Kinds, left: Counts, budget: Budget) -> Iterator[Counts]:
     """
     List all fillings with the first kind left over that have room for nothing more.
     """
-    chosen = [0] * len(left)
-    first = next(kind for kind, count in enumerate(left) if count)
+    sizes, chosen = kinds.sizes, [0] * len(left)
 
-    def extend(start: int, room: Units) -> Iterator[Counts]:
+    def extend(start: int, room: Units, among: Sequence[int]) -> Iterator[Counts]:
         more = [
-            (kind, min(count - chosen[kind], fitting(kinds.sizes[kind], room)))
-            for kind, count in enumerate(left)
-            if count > chosen[kind]
+            kind
+            for kind in among
+            if left[kind] > chosen[kind] and fits(sizes[kind], room)
         ]
-        more = [(kind, most) for kind, most in more if most]
         if not more:
             yield tuple(chosen)
-        for kind, most in more:
+        for kind in more:
             if kind >= start:
-                yield from choose(kind, most, room)
+                yield from choose(kind, room, more)
 
-    def choose(kind: int, most: int, room: Units) -> Iterator[Counts]:
-        for copies in range(most, 0, -1):
+    def choose(kind: int, room: Units, more: Sequence[int]) -> Iterator[Counts]:
+        for copies in range(min(left[kind], fitting(sizes[kind], room)), 0, -1):
             if not budget.spend():
                 return
             chosen[kind] = copies
-            yield from extend(kind + 1, minus(room, kinds.sizes[kind], copies))
+            yield from extend(kind + 1, minus(room, sizes[kind], copies), more)
         chosen[kind] = 0
 
-    most = min(left[first], fitting(kinds.sizes[first], kinds.room))
-    return choose(first, most, kinds.room)
+    every = [kind for kind, count in enumerate(left) if count]
+    return choose(every[0], kinds.room, every)
 
 
 def _orders(kinds: Kinds) -> Iterator[list[int]]:

@@ -76,11 +76,24 @@ def share(size: Units, room: Units) -> float:
     )
 
 
+def fits(size: Units, room: Units) -> bool:
+    """
+    Tell whether a copy of a size fits a room.
+    """
+    return size[0] <= room[0] and size[1] <= room[1] and size[2] <= room[2]
+
+
 def fitting(size: Units, room: Units) -> int:
     """
     Return how many copies of a size fit a room.
     """
-    return min(has // need for need, has in zip(size, room, strict=True) if need)
+    # Spelled out, as what a search asks most: every copy reserves memory.
+    most = room[2] // size[2]
+    if size[0]:
+        most = min(most, room[0] // size[0])
+    if size[1]:
+        most = min(most, room[1] // size[1])
+    return most
 
 
 def minus(room: Units, size: Units, copies: int) -> Units:

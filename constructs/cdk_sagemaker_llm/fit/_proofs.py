@@ -14,11 +14,11 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.fit._kinds import Counts, Kinds, fitting, minus, share
+from cdk_sagemaker_llm.fit._kinds import Counts, Kinds, fits, fitting, minus, share
 from cdk_sagemaker_llm.fit.placement import Units
 
-# Prices settle within some tens of rounds, or not soon.
-_ROUNDS = 40
+# Prices prove something within a hundred rounds, or not soon.
+_ROUNDS = 100
 _PRICE = 10**6
 
 _Density = tuple[int, int]
@@ -108,33 +108,36 @@ def cuts(kinds: Kinds, instances: int, budget: Budget) -> Iterator[Cut]:
 
 
 def _prices(kinds: Kinds, instances: int, budget: Budget) -> Iterator[Cut]:
-    prices = [share(size, kinds.room) for size in kinds.sizes]
+    worth = scaled([share(size, kinds.room) for size in kinds.sizes])
     for _ in range(_ROUNDS):
-        top = max(prices, default=0.0)
-        if budget.is_spent or not top:
+        if budget.is_spent or not any(worth):
             return
-        worth = tuple(round(price / top * _PRICE) for price in prices)
         most, filling = dearest(kinds, worth, budget)
         yield Cut(worth, most)
-        prices = _moved(worth, kinds.counts, most, filling, instances)
+        worth = moved(worth, kinds.counts, filling, instances)
 
 
-def _moved(
-    worth: Counts, counts: Counts, most: int, filling: Counts, instances: int
-) -> list[float]:
+def moved(worth: Counts, counts: Counts, filling: Counts, instances: int) -> Counts:
     """
     Lower the prices of what the dearest filling has much of; raise all others.
     """
-    # The step of the relaxation method: just so far that this filling, on every
-    # instance, would be worth no more than all copies.
+    # The reflection method: twice the step after which this filling, on every
+    # instance, would be worth no more than all copies. Prices that prove something
+    # are not always there; where they leave some play, they are reached in the end.
     ways = [
         count - instances * have for count, have in zip(counts, filling, strict=True)
     ]
-    excess = instances * most - sum(map(operator.mul, worth, counts)) + 1
-    step = excess / (sum(way * way for way in ways) or 1)
-    return [
-        max(0.0, price + step * way) for price, way in zip(worth, ways, strict=True)
-    ]
+    excess = 1 - sum(map(operator.mul, worth, ways))
+    step = 2 * excess / (sum(way * way for way in ways) or 1)
+    return scaled([price + step * way for price, way in zip(worth, ways, strict=True)])
+
+
+def scaled(prices: Sequence[float]) -> Counts:
+    """
+    Round prices to whole numbers, of which the highest is always the same.
+    """
+    top = max([*prices, 0.0])
+    return tuple(round(max(p, 0.0) / top * _PRICE) if top else 0 for p in prices)
 
 
 def dearest(kinds: Kinds, worth: Counts, budget: Budget) -> tuple[int, Counts]:
@@ -190,13 +193,13 @@ class _Dearest:
         """
         if start >= len(self._order):
             return 0
-        return min(
-            has * found[0] // found[1]
-            for has, found in zip(
-                room, (axis[start] for axis in self._densest), strict=True
-            )
-            if found
-        )
+        most: int | None = None
+        for has, densest in zip(room, self._densest, strict=True):
+            found = densest[start]
+            if found is not None:
+                value = has * found[0] // found[1]
+                most = value if most is None or value < most else most
+        return most or 0
 
     def fill(self, start: int, room: Units, value: int) -> None:
         """
@@ -205,10 +208,12 @@ class _Dearest:
         if value > self.best:
             self.best, self.filling = value, list(self._chosen)
         for at in range(start, len(self._order)):
-            if value + self.ceiling(at, room) <= self.best:
-                return
             kind = self._order[at]
             size = self._kinds.sizes[kind]
+            if not fits(size, room):
+                continue
+            if value + self.ceiling(at, room) <= self.best:
+                return
             most = min(self._kinds.counts[kind], fitting(size, room))
             for copies in range(most, 0, -1):
                 if not self._budget.spend():

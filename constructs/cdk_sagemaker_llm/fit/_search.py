@@ -7,14 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.fit._filling import Fillings, exactly
+from cdk_sagemaker_llm.fit._filling import Fillings, by_price, exactly
 from cdk_sagemaker_llm.fit._kinds import Kinds
 from cdk_sagemaker_llm.fit._proofs import Budget, Cut, cuts, sums
 
 # A step is a decision how many copies of a size an instance holds; so many of each
 # take some tenths of a second.
 MOST_PROOF_STEPS = 5_000
-MOST_SEARCH_STEPS = 10_000
+MOST_PRICE_STEPS = 5_000
+MOST_SEARCH_STEPS = 20_000
 # The filling of an instance goes as deep as there are different sizes on it.
 MOST_KINDS = 200
 _USED_CUTS = 3
@@ -47,23 +48,31 @@ def search(kinds: Kinds, instances: int) -> Verdict:
     """
     if len(kinds.sizes) > MOST_KINDS:
         return Verdict()
-    proving, filling = Budget(MOST_PROOF_STEPS), Budget(MOST_SEARCH_STEPS)
+    budgets = proving, pricing, filling = (
+        Budget(MOST_PROOF_STEPS),
+        Budget(MOST_PRICE_STEPS),
+        Budget(MOST_SEARCH_STEPS),
+    )
     found = []
     for cut in cuts(kinds, instances, proving):
         if cut.instances_for(kinds.counts) > instances:
             return Verdict(is_impossible=True, cut=cut, steps=proving.taken)
         found.append(cut)
-    fillings = exactly(kinds, instances, _tightest(kinds, found), filling)
+    tight = _tightest(kinds, found)
+    tries = (by_price(kinds, instances, cut.worth, pricing) for cut in tight)
+    fillings = next(filter(None, tries), None) or exactly(
+        kinds, instances, [*sums(kinds), *tight], filling
+    )
     return Verdict(
         fillings=fillings,
         is_impossible=fillings is None and not filling.is_spent,
-        steps=proving.taken + filling.taken,
+        steps=sum(budget.taken for budget in budgets),
     )
 
 
 def _tightest(kinds: Kinds, found: Sequence[Cut]) -> list[Cut]:
     """
-    Keep the sums and the few cuts that leave the least room: each costs time a step.
+    Keep the few cuts that leave the least room: each costs time at every step.
     """
     tight = sorted(found, key=lambda cut: cut.load(kinds.counts), reverse=True)
-    return sums(kinds) + tight[:_USED_CUTS]
+    return tight[:_USED_CUTS]

@@ -21,13 +21,7 @@ from cdk_sagemaker_llm.fit import (
 )
 from cdk_sagemaker_llm.fit._filling import greedily
 from cdk_sagemaker_llm.fit._kinds import Kinds, minus
-from cdk_sagemaker_llm.fit._proofs import Budget, cuts
-from cdk_sagemaker_llm.fit._search import (
-    MOST_KINDS,
-    MOST_PROOF_STEPS,
-    MOST_SEARCH_STEPS,
-    search,
-)
+from cdk_sagemaker_llm.fit._search import MOST_KINDS
 from cdk_sagemaker_llm.fit.packing import most_copies
 
 P4D = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
@@ -234,23 +228,6 @@ def test_the_most_copies_beside_others() -> None:
     assert most_copies(one, P4D, 100, beside={}) == 800
 
 
-def fleet(random: Random, models: int, accelerators: int) -> Needs:
-    """
-    Make many models that share so many accelerators, with three scarce resources.
-    """
-    sizes = [random.choice((1, 1, 1, 2, 2, 3, 4, 5)) for _ in range(models)]
-    spare = max(accelerators - sum(sizes), 0)
-    return {
-        f"Model{number}": ResourceRequirements(
-            copies=1 + (size == 1) * (spare // max(sizes.count(1), 1)),
-            accelerators=size,
-            cpus=random.choice((None, 4, 10, 11, 12.5)),
-            memory_mib=random.choice((1024, 50_000, 100_000, 140_000)),
-        )
-        for number, size in enumerate(sizes)
-    }
-
-
 def test_fifty_models_fill_twenty_instances() -> None:
     """
     All but a few of their accelerators, without a search.
@@ -268,35 +245,6 @@ def test_fifty_models_fill_twenty_instances() -> None:
     assert sum(n.copies * (n.accelerators or 0) for n in models.values()) == 150
     assert pack(models, P4D, 20).is_complete
     assert len(fewest_instances(models, P4D).instances) == 19
-
-
-def test_fifty_sizes_that_never_go_three_to_an_instance_are_refused() -> None:
-    """
-    In sum they fit; counting what an instance can use proves it without a search.
-    """
-    tight = {
-        f"Odd{number}": ResourceRequirements(accelerators=3, cpus=7 + number / 100)
-        for number in range(50)
-    }
-    packing = pack(tight, P4D, 20)
-    verdict = search(Kinds.of(tight, P4D), 20)
-
-    assert packing.is_impossible
-    assert "can use at most 6 of the 8 accelerators" in packing.reasons[0]
-    assert verdict.steps < 2000
-    assert len(fewest_instances(tight, P4D).instances) == 25
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_the_work_for_fifty_models_is_bounded(seed: int) -> None:
-    """
-    On as many instances as they need, and on one fewer, where a search is hardest.
-    """
-    models = fleet(Random(seed), 50, 150)  # noqa: S311 # repeatable, no secret
-    instances = len(fewest_instances(models, P4D).instances)
-    verdict = search(Kinds.of(models, P4D), instances - 1)
-
-    assert verdict.steps <= MOST_PROOF_STEPS + MOST_SEARCH_STEPS
 
 
 requirements = st.builds(
@@ -369,34 +317,6 @@ def test_the_most_copies_are_the_most(
     assert not most or brute_force(
         {**models, "e": replace(needs, copies=most)}, instances
     )
-
-
-@given(large, st.integers(1, 6))
-def test_no_proof_contradicts_a_packing(models: Needs, instances: int) -> None:
-    """
-    Each count of what instances can hold is true of copies that have their places.
-    """
-    kinds = Kinds.of(models, SMALL)
-    if any(greedily(kinds, instances)[1]):
-        return
-
-    for cut in cuts(kinds, instances, Budget(2000)):
-        assert cut.instances_for(kinds.counts) <= instances
-
-
-@given(large, st.integers(1, 6), st.integers(0, 60))
-def test_no_proof_contradicts_a_packing_when_steps_run_out(
-    models: Needs, instances: int, steps: int
-) -> None:
-    """
-    A count that was broken off is only less sharp.
-    """
-    kinds = Kinds.of(models, SMALL)
-    if any(greedily(kinds, instances)[1]):
-        return
-
-    for cut in cuts(kinds, instances, Budget(steps)):
-        assert cut.instances_for(kinds.counts) <= instances
 
 
 @given(large, st.integers(1, 6))
