@@ -170,8 +170,12 @@ class InferenceComponent(Construct):
         hardware = variant.hardware() if variant else None
         if variant is None or hardware is None or not self.resources.is_known:
             return []
-        most = Capacity.of(hardware).copies_of(self.resources) * variant.most_instances
-        if max_capacity <= most or is_unresolved(most):
+        instances = variant.most_instances
+        # Before the product: no copies on an unknown number of instances are zero.
+        if is_unresolved(instances):
+            return []
+        most = Capacity.of(hardware).copies_of(self.resources) * instances
+        if max_capacity <= most:
             return []
         return [
             warning(
