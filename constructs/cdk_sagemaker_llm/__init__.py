@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.architectures.architecture import ModelArchitecture
     from cdk_sagemaker_llm.catalog.instances import InstanceType
+    from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.findings import Finding
-    from cdk_sagemaker_llm.fit.memory import Assumptions
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements
     from cdk_sagemaker_llm.fit.planning import Plan
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model
     from cdk_sagemaker_llm.serving.custom import CustomContainer
-    from cdk_sagemaker_llm.serving.deepspeed import DeepSpeed
-    from cdk_sagemaker_llm.serving.folder import ServingFolder
-    from cdk_sagemaker_llm.serving.lmi_dist import LmiDist
-    from cdk_sagemaker_llm.serving.neuronx import NeuronX
-    from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
-    from cdk_sagemaker_llm.serving.tgi import Tgi
-    from cdk_sagemaker_llm.serving.tgi_neuron import TgiNeuron
-    from cdk_sagemaker_llm.serving.tuning import RopeScaling, SmoothQuant
-    from cdk_sagemaker_llm.serving.vllm import Vllm
+    from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
+    from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
+    from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
+    from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
+    from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
+    from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
+    from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+    from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
+    from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
 __all__ = [
     "Assumptions",
@@ -86,9 +86,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Assumptions": "fit.memory",
+    "Assumptions": "demand",
     "CustomContainer": "serving.custom",
-    "DeepSpeed": "serving.deepspeed",
+    "DeepSpeed": "serving.lmi.deepspeed",
     "Endpoint": "hosting.endpoint",
     "EndpointConfig": "hosting.endpoint_config",
     "Finding": "findings",
@@ -97,29 +97,29 @@ _HOMES = {
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
     "InstanceType": "catalog.instances",
     "LlmEndpoint": "hosting.llm_endpoint",
-    "LmiDist": "serving.lmi_dist",
+    "LmiDist": "serving.lmi.lmi_dist",
     "ManagedInstanceScaling": "hosting.variant",
     "Model": "hosting.model",
     "ModelArchitecture": "architectures.architecture",
     "Network": "hosting.network",
-    "NeuronX": "serving.neuronx",
+    "NeuronX": "serving.lmi.neuronx",
     "Plan": "fit.planning",
     "ProductionVariant": "hosting.variant",
     "ResourceRequirements": "fit.placement",
-    "RopeScaling": "serving.tuning",
+    "RopeScaling": "serving.lmi.tuning",
     "RoutingStrategy": "hosting.variant",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
     "ServingArtifact": "hosting.artifact",
-    "ServingFolder": "serving.folder",
-    "SmoothQuant": "serving.tuning",
+    "ServingFolder": "serving.lmi.folder",
+    "SmoothQuant": "serving.lmi.tuning",
     "TargetTrackingScaling": "hosting.scaling",
-    "TensorRtLlm": "serving.tensorrt_llm",
-    "Tgi": "serving.tgi",
-    "TgiNeuron": "serving.tgi_neuron",
-    "Vllm": "serving.vllm",
+    "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "Tgi": "serving.tgi.gpu",
+    "TgiNeuron": "serving.tgi.neuron",
+    "Vllm": "serving.lmi.vllm",
 }
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cdk_sagemaker_llm.serving.tgi_checks import CHECKS as _TGI
-from cdk_sagemaker_llm.serving.tgi_neuron import CHECKS as _TGI_NEURON
+from cdk_sagemaker_llm.serving.tgi.checks import CHECKS as _TGI
+from cdk_sagemaker_llm.serving.tgi.neuron import CHECKS as _TGI_NEURON
 
 _API = "SageMaker API, botocore 1.44.5"
 _GUIDE = "SageMaker developer guide"

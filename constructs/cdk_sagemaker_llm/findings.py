@@ -1,5 +1,7 @@
 """
 What a check has to say: one type for every check of the library.
+
+What belongs here knows no rule; each rule stands beside the check that finds it.
 """
 
 from __future__ import annotations
@@ -44,6 +46,42 @@ class Finding:
         """
         remedy = f"; {self.remedy}" if self.remedy else ""
         return f"{self.code} {self.message}{remedy}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    What a check looks for; it stands beside the check, and nowhere else.
+
+    ``NO_SHARD = Rule("LLM167", "TGI has no shard", "launcher/src/main.rs of TGI")``
+    ``yield NO_SHARD.finding("num_gpus must be at least 1, got 0")``
+
+    Args:
+        code: ``LLM1xx`` stops the synthesis, ``LLM2xx`` is shown and goes on.
+            A code keeps its meaning once it was released, so that acknowledging one
+            stays right.
+
+        finds: What is found, as ``docs/checks.md`` lists it.
+
+        source: Where the rule is from; empty for the library's own.
+    """
+
+    code: str
+    finds: str
+    source: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """
+        Whether what is found stops the synthesis.
+        """
+        return Severity.ERROR if self.code < "LLM2" else Severity.WARNING
+
+    def finding(self, message: str, remedy: str = "") -> Finding:
+        """
+        Say that the rule was broken: how, in the caller's words, and the way out.
+        """
+        return Finding(self.severity, self.code, message, remedy)
 
 
 def error(code: str, message: str, remedy: str = "") -> Finding:

@@ -13,8 +13,8 @@ from cdk_sagemaker_llm.architectures.config import Config, read_config
 from cdk_sagemaker_llm.architectures.defaults import defaults_of
 from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of
 from cdk_sagemaker_llm.architectures.shape import Shape
-from cdk_sagemaker_llm.catalog._data import any_of, nearest
 from cdk_sagemaker_llm.catalog.architectures import known_config, model_names
+from cdk_sagemaker_llm.wording import any_of, nearest
 
 # GPTQ and AWQ with groups of 128 weights, their usual size: each group has a scale of
 # 16 bits and a zero point as wide as a weight.

@@ -1,18 +1,13 @@
 """
-Reading the packaged data files and naming what is near to a wrong name.
+Reading the packaged data files.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
-import itertools
 import json
-from collections.abc import Iterable
 from importlib import resources
 from typing import Any
-
-_LIKELY = 12
 
 
 @functools.cache
@@ -23,32 +18,3 @@ def load(name: str) -> dict[str, Any]:
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     data: dict[str, Any] = json.loads(text)
     return data
-
-
-def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """
-    Return the known names most like the given one, best first.
-    """
-    return list(_nearest(name, tuple(known), count))
-
-
-@functools.lru_cache(maxsize=4096)
-def _nearest(name: str, known: tuple[str, ...], count: int) -> tuple[str, ...]:
-    # The exact measure takes milliseconds for some hundred names: pairs of letters
-    # in common leave it a handful.
-    pairs = _pairs(name)
-    likely = sorted(known, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
-    return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=0.6))
-
-
-@functools.lru_cache(maxsize=4096)
-def _pairs(name: str) -> frozenset[str]:
-    return frozenset(map("".join, itertools.pairwise(name)))
-
-
-def any_of(names: Iterable[str]) -> str:
-    """
-    Join names as a sentence does: ``a, b or c``.
-    """
-    *rest, last = names
-    return f"{', '.join(rest)} or {last}" if rest else last

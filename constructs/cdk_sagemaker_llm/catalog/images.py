@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.catalog._data import any_of, load, nearest
+from cdk_sagemaker_llm.catalog._data import load
+from cdk_sagemaker_llm.wording import any_of, nearest
 
 _ECR_URI = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/"

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.catalog._data import any_of, load, nearest
+from cdk_sagemaker_llm.catalog._data import load
+from cdk_sagemaker_llm.wording import any_of, nearest
 
 
 @dataclass(frozen=True, slots=True)

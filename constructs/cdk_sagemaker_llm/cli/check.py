@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.assembly import AssemblyError
 from cdk_sagemaker_llm.cli.subjects import MisuseError, Report, Target, reports_of
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.serving.launch import BACKENDS, CONTAINERS
+from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS
 
 CLEAN, ERRORS, MISUSE = 0, 1, 2
 

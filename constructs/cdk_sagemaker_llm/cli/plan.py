@@ -18,8 +18,8 @@ from cdk_sagemaker_llm.cli.assembly import AssemblyError, is_assembly
 from cdk_sagemaker_llm.cli.choices import Choice
 from cdk_sagemaker_llm.cli.fleets import quotas, read_fleets
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
-from cdk_sagemaker_llm.fit.engines import Demand, demand_of
-from cdk_sagemaker_llm.fit.memory import Assumptions
+from cdk_sagemaker_llm.demand import Assumptions, Demand
+from cdk_sagemaker_llm.fit.engines import demand_of
 from cdk_sagemaker_llm.fit.planning import Plan
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.serving import (

@@ -22,14 +22,14 @@ from cdk_sagemaker_llm.cli.assembly import (
     text_of,
 )
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.serving._image_checks import image_findings
-from cdk_sagemaker_llm.serving.folder import (
+from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.lmi.folder import (
     PROPERTIES,
     artifact_findings,
     folder_files,
 )
-from cdk_sagemaker_llm.serving.launch import CONTAINERS
-from cdk_sagemaker_llm.serving.tgi_checks import check_environment
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
+from cdk_sagemaker_llm.serving.tgi.checks import check_environment
 
 _LMI_REPOSITORY = "djl-inference"
 _TGI_FAMILY = "huggingface-llm"

@@ -4,7 +4,8 @@ Whether models fit the instances they are to run on, and how often.
 
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.fit.memory import Assumptions, MemoryTerms
+from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.fit.memory import MemoryTerms
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.fit.planning import Plan, plan

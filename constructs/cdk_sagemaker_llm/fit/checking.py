@@ -8,14 +8,15 @@ from dataclasses import replace
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, error, warning
-from cdk_sagemaker_llm.fit.engines import Demand, demand_of
-from cdk_sagemaker_llm.fit.memory import GIB, Assumptions, token_bytes
+from cdk_sagemaker_llm.fit.engines import demand_of
+from cdk_sagemaker_llm.fit.memory import GIB, token_bytes
 from cdk_sagemaker_llm.fit.planning import Plan, plan
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-from cdk_sagemaker_llm.serving.folder import ServingFolder
-from cdk_sagemaker_llm.serving.properties import PropertiesError
+from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
+from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError
 
 FIT_CODES = ("LLM190", "LLM191", "LLM290", "LLM291")
 

@@ -4,46 +4,19 @@ What a plan is to take for granted of a serving configuration.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from cdk_sagemaker_llm.fit.memory import Assumptions
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-from cdk_sagemaker_llm.serving.folder import ServingFolder
-from cdk_sagemaker_llm.serving.lmi_dist import LmiDist
-from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
-from cdk_sagemaker_llm.serving.tgi import Tgi
-from cdk_sagemaker_llm.serving.values import as_int
-from cdk_sagemaker_llm.serving.vllm import Vllm
+from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
+from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
+from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
+from cdk_sagemaker_llm.serving.lmi.values import as_int
+from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
 
-# By what the engines call their methods: vLLM's, TGI's, TensorRT-LLM's and DeepSpeed's.
-_FOUR_BITS = ("awq", "gptq", "marlin", "nf4", "fp4", "squeezellm", "bitsandbytes4")
-_EIGHT_BITS = ("fp8", "int8", "smoothquant", "bitsandbytes", "eetq", "deepspeedfp")
 # CUDA graphs came to TGI with 2.0.0, and to vLLM's LMI images with 0.27.
 _TGI_WITHOUT_GRAPHS = ("0.", "1.")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Demand:
-    """
-    What a serving configuration asks of a plan; ``None`` where it says nothing.
-
-    Args:
-        assumptions: What its engine takes of the memory.
-
-        weight_bits: Bits of a weight, by its quantization.
-
-        context_length: Tokens of the longest sequence that it accepts.
-
-        batch_tokens: Tokens of all sequences together that it promises to hold.
-
-        tensor_parallel_degree: Over how many accelerators it splits a copy.
-    """
-
-    assumptions: Assumptions
-    weight_bits: int = 16
-    context_length: int | None = None
-    batch_tokens: int | None = None
-    tensor_parallel_degree: int | None = None
 
 
 def demand_of(serving: ServingConfiguration) -> Demand | None:
@@ -57,16 +30,6 @@ def demand_of(serving: ServingConfiguration) -> Demand | None:
     if isinstance(serving, ServingFolder):
         return _of_folder(serving)
     return _of_tgi(serving) if isinstance(serving, Tgi) else None
-
-
-def weight_bits_of(quantize: str | None) -> int:
-    """
-    Return how many bits a quantization leaves of a weight; 16 without one.
-    """
-    method = (quantize or "").lower()
-    if any(name in method for name in _FOUR_BITS):
-        return 4
-    return 8 if any(name in method for name in _EIGHT_BITS) else 16
 
 
 def _of_vllm(serving: Vllm | LmiDist) -> Demand:

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.fit.memory import GIB, Assumptions, MemoryTerms
+from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.fit.memory import GIB, MemoryTerms
 
 _NAMES = {
     "weights": "weights",

@@ -7,18 +7,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.catalog._data import any_of
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.demand import Assumptions
 from cdk_sagemaker_llm.fit.explaining import explanation
 from cdk_sagemaker_llm.fit.memory import (
     BLOCK_TOKENS,
     GIB,
-    Assumptions,
     MemoryTerms,
     memory_terms,
     token_bytes,
 )
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.wording import any_of
 
 # A plan without a context length is for this many tokens, or for as many as the model
 # has if those are fewer: the length that published sizings of 2023 and 2024 are for.

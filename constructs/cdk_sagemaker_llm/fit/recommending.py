@@ -15,10 +15,10 @@ from typing import Literal
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.fit.planning import Plan, plan
-from cdk_sagemaker_llm.serving.just_in_time import compiled_since
-from cdk_sagemaker_llm.serving.neuronx import NeuronX
-from cdk_sagemaker_llm.serving.tensorrt_llm import TensorRtLlm
-from cdk_sagemaker_llm.serving.vllm import Vllm
+from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
+from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
+from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
+from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 Traffic = Literal["uneven", "even"]
 # The newest image of each that the SageMaker SDK lists.

@@ -38,14 +38,14 @@ from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
 )
-from cdk_sagemaker_llm.serving.vllm import Vllm
+from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
-    from cdk_sagemaker_llm.fit.memory import Assumptions
+    from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 

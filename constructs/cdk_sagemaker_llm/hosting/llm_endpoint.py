@@ -22,14 +22,14 @@ from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.sizing import start_up_timeout
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
-from cdk_sagemaker_llm.serving.vllm import Vllm
+from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
-    from cdk_sagemaker_llm.fit.memory import Assumptions
+    from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration

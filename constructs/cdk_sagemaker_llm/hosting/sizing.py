@@ -12,16 +12,16 @@ from aws_cdk import Duration
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.demand import Assumptions
 from cdk_sagemaker_llm.findings import Finding, error
 from cdk_sagemaker_llm.fit.checking import architecture_of, plan_of
 from cdk_sagemaker_llm.fit.engines import demand_of
-from cdk_sagemaker_llm.fit.memory import Assumptions
 from cdk_sagemaker_llm.fit.packing import most_copies
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-from cdk_sagemaker_llm.serving.folder import ServingFolder
+from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
 from cdk_sagemaker_llm.serving.loading import loading_seconds
 
 Copies = int | Literal["fill"]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, TOKEN_VARIABLES
 
 # The forms are published by the issuers: Hugging Face user tokens, AWS access key
 # ids, GitHub tokens, and the keys of OpenAI's API.
@@ -18,7 +19,6 @@ _FORMS = {
     "a GitHub token": re.compile(r"\b(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{20,}"),
     "an OpenAI key": re.compile(r"\bsk-[A-Za-z0-9_\-]{20,}"),
 }
-_TOKEN_VARIABLES = frozenset({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_API_TOKEN"})
 _REMEDY = "keep it in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
 
 
@@ -39,6 +39,6 @@ def credential_findings(where: str, values: Mapping[str, str]) -> list[Finding]:
 def _kind(name: str, value: str) -> str | None:
     if is_unresolved(value) or value.startswith("{{resolve:"):
         return None
-    if name.upper() in _TOKEN_VARIABLES and value:
+    if name.upper() in (*TOKEN_VARIABLES, FORWARDED_TOKEN) and value:
         return "a Hugging Face token"
     return next((kind for kind, form in _FORMS.items() if form.search(value)), None)

@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class CustomContainer:
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
     model_variable: str = "HF_MODEL_ID"
-    token_variables: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+    token_variables: tuple[str, ...] = TOKEN_VARIABLES
 
     @classmethod
     def from_uri(

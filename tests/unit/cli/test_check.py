@@ -162,7 +162,11 @@ def test_misuse_ends_with_2_and_says_why(
     empty.mkdir()
     broken.mkdir()
     (broken / "manifest.json").write_text("{")
-    names = {"empty": empty, "broken": broken, "file": artifact / "serving.properties"}
+    names = {
+        "empty": empty,
+        "broken": broken,
+        "file": artifact / "serving.properties",
+    }
     result = run(*(argument.format(**names) for argument in arguments))
 
     assert result.returncode == 2

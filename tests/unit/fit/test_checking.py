@@ -21,8 +21,9 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.demand import weight_bits_of
 from cdk_sagemaker_llm.fit.checking import fit_findings
-from cdk_sagemaker_llm.fit.engines import demand_of, weight_bits_of
+from cdk_sagemaker_llm.fit.engines import demand_of
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.serving.loading import loading_seconds

@@ -1,0 +1,307 @@
+"""
+What the backends on Large Model Inference (LMI) images have in common.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.findings import Finding, error, errors_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
+from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.lmi.checks import property_findings
+from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
+from cdk_sagemaker_llm.serving.lmi.properties import (
+    PropertiesError,
+    PropertyValue,
+    render,
+    text_of,
+)
+from cdk_sagemaker_llm.serving.loading import LONG_SECONDS, loading_seconds
+
+# MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
+# documentation's 1800 is wrong.
+DEFAULT_LOADING_SECONDS = 1200
+
+
+def option(name: str) -> Any:  # noqa: ANN401 - stands for a field of any type
+    """
+    Declare a parameter that is written as ``option.<name>``, if it is given.
+    """
+    return field(default=None, metadata={"option": name})
+
+
+@dataclass(frozen=True, slots=True)
+class LmiServing:
+    """
+    Serve with an LMI image; the base of its backends.
+
+    Args:
+        version: The LMI version of the image.
+
+        tensor_parallel_degree:
+            Over how many devices one copy of the model is split, or ``"max"``.
+            Left out, over all that it has.
+
+        max_rolling_batch_size:
+            How many requests are generated at the same time.
+            Left out, the container's default for its version.
+
+        dtype: The number format of the weights. Left out, the backend's default.
+
+        quantize: How the weights are quantized. Left out, not, or as the model says.
+
+        trust_remote_code: Whether code from the model's repository may run.
+
+        output_formatter: How answers are written: ``json``, ``jsonlines`` or ``sse``.
+
+        model_loading_timeout:
+            Seconds that loading may take.
+            Left out, the image's own 1200.
+
+        predict_timeout: Seconds that one request may take.
+            Left out, the image's own 240.
+
+        architecture:
+            What the model is, for the checks that depend on it.
+            Left out, these are not made.
+
+        options:
+            Further properties as in serving.properties, such as
+            ``{"option.max_input_len": 2048}``; a name that this version does not
+            know is an error.
+
+        unchecked_options: Properties that are written without being checked.
+    """
+
+    family_name: ClassVar[str] = ""
+    backend: ClassVar[str] = ""
+
+    version: str
+    _: KW_ONLY
+    tensor_parallel_degree: int | Literal["max"] | None = option(
+        "tensor_parallel_degree"
+    )
+    max_rolling_batch_size: int | None = option("max_rolling_batch_size")
+    model_loading_timeout: int | None = option("model_loading_timeout")
+    predict_timeout: int | None = option("predict_timeout")
+    dtype: str | None = option("dtype")
+    quantize: str | None = option("quantize")
+    trust_remote_code: bool | None = option("trust_remote_code")
+    output_formatter: str | None = option("output_formatter")
+    architecture: str | Architecture | Mapping[str, Any] | None = None
+    options: Mapping[str, PropertyValue] = field(default_factory=dict)
+    unchecked_options: Mapping[str, PropertyValue] = field(default_factory=dict)
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family that has the backend at this version.
+        """
+        return self.family_name
+
+    def findings(
+        self, model: ModelSource | None, *, accelerators: int | None = None
+    ) -> list[Finding]:
+        """
+        Check the image, the options for this version, and what is given twice.
+        """
+        found = image_findings(self.container_family, self.version)
+        if model is None and "option.model_id" not in self.options:
+            found.append(error("LLM112", "model is missing: nothing names the weights"))
+        found += self._repetitions(model)
+        extra = {**self.options, **self.unchecked_options}
+        texts = {key: str(value) for key, value in extra.items()}
+        found += credential_findings("options", texts)
+        if errors_of(found):
+            return found
+        if isinstance(model, HuggingFaceModel):
+            has_token = model.token is not None
+            found += gated_findings(model.model_id, has_token=has_token)
+        return found + self._property_findings(model, accelerators)
+
+    def container(
+        self,
+        model: ModelSource | None,
+        *,
+        accelerators: int | None,  # noqa: ARG002 - the tarball's properties say it
+    ) -> Container:
+        """
+        Describe the container: all of it in serving.properties.
+        """
+        return Container(
+            image=find_image(self.container_family, self.version),
+            files={"serving.properties": render(self.properties(model)).encode()},
+            environment=_environment(model),
+            token_variables=TOKEN_VARIABLES,
+            loading_seconds=self._loading_seconds(model) or DEFAULT_LOADING_SECONDS,
+        )
+
+    def properties(self, model: ModelSource | None) -> dict[str, PropertyValue]:
+        """
+        Return what is written into serving.properties, in its order.
+        """
+        extra = {**self.options, **self.unchecked_options}
+        return {**self._typed(model), **dict(sorted(extra.items()))}
+
+    def _engine(self) -> str:
+        raise NotImplementedError
+
+    def _scheduling(self) -> Mapping[str, PropertyValue]:
+        """
+        Return the properties that choose the backend, beside the engine.
+        """
+        return {}
+
+    def _more(self) -> Mapping[str, PropertyValue]:
+        """
+        Return properties that no parameter stands for one to one.
+        """
+        return {}
+
+    def _own_findings(self, model: ModelSource | None) -> list[Finding]:  # noqa: ARG002
+        """
+        Return what only this backend checks.
+        """
+        return []
+
+    def _typed(self, model: ModelSource | None) -> dict[str, PropertyValue]:
+        given = {
+            f"option.{one.metadata['option']}": _plain(getattr(self, one.name))
+            for one in fields(self)
+            if "option" in one.metadata and getattr(self, one.name) is not None
+        }
+        loading = self._loading_seconds(model)
+        if loading is not None:
+            given["option.model_loading_timeout"] = loading
+        # The engine is always written: without it LMI 0.26 fetches the model's
+        # config.json without the token, and a gated model fails to load.
+        first: dict[str, PropertyValue | None] = {
+            "engine": self._engine(),
+            "option.tensor_parallel_degree": given.pop(
+                "option.tensor_parallel_degree", None
+            ),
+            "option.model_id": _model_id(model),
+            "option.revision": getattr(model, "revision", None),
+            "option.max_rolling_batch_size": given.pop(
+                "option.max_rolling_batch_size", None
+            ),
+            **self._scheduling(),
+        }
+        kept = {key: value for key, value in first.items() if value is not None}
+        return {**kept, **given, **self._more()}
+
+    def _loading_seconds(self, model: ModelSource | None) -> int | None:
+        """
+        Return how long the container is told to wait; ``None`` for its default.
+
+        A model that is known to take longer than the image's default is given as long
+        as SageMaker is told to wait for it.
+        """
+        if self.model_loading_timeout is not None:
+            return self.model_loading_timeout
+        known = self.architecture
+        if isinstance(model, HuggingFaceModel) and known is None:
+            known = find_architecture(model.model_id)
+        if not isinstance(known, ModelArchitecture):
+            return None
+        seconds = loading_seconds(known.weight_bytes())
+        return seconds if seconds > LONG_SECONDS else None
+
+    def _repetitions(self, model: ModelSource | None) -> list[Finding]:
+        extra = {*self.options, *self.unchecked_options}
+        return [
+            error("LLM113", f"options repeats {key}, which has a parameter of its own")
+            for key in sorted(extra & set(self._typed(model)))
+        ]
+
+    def _property_findings(
+        self, model: ModelSource | None, accelerators: int | None
+    ) -> list[Finding]:
+        properties = self.properties(model)
+        try:
+            texts = {key: text_of(key, value) for key, value in properties.items()}
+        except PropertiesError as fault:
+            return [error("LLM114", str(fault))]
+        found = property_findings(
+            {k: v for k, v in texts.items() if k not in self.unchecked_options},
+            container=self.container_family,
+            version=self.version,
+            accelerators=accelerators,
+            architecture=self.architecture,
+            backend=self.backend,
+            strict=True,
+        )
+        found = [self._in_the_callers_words(finding) for finding in found]
+        return found + self._own_findings(model)
+
+    def _in_the_callers_words(self, finding: Finding) -> Finding:
+        names = {
+            one.metadata["option"]: one.name
+            for one in fields(self)
+            if "option" in one.metadata
+        }
+
+        def rename(match: re.Match[str]) -> str:
+            name = match[1]
+            asked = f"option.{name}" in self.options
+            return names[name] if name in names and not asked else match[0]
+
+        message = re.sub(r"\boption\.(\w+)", rename, finding.message)
+        remedy = re.sub(r"\boption\.(\w+)", rename, finding.remedy)
+        return Finding(finding.severity, finding.code, message, remedy)
+
+    def _at_least(self, minor: str) -> bool:
+        try:
+            return LmiVersion.parse(self.version).at_least(minor)
+        except ValueError:
+            # The check of the image says what is wrong with the version.
+            return True
+
+
+def address_of(model: ModelSource | None) -> str | None:
+    """
+    Return what the container is told to load.
+    """
+    if model is None:
+        return None
+    return model.model_id if isinstance(model, HuggingFaceModel) else model.uri
+
+
+def _model_id(model: ModelSource | None) -> str | None:
+    address = address_of(model)
+    return None if is_unresolved(address) else address
+
+
+def _environment(model: ModelSource | None) -> dict[str, str]:
+    """
+    Name weights whose address is known only at deployment, too late for a file.
+
+    A bucket made in the same app is such a case. The address travels as the variable
+    that LMI turns into ``option.model_id``.
+    """
+    address = address_of(model)
+    if address is None or not is_unresolved(address):
+        return {}
+    return {"OPTION_MODEL_ID": address}
+
+
+def _plain(value: object) -> PropertyValue:
+    if isinstance(value, Mapping):
+        return json.dumps(value, separators=(",", ":"), sort_keys=True)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(str, value))
+    if isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"an option must be text, a number or a switch, got {value!r}")

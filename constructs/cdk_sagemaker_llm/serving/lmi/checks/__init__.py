@@ -1,0 +1,180 @@
+"""
+Checks of a serving.properties against the LMI version that will read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.serving.lmi.checks import (
+    combinations,
+    launcher,
+    options,
+    parallelism,
+)
+from cdk_sagemaker_llm.serving.lmi.checks.files import text_findings
+from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture, Subject
+from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS, resolve
+from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
+from cdk_sagemaker_llm.wording import any_of
+
+_CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
+    launcher.check_engine,
+    launcher.check_engine_of_backend,
+    launcher.check_rolling_batch,
+    launcher.check_slow_scheduler,
+    launcher.check_replaced_batch,
+    launcher.check_asynchronous_mode,
+    launcher.check_dynamic_batching,
+    launcher.check_missing_engine,
+    options.check_names,
+    options.check_values,
+    options.check_deprecated,
+    combinations.check_two_addresses,
+    combinations.check_dtype,
+    combinations.check_dtype_with_quantize,
+    combinations.check_lora_with_speculation,
+    combinations.check_fast_loader_with_speculation,
+    combinations.check_rope_scaling,
+    combinations.check_smoothquant,
+    combinations.check_ignored_quantize,
+    combinations.check_output_formatter,
+    combinations.check_chatglm,
+    combinations.check_checkpoint,
+    combinations.check_device_map,
+    combinations.check_neuron_loader,
+    combinations.check_neuron_values,
+    combinations.check_pipeline,
+    combinations.check_speculation_of_vllm,
+    combinations.check_parsers,
+    combinations.check_engine_names,
+    parallelism.check_degrees,
+    parallelism.check_devices,
+    parallelism.check_heads,
+)
+
+
+def check_properties(
+    text: str,
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: str | Architecture | Mapping[str, Any] | None = None,
+    backend: str | None = None,
+    strict: bool = False,
+) -> list[Finding]:
+    """
+    Check the text of a serving.properties for the container that will read it.
+
+    ``check_properties("engine=MPI\\noption.tensor_parallel_degree=3\\n",
+    container="djl-tensorrtllm", version="0.26.0", accelerators=4)``
+
+    Args:
+        text: The file's text, decoded as ISO-8859-1 or ASCII.
+
+        container: ``djl-tensorrtllm``, ``djl-lmi``, ``djl-deepspeed`` or
+            ``djl-neuronx``.
+
+        version: The LMI version, such as ``0.26.0`` or ``0.36.0-lmi27``.
+
+        accelerators: Devices that each copy of the model has.
+            ``None`` skips what depends on them.
+
+        architecture:
+            The model's class such as ``MistralForCausalLM``, its config.json as a
+            mapping, or a ``ModelArchitecture``.
+            Left out, what depends on it is not checked.
+
+        backend:
+            ``trtllm``, ``vllm``, ``lmi-dist``, ``deepspeed`` or ``neuronx``.
+            Left out, any backend may come of the file.
+
+        strict:
+            Whether an option without effect is an error: no model.py is beside the
+            file that could read it.
+            Left out, it is a warning.
+
+    Returns:
+        What was found, errors and warnings, in the order of the checks.
+    """
+    misuse = _misuse(container, version, backend)
+    if misuse:
+        return misuse
+    parsed_version = LmiVersion.parse(version)
+    read_twice = container == "djl-tensorrtllm" and parsed_version.before("0.33")
+    found = list(text_findings(text, read_twice=read_twice))
+    try:
+        properties = parse(text)
+    except PropertiesError as fault:
+        return [*found, error("LLM114", str(fault))]
+    return found + property_findings(
+        properties,
+        container=container,
+        version=version,
+        accelerators=accelerators,
+        architecture=architecture,
+        backend=backend,
+        strict=strict,
+    )
+
+
+def property_findings(
+    properties: Mapping[str, str],
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: str | Architecture | Mapping[str, Any] | None = None,
+    backend: str | None = None,
+    strict: bool = False,
+) -> list[Finding]:
+    """
+    Check properties that have been read, or are yet to be written.
+
+    Takes what ``check_properties`` takes, for an image that is known to exist.
+    """
+    parsed_version = LmiVersion.parse(version)
+    if not parsed_version.rows:
+        # Images before 0.25 have no tables here; they can be run, not checked.
+        return []
+    name, heads = _architecture(architecture)
+    launch = resolve(
+        properties, container=container, version=parsed_version, architecture=name
+    )
+    subject = Subject(properties, launch, accelerators, name, heads, strict)
+    found = [finding for check in _CHECKS for finding in check(subject)]
+    if backend is not None:
+        found += launcher.check_backend(subject, backend)
+    return found
+
+
+def _misuse(container: str, version: str, backend: str | None) -> list[Finding]:
+    found = []
+    if container not in CONTAINERS:
+        reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
+        return [error("LLM102", reason)]
+    if backend is not None and backend not in BACKENDS:
+        reason = f"backend must be {any_of(BACKENDS)}, got {backend!r}"
+        found.append(error("LLM134", reason))
+    try:
+        LmiVersion.parse(find_image(container, version).version)
+    except ValueError as fault:
+        found.append(error("LLM102", str(fault)))
+    return found
+
+
+def _architecture(
+    given: str | Architecture | Mapping[str, Any] | None,
+) -> tuple[str | None, int | None]:
+    if given is None or isinstance(given, str):
+        return given, None
+    if isinstance(given, Mapping):
+        names = given.get("architectures") or [None]
+        heads = given.get("num_attention_heads")
+        return names[0], heads if isinstance(heads, int) else None
+    return given.architecture, given.num_attention_heads

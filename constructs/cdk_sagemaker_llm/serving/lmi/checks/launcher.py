@@ -1,0 +1,326 @@
+"""
+Checks of engine and rolling batch: what can run in which container.
+
+The table of what is valid was read from the containers' front end and handlers at
+each version (djl-serving v0.25.0 to 0.36.0-lmi27-dlc).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.catalog.lmi_options import option_type
+from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
+from cdk_sagemaker_llm.wording import any_of, nearest
+
+_SCHEDULERS = ("auto", "disable")
+# What each image has installed, beside Hugging Face Accelerate.
+_DEEPSPEED_IMAGE = ("lmi-dist", "vllm", "scheduler", "deepspeed")
+
+
+def check_engine(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM130: the engine is one that the front end has at that version.
+    """
+    engine = subject.launch.engine
+    if engine is None:
+        return
+    known = _engines(subject)
+    if engine in known:
+        return
+    if engine == "DeepSpeed":
+        reason = f"engine=DeepSpeed does not exist in {_image(subject)}"
+        yield error("LLM130", reason, f"write engine={any_of(known)}")
+        return
+    near = nearest(engine.capitalize(), known) or known
+    yield error(
+        "LLM130",
+        f"engine must be {any_of(known)}, got {engine!r}",
+        f"write engine={near[0]}; the name is case-sensitive",
+    )
+
+
+def check_engine_of_backend(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM131: the engine can start the backend that the file resolves to.
+    """
+    for needed, reason in _engine_faults(subject):
+        yield error(
+            "LLM131", f"{reason}, got {_engine_text(subject)}", f"write engine={needed}"
+        )
+
+
+def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM132, LLM133: the rolling batch exists and its backend is in the image.
+    """
+    written = subject.option("rolling_batch")
+    if written is None or _takes_any_batch(subject):
+        return
+    choices = _batch_choices(subject)
+    batch = written.lower() if _lowers_batch(subject) else written
+    if batch in _removed(subject):
+        yield error(
+            "LLM133",
+            f"option.rolling_batch={written} is not in {_image(subject)}: "
+            f"{_removed(subject)[batch]}",
+            _way_out(subject),
+        )
+    elif batch not in choices and not _is_replaced(subject, batch):
+        yield error(
+            "LLM132",
+            f"option.rolling_batch must be {any_of(choices)} in {_image(subject)}, "
+            f"got {written!r}",
+            _way_out(subject),
+        )
+
+
+def check_backend(subject: Subject, wanted: str) -> Iterator[Finding]:
+    """
+    LLM134, LLM207: the file resolves to the backend that was named.
+    """
+    backends = subject.launch.backends
+    if wanted not in backends:
+        yield error(
+            "LLM134",
+            f"the file runs {any_of(backends)} in {_image(subject)}, not {wanted}",
+            _remedy_for(wanted, subject),
+        )
+    elif len(backends) > 1 and subject.launch.container != "djl-neuronx":
+        yield warning(
+            "LLM207",
+            f"the file runs {any_of(backends)} in {_image(subject)}, as the model's "
+            "architecture decides",
+            _remedy_for(wanted, subject),
+        )
+
+
+def check_slow_scheduler(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM206: the automatic choice falls back to the slow scheduler.
+    """
+    if subject.launch.rolling_batch != "auto" or subject.architecture is None:
+        return
+    if subject.launch.backends == ("scheduler",):
+        yield warning(
+            "LLM206",
+            f"option.rolling_batch=auto runs {subject.architecture} on the slow "
+            f"scheduler in {_image(subject)}",
+            "write option.rolling_batch=vllm with engine=Python, or lmi-dist with "
+            "engine=MPI",
+        )
+
+
+def check_replaced_batch(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM209: the container replaces the rolling batch that was written.
+    """
+    batch = subject.launch.rolling_batch
+    if batch is None:
+        return
+    if _is_replaced(subject, batch):
+        yield warning(
+            "LLM209",
+            f"option.rolling_batch={batch} runs as vllm in {_image(subject)}",
+            "leave option.rolling_batch out",
+        )
+    elif _takes_any_batch(subject) and batch not in _batch_choices(subject):
+        yield warning(
+            "LLM209",
+            f"option.rolling_batch={batch} runs as auto in {_image(subject)}",
+            "write option.rolling_batch=auto",
+        )
+
+
+def check_asynchronous_mode(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM155: the asynchronous service and a rolling batch exclude each other.
+    """
+    batch = subject.launch.rolling_batch
+    if subject.flag("async_mode") and batch not in (None, *_SCHEDULERS):
+        yield error(
+            "LLM155",
+            f"option.async_mode=true and option.rolling_batch={batch} exclude each "
+            "other",
+            "leave one of them out",
+        )
+
+
+def check_dynamic_batching(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM143, LLM144: batches of requests, with a rolling batch or with streaming.
+    """
+    size = _python_batch_size(subject)
+    batch = subject.launch.rolling_batch
+    if size is None or size <= 1:
+        return
+    neuron = subject.launch.container == "djl-neuronx"
+    if neuron and batch not in (None, "disable") and subject.version.at_least("0.26"):
+        yield error(
+            "LLM143",
+            f"batch_size={size} and option.rolling_batch={batch} exclude each other "
+            "on Neuron",
+            "write option.max_rolling_batch_size instead of batch_size",
+        )
+    streams = (subject.option("enable_streaming") or "false").lower() != "false"
+    if streams and not neuron and batch in (None, "disable") and _may_stop(subject):
+        yield error(
+            "LLM144",
+            f"batch_size={size} cannot stream: it returns whole batches",
+            "leave option.enable_streaming out, or write a rolling batch",
+        )
+
+
+def check_missing_engine(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM215: without an engine LMI up to 0.26 loads no gated model (LmiUtils).
+    """
+    if subject.launch.engine is None and subject.version.before("0.27"):
+        yield warning(
+            "LLM215",
+            f"engine is left out: LMI {subject.version} then fetches config.json "
+            "without the Hugging Face token, and a gated model does not load",
+            f"write engine={_usual_engine(subject)}",
+        )
+
+
+def _engines(subject: Subject) -> tuple[str, ...]:
+    if subject.launch.container == "djl-neuronx":
+        return ("Python",)
+    if subject.launch.container == "djl-deepspeed":
+        return ("Python", "MPI", "DeepSpeed")
+    return ("Python", "MPI")
+
+
+def _engine_faults(subject: Subject) -> Iterator[tuple[str, str]]:
+    launch, version = subject.launch, subject.version
+    if launch.engine is None:
+        return
+    if launch.container == "djl-tensorrtllm":
+        if launch.engine == "Python" and version.before("0.28"):
+            yield "MPI", f"TensorRT-LLM {version} needs engine=MPI"
+    elif subject.runs("vllm") and launch.engine != "Python":
+        if version.at_least("0.26") and launch.engine in _engines(subject):
+            yield "Python", "vLLM needs engine=Python"
+    elif subject.runs("lmi-dist") and launch.engine == "Python":
+        if _lmi_dist_needs_mpi(subject):
+            yield "MPI", f"LMI-Dist {version} needs engine=MPI"
+    elif _batches_with_deepspeed_elsewhere(subject):
+        yield "DeepSpeed", "option.rolling_batch=deepspeed needs engine=DeepSpeed"
+
+
+def _batches_with_deepspeed_elsewhere(subject: Subject) -> bool:
+    launch = subject.launch
+    if launch.rolling_batch != "deepspeed" or launch.engine == "DeepSpeed":
+        return False
+    return subject.option("entryPoint") != "djl_python.deepspeed"
+
+
+def _lmi_dist_needs_mpi(subject: Subject) -> bool:
+    if as_bool(subject.option("mpi_mode")) is True:
+        return False
+    if subject.version.before("0.27"):
+        degree = subject.option("tensor_parallel_degree") or "1"
+        devices = subject.accelerators or 1
+        return (devices if degree == "max" else as_int(degree)) != 1
+    # From 0.28 on the front end sets MPI mode for this backend by itself.
+    return subject.version.before("0.28")
+
+
+def _removed(subject: Subject) -> dict[str, str]:
+    container, version = subject.launch.container, subject.version
+    if container == "djl-tensorrtllm":
+        return _not_in_tensorrt_llm(subject)
+    gone = {"trtllm": "it is in the djl-tensorrtllm images"}
+    if container == "djl-lmi":
+        gone["tnx"] = "it is in the djl-neuronx images"
+        gone["deepspeed"] = "DeepSpeed ended with LMI 0.27"
+        if version.at_least("0.33"):
+            gone["scheduler"] = "it was removed after LMI 0.32"
+        if version.at_least("0.33") and version.before("0.35"):
+            gone["lmi-dist"] = "LMI-Dist was removed after LMI 0.32"
+    return gone
+
+
+def _not_in_tensorrt_llm(subject: Subject) -> dict[str, str]:
+    if subject.version.before("0.27"):
+        return {"disable": "TensorRT-LLM always batches up to LMI 0.26"}
+    elsewhere = ("vllm", "lmi-dist", "scheduler", "tnx", "deepspeed")
+    return dict.fromkeys(elsewhere, "it has TensorRT-LLM only")
+
+
+def _batch_choices(subject: Subject) -> tuple[str, ...]:
+    container, version = subject.launch.container, subject.version
+    if container == "djl-tensorrtllm":
+        disable = ("disable",) if version.at_least("0.27") else ()
+        return ("auto", "trtllm", *disable)
+    if container == "djl-neuronx":
+        more = ("tnx", "vllm", "lmi-dist") if version.at_least("0.27") else ()
+        return ("auto", "disable", *more)
+    if subject.runs("deepspeed"):
+        return ("auto", "deepspeed", "disable")
+    declared = option_type("common", "option.rolling_batch", version)
+    choices = declared.choices if declared else _DEEPSPEED_IMAGE
+    return tuple(choice for choice in choices if choice not in _removed(subject))
+
+
+def _lowers_batch(subject: Subject) -> bool:
+    return subject.launch.container == "djl-tensorrtllm"
+
+
+def _takes_any_batch(subject: Subject) -> bool:
+    # TransformerNeuronXProperties warns of an unknown one and takes auto; so did
+    # the Hugging Face handler of 0.25.
+    container = subject.launch.container
+    early = container == "djl-deepspeed" and subject.version.before("0.26")
+    return container == "djl-neuronx" or (
+        early and subject.launch.engine != "DeepSpeed"
+    )
+
+
+def _is_replaced(subject: Subject, batch: str) -> bool:
+    newest = subject.version.at_least("0.35") and subject.launch.container == "djl-lmi"
+    return newest and batch == "lmi-dist"
+
+
+def _python_batch_size(subject: Subject) -> int | None:
+    sizes = (subject.option("batch_size"), subject.properties.get("batch_size"))
+    return next((as_int(size) for size in sizes if size is not None), None)
+
+
+def _may_stop(subject: Subject) -> bool:
+    # Up to 0.26 TensorRT-LLM batches whatever is written.
+    return subject.version.at_least("0.27") or not subject.runs("trtllm")
+
+
+def _usual_engine(subject: Subject) -> str:
+    if subject.runs("trtllm"):
+        return "Python" if subject.version.at_least("0.33") else "MPI"
+    return "MPI" if subject.runs("lmi-dist") else "Python"
+
+
+def _engine_text(subject: Subject) -> str:
+    return f"engine={subject.launch.engine}"
+
+
+def _image(subject: Subject) -> str:
+    return f"{subject.launch.container} {subject.version}"
+
+
+def _way_out(subject: Subject) -> str:
+    return f"write option.rolling_batch={_batch_choices(subject)[0]}"
+
+
+def _remedy_for(wanted: str, subject: Subject) -> str:
+    homes = {
+        "trtllm": "use a djl-tensorrtllm image",
+        "neuronx": "use a djl-neuronx image",
+        "deepspeed": "use djl-deepspeed up to 0.27 with engine=DeepSpeed",
+        "vllm": "write engine=Python and option.rolling_batch=vllm",
+        "lmi-dist": "write engine=MPI and option.rolling_batch=lmi-dist",
+    }
+    if wanted == "vllm" and subject.version.at_least("0.35"):
+        return "write engine=Python and leave option.rolling_batch out"
+    return homes.get(wanted, "")

@@ -1,0 +1,90 @@
+"""
+Checks of tensor and pipeline parallel degrees against the devices and the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+
+
+def check_degrees(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM137: degrees, batch sizes and time-outs are at least 1.
+    """
+    for name in (
+        "tensor_parallel_degree",
+        "pipeline_parallel_degree",
+        "max_rolling_batch_size",
+        "model_loading_timeout",
+        "predict_timeout",
+    ):
+        number = subject.number(name)
+        if number is not None and number < 1:
+            yield error("LLM137", f"option.{name} must be at least 1, got {number}")
+
+
+def check_devices(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM154, LLM211: one copy fits the devices, and leaves none idle.
+
+    The front end starts ``devices // (tensor * pipeline)`` workers, and fails where
+    that is none.
+    """
+    devices = subject.devices()
+    workers_need = _devices_of_a_worker(subject)
+    if devices is None or workers_need is None:
+        return
+    unit = (
+        "NeuronCores" if subject.launch.container == "djl-neuronx" else "accelerators"
+    )
+    if workers_need > devices:
+        yield error(
+            "LLM154",
+            f"{_degrees(subject)} needs {workers_need} {unit}, and there are {devices}",
+            f"write option.tensor_parallel_degree={_largest(devices)} or max",
+        )
+    elif devices % workers_need:
+        idle = devices % workers_need
+        yield warning(
+            "LLM211",
+            f"{_degrees(subject)} leaves {idle} of {devices} {unit} idle",
+            "write a degree that divides them",
+        )
+
+
+def check_heads(subject: Subject) -> Iterator[Finding]:
+    """
+    LLM156: tensor parallelism divides the attention heads.
+    """
+    degree, heads = subject.number("tensor_parallel_degree"), subject.attention_heads
+    if not degree or degree < 1 or not heads or heads % degree == 0:
+        return
+    if subject.runs("trtllm", "vllm", "lmi-dist"):
+        fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
+        yield error(
+            "LLM156",
+            f"option.tensor_parallel_degree must divide the {heads} attention heads, "
+            f"got {degree}",
+            f"use {', '.join(fitting)}",
+        )
+
+
+def _devices_of_a_worker(subject: Subject) -> int | None:
+    tensor = subject.number("tensor_parallel_degree")
+    pipeline = subject.number("pipeline_parallel_degree") or 1
+    if tensor is None or tensor < 1 or pipeline < 1:
+        return None
+    return tensor * pipeline
+
+
+def _degrees(subject: Subject) -> str:
+    text = f"option.tensor_parallel_degree={subject.option('tensor_parallel_degree')}"
+    pipeline = subject.option("pipeline_parallel_degree")
+    return f"{text} times {pipeline} in a pipeline" if pipeline else text
+
+
+def _largest(devices: int) -> int:
+    return max(degree for degree in (1, 2, 4, 8, 16) if degree <= max(devices, 1))

@@ -1,0 +1,101 @@
+"""
+What the checks of a serving.properties look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.serving.lmi.launch import Launch
+from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
+
+
+@runtime_checkable
+class Architecture(Protocol):
+    """
+    What the checks ask of a model: its class and how its heads divide.
+    """
+
+    @property
+    def architecture(self) -> str:
+        """
+        The class in config.json, such as ``MistralForCausalLM``.
+        """
+
+    @property
+    def num_attention_heads(self) -> int | None:
+        """
+        The attention heads, which tensor parallelism divides.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """
+    A file's properties, with where they are to run.
+
+    Args:
+        properties: What the file says, as Java reads it.
+
+        launch: What the container makes of it.
+
+        accelerators: Devices that each copy of the model has; ``None`` if not known.
+
+        architecture: The model's class; ``None`` if not known.
+
+        attention_heads: Its attention heads; ``None`` if not known.
+
+        strict: Whether an option without effect is an error.
+    """
+
+    properties: Mapping[str, str]
+    launch: Launch
+    accelerators: int | None = None
+    architecture: str | None = None
+    attention_heads: int | None = None
+    strict: bool = False
+
+    @property
+    def version(self) -> LmiVersion:
+        """
+        The LMI version that reads the file.
+        """
+        return self.launch.version
+
+    def option(self, name: str) -> str | None:
+        """
+        Return ``option.<name>`` as written; ``None`` if it is left out.
+        """
+        return self.properties.get(f"option.{name}")
+
+    def flag(self, name: str) -> bool:
+        """
+        Whether a switch is on.
+        """
+        return as_bool(self.option(name)) is True
+
+    def number(self, name: str) -> int | None:
+        """
+        Return an option as a whole number; ``None`` if it is left out or none.
+        """
+        return as_int(self.option(name))
+
+    def runs(self, *backends: str) -> bool:
+        """
+        Whether nothing but these backends can come of the file.
+        """
+        return set(self.launch.backends) <= set(backends)
+
+    def devices(self) -> int | None:
+        """
+        Return how many devices tensor parallelism counts.
+
+        On Inferentia2 and Trainium those are NeuronCores, two a chip.
+        """
+        if self.accelerators is None:
+            return None
+        cores = 2 if self.launch.container == "djl-neuronx" else 1
+        return self.accelerators * cores

@@ -1,0 +1,228 @@
+"""
+A hand-written serving artifact: a folder with serving.properties in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.findings import Finding, error, errors_of
+from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS
+from cdk_sagemaker_llm.serving.lmi.checks import check_properties
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
+from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
+from cdk_sagemaker_llm.serving.lmi.values import as_int
+
+PROPERTIES = "serving.properties"
+# Configuration and code are kilobytes. What is larger is weights, which belong on
+# S3: unpacking a tarball of them takes most of a start-up.
+_LARGEST_ARTIFACT = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ServingFolder:
+    """
+    Serve what a folder of yours says: serving.properties, model.py, requirements.txt.
+
+    ``ServingFolder("assets/mixtral-8x7b", container_family="djl-tensorrtllm",
+    version="0.26.0")``
+
+    Args:
+        path:
+            The folder; everything in it travels, but hidden files and bytecode.
+
+        container_family: The LMI image family, such as ``djl-tensorrtllm``.
+
+        version: The version of that image.
+
+        architecture:
+            The model's class, such as ``MistralForCausalLM``.
+            Left out, what depends on it is not checked.
+    """
+
+    path: str | Path
+    _: KW_ONLY
+    container_family: str
+    version: str
+    architecture: str | None = None
+
+    def findings(
+        self, model: ModelSource | None, *, accelerators: int | None = None
+    ) -> list[Finding]:
+        """
+        Check that the folder is a serving artifact that this image can load.
+        """
+        found = image_findings(self.container_family, self.version)
+        if not Path(self.path).is_dir():
+            found.append(error("LLM108", f"path {str(self.path)!r} is not a folder"))
+            return found
+        if model is not None:
+            found.append(
+                error(
+                    "LLM117",
+                    "model and a serving folder exclude each other",
+                    "name the weights as option.model_id in serving.properties",
+                )
+            )
+        known = not errors_of(found)
+        return found + self._artifact_findings(accelerators, known_image=known)
+
+    def container(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - the folder names the weights
+        *,
+        accelerators: int | None,  # noqa: ARG002 - the folder says it
+    ) -> Container:
+        """
+        Describe the container: the folder's files, as they are.
+        """
+        files = folder_files(Path(self.path))
+        seconds = as_int(self.properties().get("option.model_loading_timeout"))
+        return Container(
+            image=find_image(self.container_family, self.version),
+            files=files,
+            token_variables=TOKEN_VARIABLES,
+            loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
+        )
+
+    def properties(self) -> dict[str, str]:
+        """
+        Read the folder's serving.properties.
+
+        Raises:
+            PropertiesError: If Java could not read it either.
+        """
+        return parse(_properties_text(folder_files(Path(self.path))))
+
+    def _artifact_findings(
+        self, accelerators: int | None, *, known_image: bool
+    ) -> list[Finding]:
+        files = folder_files(Path(self.path))
+        found = layout_findings(str(self.path), files)
+        checkable = known_image and self.container_family in CONTAINERS
+        if properties_path(files) is None or not checkable:
+            return found
+        return found + artifact_findings(
+            files,
+            container=self.container_family,
+            version=self.version,
+            accelerators=accelerators,
+            architecture=self.architecture,
+        )
+
+
+def folder_files(path: Path) -> dict[str, bytes]:
+    """
+    Read what travels of a folder: everything but hidden files and bytecode.
+    """
+    names = sorted(entry.relative_to(path) for entry in path.rglob("*"))
+    return {
+        name.as_posix(): (path / name).read_bytes()
+        for name in names
+        if (path / name).is_file() and not _is_left_behind(name)
+    }
+
+
+def artifact_findings(
+    files: Mapping[str, bytes],
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: str | None = None,
+    backend: str | None = None,
+) -> list[Finding]:
+    """
+    Check the serving.properties among an artifact's files, and that it holds no
+    credentials.
+
+    Args:
+        files: The artifact's files by path.
+
+        container: The image family.
+
+        version: The LMI version.
+
+        accelerators: Devices that each copy of the model has.
+
+        architecture: The model's class. Left out, what depends on it is not checked.
+
+        backend: The backend that must come of it. Left out, any may.
+    """
+    text = _properties_text(files)
+    found = check_properties(
+        text,
+        container=container,
+        version=version,
+        accelerators=accelerators,
+        architecture=architecture,
+        backend=backend,
+        # Python files beside it may read any option.
+        strict=not any(name.endswith(".py") for name in files),
+    )
+    try:
+        return found + credential_findings(PROPERTIES, parse(text))
+    except PropertiesError:
+        return found
+
+
+def properties_path(files: Iterable[str]) -> str | None:
+    """
+    Find the serving.properties that the container reads: at the top, or in a folder
+    that is all there is (ModelStore and Utils.getNestedModelDir of djl-serving).
+    """
+    names = list(files)
+    if PROPERTIES in names:
+        return PROPERTIES
+    tops = {name.split("/", 1)[0] for name in names}
+    nested = f"{min(tops, default='')}/{PROPERTIES}"
+    return nested if len(tops) == 1 and nested in names else None
+
+
+def layout_findings(path: str, files: Mapping[str, bytes]) -> list[Finding]:
+    """
+    Check what is in a folder: one model, and no weights.
+    """
+    found = []
+    if properties_path(files) is None:
+        found.append(_no_properties(path, files))
+    size = sum(map(len, files.values()))
+    if size > _LARGEST_ARTIFACT:
+        found.append(
+            error(
+                "LLM118",
+                f"{path!r} holds {size // 2**20} MiB; an artifact holds "
+                "configuration and code only",
+                "put weights under an S3 prefix and name it as option.model_id",
+            )
+        )
+    return found
+
+
+def _no_properties(path: str, files: Iterable[str]) -> Finding:
+    inner = sorted({n.split("/", 1)[0] for n in files if n.endswith(f"/{PROPERTIES}")})
+    if not inner:
+        return error("LLM109", f"{path!r} holds no serving.properties")
+    return error(
+        "LLM126",
+        f"{path!r} holds {', '.join(inner)} beside other entries: each folder at the "
+        "top would be a model of its own",
+        "put one model's files at the top, or into one folder",
+    )
+
+
+def _properties_text(files: Mapping[str, bytes]) -> str:
+    # Java reads the file as ISO-8859-1, in which every byte is a character.
+    return files.get(properties_path(files) or "", b"").decode("iso-8859-1")
+
+
+def _is_left_behind(name: Path) -> bool:
+    return any(part.startswith(".") or part == "__pycache__" for part in name.parts)

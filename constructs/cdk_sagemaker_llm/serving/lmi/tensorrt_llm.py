@@ -1,0 +1,137 @@
+"""
+TensorRT-LLM on Large Model Inference (LMI) images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
+
+from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
+from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
+from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
+from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRtLlm(LmiServing):
+    """
+    Serve with TensorRT-LLM, compiled for the instance when the container starts.
+
+    ``TensorRtLlm("0.26.0", tensor_parallel_degree=4, max_rolling_batch_size=16)``
+    ``TensorRtLlm("0.27.0", smoothquant=SmoothQuant(alpha=0.8, per_token=True))``
+
+    Args:
+        rolling_batch:
+            Which scheduler batches requests.
+            Left out, ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``, since
+            its own asynchronous service took that over.
+
+        max_input_len: The longest prompt in tokens, fixed when it is compiled.
+
+        max_output_len: The longest answer in tokens, fixed when it is compiled.
+
+        max_num_tokens: Tokens of one step, fixed when it is compiled (0.27 and later).
+
+        batch_scheduler_policy: ``max_utilization`` or ``guaranteed_no_evict``.
+
+        kv_cache_free_gpu_mem_fraction:
+            Share of the memory that is left for the KV cache.
+            Left out, 0.95.
+
+        enable_kv_cache_reuse: Whether requests share the cache of equal beginnings.
+
+        use_custom_all_reduce: Whether GPUs on NVLink exchange by a kernel of their
+            own (p4d, p4de and p5; up to 0.29).
+
+        rope_scaling: How positions beyond the training length are scaled.
+
+        smoothquant: Quantize weights and activations to 8 bits.
+
+        precompiled:
+            Whether the model is an engine compiled ahead of time: an ``S3Model``
+            whose prefix holds the folder that the partition script wrote, for the
+            same GPUs and degree.
+            Left out, the container compiles.
+    """
+
+    family_name: ClassVar[str] = "djl-tensorrtllm"
+    backend: ClassVar[str] = "trtllm"
+
+    _: KW_ONLY
+    rolling_batch: str | None = None
+    max_input_len: int | None = option("max_input_len")
+    max_output_len: int | None = option("max_output_len")
+    max_num_tokens: int | None = option("max_num_tokens")
+    batch_scheduler_policy: Literal["max_utilization", "guaranteed_no_evict"] | None = (
+        option("batch_scheduler_policy")
+    )
+    kv_cache_free_gpu_mem_fraction: float | None = option(
+        "kv_cache_free_gpu_mem_fraction"
+    )
+    enable_kv_cache_reuse: bool | None = option("enable_kv_cache_reuse")
+    use_custom_all_reduce: bool | None = option("use_custom_all_reduce")
+    rope_scaling: RopeScaling | None = None
+    smoothquant: SmoothQuant | None = None
+    precompiled: bool = False
+
+    def _engine(self) -> str:
+        return "Python" if self._is_asynchronous else "MPI"
+
+    def _scheduling(self) -> Mapping[str, PropertyValue]:
+        default = "disable" if self._is_asynchronous else "auto"
+        batch = self.rolling_batch if self.rolling_batch is not None else default
+        mpi = {"option.mpi_mode": True} if self._is_asynchronous else {}
+        return {"option.rolling_batch": batch, **mpi}
+
+    def _more(self) -> Mapping[str, PropertyValue]:
+        rope = self.rope_scaling.as_tensorrt_llm() if self.rope_scaling else {}
+        smooth = self.smoothquant.as_tensorrt_llm() if self.smoothquant else {}
+        return {**rope, **smooth}
+
+    @property
+    def _is_asynchronous(self) -> bool:
+        # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
+        return self.version.startswith("0.33.")
+
+    def _own_findings(self, model: ModelSource | None) -> list[Finding]:
+        if self.precompiled:
+            return _precompiled_findings(model)
+        name = _class_of(self.architecture)
+        since = compiled_since(name) if name else None
+        if name is None or self._is_asynchronous:
+            return []
+        if since is not None and self._at_least(since):
+            return []
+        when = f"from LMI {since} on" if since else "at no LMI version"
+        return [
+            warning(
+                "LLM219",
+                f"TensorRT-LLM {self.version} does not compile {name} just in time: "
+                f"it does so {when}",
+                "compile an engine ahead of time (precompiled=True), or use Vllm",
+            )
+        ]
+
+
+def _precompiled_findings(model: ModelSource | None) -> list[Finding]:
+    if not isinstance(model, HuggingFaceModel):
+        return []
+    return [
+        error(
+            "LLM159",
+            "precompiled engines are loaded from S3, got a HuggingFaceModel",
+            "pass S3Model('s3://bucket/prefix/'), the parent of the engine's folder",
+        )
+    ]
+
+
+def _class_of(architecture: object) -> str | None:
+    if isinstance(architecture, Mapping):
+        names = architecture.get("architectures") or [None]
+        architecture = names[0]
+    name = getattr(architecture, "architecture", architecture)
+    return name if isinstance(name, str) else None

@@ -1,0 +1,82 @@
+"""
+Checks of what the TGI image is to serve, and whether it may download it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.serving.hub import (
+    FORWARDED_TOKEN,
+    HUB_TOKEN,
+    ROUTER_TOKEN,
+    TOKEN_VARIABLES,
+    gated_findings,
+)
+from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+
+_TOKENS = (*TOKEN_VARIABLES, FORWARDED_TOKEN)
+
+
+def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM112: HF_MODEL_ID is set; the entry point exits without it.
+    """
+    if not subject.environment.get("HF_MODEL_ID"):
+        yield error("LLM112", "model is missing: TGI needs HF_MODEL_ID")
+
+
+def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM173: HF_MODEL_ID is a Hub id or a local path (the launcher's help).
+    """
+    model = subject.raw("HF_MODEL_ID") or ""
+    if model.startswith("s3://"):
+        yield error(
+            "LLM173",
+            f"HF_MODEL_ID must be a Hugging Face repository or a path, got {model!r}",
+            "let SageMaker bring the weights: S3Model puts them into /opt/ml/model",
+        )
+
+
+def check_token_name(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM263: up to 2.0.2 the router reads HUGGING_FACEHUB_TOKEN alone.
+    """
+    present = _present(subject)
+    if subject.is_between("0.6.0", "2.0.2") and present == {HUB_TOKEN}:
+        yield warning(
+            "LLM263",
+            f"the router of TGI {subject.version} does not read {HUB_TOKEN}: it "
+            "cannot fetch the tokenizer of a gated model",
+            f"set {ROUTER_TOKEN} as well",
+        )
+
+
+def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM264: two token variables hold one token, for parts read different ones.
+    """
+    first, second = subject.raw(HUB_TOKEN), subject.raw(ROUTER_TOKEN)
+    if first and second and first != second:
+        yield warning(
+            "LLM264",
+            f"{HUB_TOKEN} and {ROUTER_TOKEN} differ, and parts of TGI read one or "
+            "the other",
+            "set both to the same token",
+        )
+
+
+def check_gated_model(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM214: a model that is known to be gated comes with a token.
+    """
+    model = subject.raw("HF_MODEL_ID") or ""
+    yield from gated_findings(model, has_token=bool(_present(subject)))
+
+
+def _present(subject: TgiSubject) -> set[str]:
+    values = {name: subject.environment.get(name) for name in _TOKENS}
+    return {name for name, value in values.items() if value or is_unresolved(value)}

@@ -1,0 +1,110 @@
+"""
+What the checks of a TGI environment look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.tgi_options import (
+    find_tgi_option,
+    is_between,
+    tgi_aliases,
+)
+from cdk_sagemaker_llm.serving.tgi.values import as_count
+
+
+@dataclass(frozen=True, slots=True)
+class TgiSubject:
+    """
+    A container's environment, and which version of TGI reads it.
+
+    Args:
+        environment: The variables as they are set.
+
+        version: The TGI version.
+
+        accelerators: Devices that each copy of the model has; ``None`` if not known.
+
+        words: What the user calls a variable, where that is not its name.
+
+        unchecked: Variables that the user wants no check of.
+    """
+
+    environment: Mapping[str, str]
+    version: str
+    accelerators: int | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+    unchecked: Collection[str] = ()
+
+    def word(self, variable: str) -> str:
+        """
+        Return what the user calls a variable of the launcher.
+        """
+        written = self.written(variable)
+        return self.words.get(written, written)
+
+    def written(self, variable: str) -> str:
+        """
+        Return under which name a variable of the launcher is set.
+
+        SageMaker's entry point copies its own name over the launcher's.
+        """
+        for alias, native in tgi_aliases().items():
+            if native == variable and self._is_set(alias):
+                return alias
+        return variable
+
+    def value(self, variable: str) -> str | None:
+        """
+        Return what the launcher reads; ``None`` if it is left out, not for this
+        version, or known only at deployment.
+        """
+        return self.raw(self.written(variable)) if self.knows(variable) else None
+
+    def raw(self, name: str) -> str | None:
+        """
+        Return a variable as written; ``None`` if it is left out or a placeholder.
+        """
+        value = self.environment.get(name)
+        hidden = value is None or name in self.unchecked or is_unresolved(value)
+        return None if hidden else value
+
+    def count(self, variable: str) -> int | None:
+        """
+        Return a variable as a whole number; ``None`` if it is left out or none.
+        """
+        return as_count(self.value(variable))
+
+    def count_or_default(self, variable: str) -> int | None:
+        """
+        Return a variable, or else the number this version itself starts with.
+        """
+        if self.is_left_out(variable):
+            option = find_tgi_option(variable, self.version)
+            return as_count(option.default) if option else None
+        return self.count(variable)
+
+    def is_left_out(self, variable: str) -> bool:
+        """
+        Whether nothing sets a variable, under either name.
+        """
+        return self.written(variable) not in self.environment
+
+    def knows(self, variable: str) -> bool:
+        """
+        Whether this version reads a variable of the launcher.
+        """
+        return find_tgi_option(variable, self.version) is not None
+
+    def is_between(self, first: str, last: str | None = None) -> bool:
+        """
+        Whether a rule of these versions is one of this version.
+        """
+        return is_between(self.version, first, last)
+
+    def _is_set(self, alias: str) -> bool:
+        # The entry point tests for a text that is not empty.
+        return bool(self.environment.get(alias))

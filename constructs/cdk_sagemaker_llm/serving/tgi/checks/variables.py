@@ -1,0 +1,166 @@
+"""
+Checks of single variables of TGI: is the name known, can the value be read.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from cdk_sagemaker_llm.catalog.tgi_options import (
+    find_tgi_option,
+    tgi_aliases,
+    tgi_flags,
+    tgi_option_names,
+    tgi_option_span,
+)
+from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.values import as_count, value_fault
+from cdk_sagemaker_llm.wording import nearest
+
+# The entry point starts the launcher with --port, which wins over the variable.
+_PORT = "8080"
+# So like a known name that it can hardly mean something else: one or two letters.
+_MISTYPED = 0.9
+_INSTEAD = {
+    "MAX_INPUT_TOKENS": "use MAX_INPUT_LENGTH",
+    "ENABLE_CUDA_GRAPHS": "leave it out: they are on, CUDA_GRAPHS names their sizes",
+    "MESSAGES_API_ENABLED": (
+        "leave it out: from 2.4.0 on /invocations tells a chat by its body"
+    ),
+    "DISABLE_USAGE_STATS": "use USAGE_STATS=off",
+    "DISABLE_CRASH_REPORTS": "use USAGE_STATS=no-stack",
+}
+
+
+def known_variables() -> tuple[str, ...]:
+    """
+    Return every variable that the image reads at some version, under either name.
+    """
+    return (*tgi_option_names(), *tgi_aliases())
+
+
+def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Finding]:
+    """
+    LLM160: a name given as an option is one of the launcher's.
+
+    Args:
+        names: The names given.
+
+        known: The names there are.
+    """
+    there = tuple(known)
+    return [_unknown(name, there) for name in names if name not in there]
+
+
+def check_versions(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM161: this version knows each variable of the launcher (launcher/src/main.rs).
+    """
+    for name in _checked(subject):
+        native = tgi_aliases().get(name, name)
+        if native in tgi_option_names() and not subject.knows(native):
+            yield error(
+                "LLM161",
+                f"{_word(subject, name)} has no effect in TGI {subject.version}: "
+                f"{_when(subject, native)}",
+                _INSTEAD.get(native, "leave it out"),
+            )
+
+
+def check_values(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM162: the launcher can read each value (clap's parsers).
+    """
+    for name in _checked(subject):
+        option = find_tgi_option(tgi_aliases().get(name, name), subject.version)
+        value = subject.raw(name)
+        if option is None or value is None or _is_unset(name, value):
+            continue
+        fault = value_fault(option, value)
+        if fault:
+            near = nearest(value, option.choices, count=1)
+            yield error(
+                "LLM162",
+                f"{_word(subject, name)} must be {fault}, got {value!r}",
+                f"did you mean {near[0]}?" if near else "",
+            )
+
+
+def check_overridden(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM260: SageMaker's name of a setting and the launcher's agree.
+
+    The entry point copies the former over the latter.
+    """
+    for alias, native in tgi_aliases().items():
+        theirs, own = subject.raw(alias), subject.raw(native)
+        if theirs and own and theirs != own:
+            yield warning(
+                "LLM260",
+                f"{native}={own} has no effect: {alias}={theirs} wins over it",
+                "set one of them",
+            )
+
+
+def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM261: a variable that is almost a known one is ignored.
+    """
+    known = known_variables()
+    for name in _checked(subject):
+        if name not in known:
+            near = difflib.get_close_matches(name.upper(), known, 1, _MISTYPED)
+            if near:
+                yield warning(
+                    "LLM261",
+                    f"{name} is no variable of TGI's launcher: it is ignored",
+                    f"did you mean {near[0]}?",
+                )
+
+
+def check_port(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    LLM262: the image always listens on SageMaker's port (sagemaker-entrypoint.sh).
+    """
+    port = subject.value("PORT")
+    if as_count(port) is not None and port != _PORT:
+        yield warning(
+            "LLM262", f"PORT={port} has no effect: the image listens on {_PORT}"
+        )
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> Finding:
+    if name in tgi_flags():
+        message = f"{name} has no variable, and the image passes no arguments"
+        return error("LLM160", message, "leave it out")
+    near = nearest(name.upper(), known, count=1)
+    meant = f"write {near[0]}, or " if near else ""
+    return error(
+        "LLM160",
+        f"{name} is no option of TGI's launcher",
+        f"{meant}pass it in unchecked_options if something else reads it",
+    )
+
+
+def _checked(subject: TgiSubject) -> Iterator[str]:
+    for name in subject.environment:
+        if name not in subject.unchecked:
+            yield name
+
+
+def _is_unset(name: str, value: str) -> bool:
+    # The entry point copies no empty text.
+    return name in tgi_aliases() and not value
+
+
+def _word(subject: TgiSubject, name: str) -> str:
+    return subject.words.get(name, name)
+
+
+def _when(subject: TgiSubject, variable: str) -> str:
+    first, last = tgi_option_span(variable)
+    if not subject.is_between(first):
+        return f"it came with {first}"
+    return f"it was last known in {last}"

@@ -1,0 +1,249 @@
+"""
+Hugging Face Text Generation Inference (TGI) on GPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.catalog.tgi_options import is_between
+from cdk_sagemaker_llm.findings import Finding, Severity
+from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
+from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.checks.variables import (
+    known_variables,
+    option_name_findings,
+)
+from cdk_sagemaker_llm.serving.tgi.environment import (
+    EnvironmentValue,
+    count_findings,
+    model_id,
+    overlap_findings,
+    render,
+    weights_uri,
+    wrong_counts,
+)
+
+FAMILY = "huggingface-llm"
+_OLD_NAME, _NEW_NAME = "max_input_length", "max_input_tokens"
+_VARIABLES = {
+    "quantize": "HF_MODEL_QUANTIZE",
+    "num_gpus": "SM_NUM_GPUS",
+    _OLD_NAME: "MAX_INPUT_LENGTH",
+    "max_total_tokens": "MAX_TOTAL_TOKENS",
+    "max_batch_total_tokens": "MAX_BATCH_TOTAL_TOKENS",
+    "max_batch_prefill_tokens": "MAX_BATCH_PREFILL_TOKENS",
+    _NEW_NAME: "MAX_INPUT_TOKENS",
+    "max_batch_size": "MAX_BATCH_SIZE",
+    "max_concurrent_requests": "MAX_CONCURRENT_REQUESTS",
+    "waiting_served_ratio": "WAITING_SERVED_RATIO",
+    "dtype": "DTYPE",
+    "kv_cache_dtype": "KV_CACHE_DTYPE",
+    "rope_scaling": "ROPE_SCALING",
+    "rope_factor": "ROPE_FACTOR",
+    "cuda_memory_fraction": "CUDA_MEMORY_FRACTION",
+    "cuda_graphs": "CUDA_GRAPHS",
+    "speculate": "SPECULATE",
+    "lora_adapters": "LORA_ADAPTERS",
+    "trust_remote_code": "HF_MODEL_TRUST_REMOTE_CODE",
+    "messages_api": "MESSAGES_API_ENABLED",
+}
+_COUNTS = (
+    _OLD_NAME,
+    _NEW_NAME,
+    "max_total_tokens",
+    "max_batch_total_tokens",
+    "max_batch_prefill_tokens",
+    "max_batch_size",
+    "max_concurrent_requests",
+    "num_gpus",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tgi:
+    """
+    Serve with Text Generation Inference.
+
+    ``Tgi("1.4.5", max_input_length=2048, max_total_tokens=4096)``
+    ``Tgi("3.3.6", options={"MAX_CLIENT_BATCH_SIZE": 8})``
+
+    Lengths are in tokens. What is left out has the container's own default.
+
+    Args:
+        version: The TGI version of the ``huggingface-llm`` image.
+
+        max_input_length:
+            The longest prompt that is accepted.
+            From 2.0.0 on it is written under its newer name, MAX_INPUT_TOKENS.
+
+        max_total_tokens: The longest prompt and answer together.
+
+        max_batch_total_tokens: Tokens of all requests in one batch.
+
+        max_batch_prefill_tokens: Tokens of all prompts read in one step.
+
+        quantize:
+            How the weights are quantized, such as ``gptq`` or ``awq``.
+            Left out, they are loaded as they are.
+
+        num_gpus:
+            Over how many GPUs the model is split.
+            Left out, over the accelerators that each copy has.
+
+        max_input_tokens: As max_input_length, for 2.0.0 and later.
+
+        max_batch_size: How many requests one batch holds at most.
+
+        max_concurrent_requests: How many requests wait or run before more are refused.
+
+        waiting_served_ratio: How many requests wait, for each that runs, before the
+            running ones are paused to let them in.
+
+        dtype: The weights' type, ``float16`` or ``bfloat16``; not with quantize.
+
+        kv_cache_dtype: The type of the key-value cache, such as ``fp8_e5m2``.
+
+        rope_scaling: How positions are scaled, ``linear`` or ``dynamic``.
+
+        rope_factor: By how much; alone it scales linearly.
+
+        cuda_memory_fraction: The share of the GPU's memory that may be used.
+
+        cuda_graphs: The batch sizes to record CUDA graphs for; empty for none.
+
+        speculate: How many tokens to guess ahead.
+
+        lora_adapters: The adapters that requests may name, as Hub repositories.
+
+        trust_remote_code: Whether code in the model's repository may run.
+
+        messages_api: Whether /invocations takes chats, up to 2.3.1.
+
+        options:
+            Further variables of the launcher, such as ``{"MAX_BEST_OF": 4}``.
+            They are checked against the version.
+
+        unchecked_options: Variables that are passed on as they are.
+    """
+
+    version: str
+    _: KW_ONLY
+    max_input_length: int | None = None
+    max_total_tokens: int | None = None
+    max_batch_total_tokens: int | None = None
+    max_batch_prefill_tokens: int | None = None
+    quantize: str | None = None
+    num_gpus: int | None = None
+    max_input_tokens: int | None = None
+    max_batch_size: int | None = None
+    max_concurrent_requests: int | None = None
+    waiting_served_ratio: float | None = None
+    dtype: str | None = None
+    kv_cache_dtype: str | None = None
+    rope_scaling: str | None = None
+    rope_factor: float | None = None
+    cuda_memory_fraction: float | None = None
+    cuda_graphs: Sequence[int] | None = None
+    speculate: int | None = None
+    lora_adapters: Sequence[str] | None = None
+    trust_remote_code: bool | None = None
+    messages_api: bool | None = None
+    options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
+    unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
+
+    def findings(
+        self, model: ModelSource | None, *, accelerators: int | None = None
+    ) -> list[Finding]:
+        """
+        Check the image, each variable for its version, and all against each other.
+        """
+        found = image_findings(FAMILY, self.version)
+        if any(finding.severity is Severity.ERROR for finding in found):
+            return found
+        typed = self._typed(model, accelerators)
+        found += count_findings(self._counts())
+        found += overlap_findings(typed, self.options, self.unchecked_options)
+        found += option_name_findings(self.options, known_variables())
+        found += credential_findings("options", render(self.options))
+        found += credential_findings(
+            "unchecked_options", render(self.unchecked_options)
+        )
+        return found + subject_findings(self._subject(typed, model, accelerators))
+
+    def container(
+        self, model: ModelSource | None, *, accelerators: int | None
+    ) -> Container:
+        """
+        Describe the container: all of it in environment variables.
+        """
+        typed = self._typed(model, accelerators)
+        return Container(
+            image=find_image(FAMILY, self.version),
+            environment=render({**typed, **self.options, **self.unchecked_options}),
+            token_variables=TOKEN_VARIABLES,
+            weights_uri=weights_uri(model),
+        )
+
+    def _typed(
+        self, model: ModelSource | None, accelerators: int | None
+    ) -> dict[str, EnvironmentValue]:
+        values = {
+            "HF_MODEL_ID": model_id(model),
+            "HF_MODEL_REVISION": getattr(model, "revision", None),
+            **{
+                v: getattr(self, p)
+                for p, v in self._variables().items()
+                if self._has(p)
+            },
+        }
+        if self.num_gpus is None:
+            values["SM_NUM_GPUS"] = accelerators
+        if self.cuda_graphs is not None:
+            # The launcher's help: 0 records none.
+            values["CUDA_GRAPHS"] = self.cuda_graphs or "0"
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _variables(self) -> dict[str, str]:
+        """
+        Return the variable of each parameter at this version.
+        """
+        renamed = is_between(self.version, "2.0.0") and not self._has(_NEW_NAME)
+        if renamed and self._has(_OLD_NAME):
+            return {**_VARIABLES, _OLD_NAME: _VARIABLES[_NEW_NAME]}
+        return _VARIABLES
+
+    def _has(self, parameter: str) -> bool:
+        return getattr(self, parameter) is not None
+
+    def _counts(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in _COUNTS if self._has(name)}
+
+    def _subject(
+        self,
+        typed: Mapping[str, EnvironmentValue],
+        model: ModelSource | None,
+        accelerators: int | None,
+    ) -> TgiSubject:
+        environment = render({**typed, **self.options, **self.unchecked_options})
+        if getattr(model, "token", None) is not None:
+            environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
+        variables = self._variables()
+        words = {variable: name for name, variable in variables.items()}
+        words |= {v: name for name, v in variables.items() if self._has(name)}
+        # Those have been told of already.
+        wrong = {variables[name] for name in wrong_counts(self._counts())}
+        return TgiSubject(
+            environment,
+            self.version,
+            accelerators,
+            words=words,
+            unchecked={*self.unchecked_options, *wrong},
+        )

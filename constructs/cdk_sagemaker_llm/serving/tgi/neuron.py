@@ -1,0 +1,205 @@
+"""
+Hugging Face Text Generation Inference (TGI) on Inferentia and Trainium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.findings import Finding, Severity, error, warning
+from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.tgi.checks.model import check_gated_model, check_model_id
+from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.checks.variables import (
+    known_variables,
+    option_name_findings,
+)
+from cdk_sagemaker_llm.serving.tgi.environment import (
+    EnvironmentValue,
+    count_findings,
+    model_id,
+    overlap_findings,
+    render,
+    weights_uri,
+)
+from cdk_sagemaker_llm.wording import nearest
+
+FAMILY = "huggingface-llm-neuronx"
+# What models are compiled to (the image's environment reader).
+CAST_TYPES = ("bf16", "fp16")
+# Documented for early images alone; the later ones derive them from the others.
+_EARLY = ("HF_BATCH_SIZE", "HF_SEQUENCE_LENGTH")
+_VARIABLES = {
+    "num_cores": "HF_NUM_CORES",
+    "auto_cast_type": "HF_AUTO_CAST_TYPE",
+    "max_batch_size": "MAX_BATCH_SIZE",
+    "max_input_length": "MAX_INPUT_LENGTH",
+    "max_total_tokens": "MAX_TOTAL_TOKENS",
+    "max_batch_prefill_tokens": "MAX_BATCH_PREFILL_TOKENS",
+}
+
+CHECKS: dict[str, str] = {
+    "LLM180": (
+        "the Neuron image of TGI is given a type it does not compile to; the "
+        "environment variables of optimum-neuron"
+    ),
+    "LLM270": (
+        "a variable that early Neuron images of TGI are documented with, and later "
+        "ones derive from others; the deployment guides of Hugging Face"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TgiNeuron:
+    """
+    Serve with Text Generation Inference on Neuron devices.
+
+    ``TgiNeuron("0.0.28", num_cores=2, auto_cast_type="bf16", max_batch_size=4,
+    max_input_length=3686, max_total_tokens=4096)``
+
+    A model runs in the shape that it was compiled for. What is left out is filled in
+    from the model's own compilation, or from one in the Hub's cache that matches the
+    rest; where there is none the container stops.
+
+    Args:
+        version: The version of the ``huggingface-llm-neuronx`` image.
+
+        num_cores: Over how many Neuron cores the model is split; a chip of
+            Inferentia2 has two.
+
+        auto_cast_type: The type of the weights, ``bf16`` or ``fp16``.
+
+        max_batch_size: How many requests are generated at the same time.
+
+        max_input_length: The longest prompt that is accepted, in tokens.
+
+        max_total_tokens: The longest prompt and answer together, in tokens.
+
+        max_batch_prefill_tokens: Tokens of all prompts read in one step.
+
+        options: Further variables of the launcher.
+
+        unchecked_options: Variables that are passed on as they are.
+    """
+
+    version: str
+    _: KW_ONLY
+    num_cores: int | None = None
+    auto_cast_type: str | None = None
+    max_batch_size: int | None = None
+    max_input_length: int | None = None
+    max_total_tokens: int | None = None
+    max_batch_prefill_tokens: int | None = None
+    options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
+    unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
+
+    def findings(
+        self,
+        model: ModelSource | None,
+        *,
+        accelerators: int | None = None,  # noqa: ARG002 - cores of a chip vary
+    ) -> list[Finding]:
+        """
+        Check the image, the values, and the lengths against each other.
+        """
+        found = image_findings(FAMILY, self.version)
+        if any(finding.severity is Severity.ERROR for finding in found):
+            return found
+        typed = self._typed(model)
+        found += count_findings(self._counts())
+        found += overlap_findings(typed, self.options, self.unchecked_options)
+        found += self._name_findings()
+        for where in ("options", "unchecked_options"):
+            found += credential_findings(where, render(getattr(self, where)))
+        return found + self._value_findings() + self._model_findings(model)
+
+    def container(
+        self,
+        model: ModelSource | None,
+        *,
+        accelerators: int | None,  # noqa: ARG002 - cores are counted, not chips
+    ) -> Container:
+        """
+        Describe the container: all of it in environment variables.
+        """
+        values = {**self._typed(model), **self.options, **self.unchecked_options}
+        return Container(
+            image=find_image(FAMILY, self.version),
+            environment=render(values),
+            token_variables=TOKEN_VARIABLES,
+            weights_uri=weights_uri(model),
+        )
+
+    def _typed(self, model: ModelSource | None) -> dict[str, EnvironmentValue]:
+        values = {
+            "HF_MODEL_ID": model_id(model),
+            "HF_MODEL_REVISION": getattr(model, "revision", None),
+            **{variable: getattr(self, name) for name, variable in _VARIABLES.items()},
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _counts(self) -> dict[str, int]:
+        values = {name: getattr(self, name) for name in _VARIABLES}
+        return {name: value for name, value in values.items() if _is_number(value)}
+
+    def _name_findings(self) -> list[Finding]:
+        own = {*_VARIABLES.values(), *_EARLY}
+        others = [name for name in self.options if name not in own]
+        found = list(option_name_findings(others, (*known_variables(), *own)))
+        found += [
+            warning(
+                "LLM270",
+                f"{name} is known of early Neuron images only",
+                "set max_batch_size and max_total_tokens",
+            )
+            for name in _EARLY
+            if name in self.options
+        ]
+        return found
+
+    def _value_findings(self) -> list[Finding]:
+        return [*self._type_findings(), *self._length_findings()]
+
+    def _type_findings(self) -> list[Finding]:
+        given = self.auto_cast_type
+        if given is None or given in CAST_TYPES:
+            return []
+        near = nearest(given, CAST_TYPES, count=1)
+        return [
+            error(
+                "LLM180",
+                f"auto_cast_type must be bf16 or fp16, got {given!r}",
+                f"did you mean {near[0]}?" if near else "",
+            )
+        ]
+
+    def _length_findings(self) -> list[Finding]:
+        longest, total = self.max_input_length, self.max_total_tokens
+        if longest is None or total is None or is_unresolved(total) or longest < total:
+            return []
+        return [
+            error(
+                "LLM115",
+                "max_input_length must be below max_total_tokens, got "
+                f"{longest} and {total}",
+            )
+        ]
+
+    def _model_findings(self, model: ModelSource | None) -> list[Finding]:
+        environment = render(self._typed(model))
+        if getattr(model, "token", None) is not None:
+            environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
+        subject = TgiSubject(environment, self.version)
+        return [*check_model_id(subject), *check_gated_model(subject)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

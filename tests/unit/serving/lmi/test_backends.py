@@ -1,0 +1,409 @@
+"""
+The typed backends: what each writes, and in whose words it complains.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm import (
+    CustomContainer,
+    DeepSpeed,
+    HuggingFaceModel,
+    LmiDist,
+    NeuronX,
+    RopeScaling,
+    S3Model,
+    SmoothQuant,
+    TensorRtLlm,
+    Vllm,
+)
+from cdk_sagemaker_llm.catalog.images import image_versions
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.findings import errors_of
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+
+MODEL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+URI = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team/vllm"
+
+
+def lines(serving: LmiServing) -> list[str]:
+    """
+    Return the serving.properties without the lines every backend has.
+    """
+    files = serving.container(MODEL, accelerators=8).files
+    text = files["serving.properties"].decode().splitlines()
+    return [line for line in text if not line.startswith("option.model_id")]
+
+
+def codes(serving: LmiServing) -> list[str]:
+    """
+    Return the codes of the errors found for 8 devices.
+    """
+    return [f.code for f in errors_of(serving.findings(MODEL, accelerators=8))]
+
+
+@pytest.mark.parametrize(
+    ("serving", "image", "expected"),
+    [
+        (Vllm(), "0.36.0-lmi27.0.0-cu130", ["engine=Python"]),
+        (
+            Vllm("0.31.0"),
+            "0.31.0-lmi13.0.0-cu124",
+            ["engine=Python", "option.rolling_batch=vllm"],
+        ),
+        (
+            Vllm("0.27.0", enforce_eager=True),
+            "0.27.0-deepspeed0.12.6-cu121",
+            [
+                "engine=Python",
+                "option.rolling_batch=vllm",
+                "option.enforce_eager=true",
+            ],
+        ),
+        (
+            Vllm(rope_scaling=RopeScaling("linear", 2)),
+            "0.36.0-lmi27.0.0-cu130",
+            [
+                "engine=Python",
+                (
+                    'option.hf_overrides={"rope_scaling":'
+                    '{"factor":2.0,"rope_type":"linear"}}'
+                ),
+            ],
+        ),
+        (
+            Vllm("0.32.0", rope_scaling=RopeScaling("dynamic", 2)),
+            "0.32.0-lmi14.0.0-cu126",
+            [
+                "engine=Python",
+                "option.rolling_batch=vllm",
+                'option.rope_scaling={"factor":2.0,"rope_type":"dynamic"}',
+            ],
+        ),
+        (
+            Vllm(speculative_config={"model": "a/b", "num_speculative_tokens": 5}),
+            "0.36.0-lmi27.0.0-cu130",
+            [
+                "engine=Python",
+                'option.speculative_config={"model":"a/b","num_speculative_tokens":5}',
+            ],
+        ),
+        (
+            LmiDist("0.27.0", tensor_parallel_degree=4),
+            "0.27.0-deepspeed0.12.6-cu121",
+            [
+                "engine=MPI",
+                "option.tensor_parallel_degree=4",
+                "option.rolling_batch=lmi-dist",
+            ],
+        ),
+        (
+            LmiDist("0.28.0", speculative_draft_model="a/b", speculative_length=4),
+            "0.28.0-lmi10.0.0-cu124",
+            [
+                "engine=MPI",
+                "option.rolling_batch=lmi-dist",
+                "option.speculative_draft_model=a/b",
+                "option.speculative_length=4",
+            ],
+        ),
+        (
+            LmiDist("0.26.0", quantize="gptq"),
+            "0.26.0-deepspeed0.12.6-cu121",
+            ["engine=MPI", "option.rolling_batch=lmi-dist", "option.quantize=gptq"],
+        ),
+        (
+            TensorRtLlm("0.26.0", rope_scaling=RopeScaling("dynamic", 2)),
+            "0.26.0-tensorrtllm0.7.1-cu122",
+            [
+                "engine=MPI",
+                "option.rolling_batch=auto",
+                "option.rotary_scaling_type=dynamic",
+                "option.rotary_scaling_factor=2.0",
+            ],
+        ),
+        (
+            TensorRtLlm(
+                "0.27.0",
+                smoothquant=SmoothQuant(alpha=0.7, per_token=True, per_channel=True),
+            ),
+            "0.27.0-tensorrtllm0.8.0-cu122",
+            [
+                "engine=MPI",
+                "option.rolling_batch=auto",
+                "option.quantize=smoothquant",
+                "option.smoothquant_alpha=0.7",
+                "option.smoothquant_per_token=true",
+                "option.smoothquant_per_channel=true",
+            ],
+        ),
+        (
+            TensorRtLlm("0.28.0", quantize="awq", output_formatter="jsonlines"),
+            "0.28.0-tensorrtllm0.9.0-cu122",
+            [
+                "engine=MPI",
+                "option.rolling_batch=auto",
+                "option.quantize=awq",
+                "option.output_formatter=jsonlines",
+            ],
+        ),
+        (
+            DeepSpeed("0.26.0", smoothquant=SmoothQuant(alpha=0.5)),
+            "0.26.0-deepspeed0.12.6-cu121",
+            [
+                "engine=DeepSpeed",
+                "option.rolling_batch=deepspeed",
+                "option.quantize=smoothquant",
+                "option.smoothquant_alpha=0.5",
+            ],
+        ),
+        (
+            NeuronX(
+                "0.26.0",
+                tensor_parallel_degree=8,
+                n_positions=4096,
+                context_length_estimate=[512, 1024],
+                group_query_attention="shard-over-heads",
+            ),
+            "0.26.0-neuronx-sdk2.16.0",
+            [
+                "engine=Python",
+                "option.tensor_parallel_degree=8",
+                "option.rolling_batch=auto",
+                "option.n_positions=4096",
+                "option.context_length_estimate=512,1024",
+                "option.group_query_attention=shard-over-heads",
+            ],
+        ),
+        (
+            NeuronX("0.26.0", batch_size=4),
+            "0.26.0-neuronx-sdk2.16.0",
+            ["engine=Python", "option.rolling_batch=disable", "option.batch_size=4"],
+        ),
+    ],
+    ids=lambda value: f"{type(value).__name__} {getattr(value, 'version', '')}",
+)
+def test_each_backend_writes_its_file_for_its_image(
+    serving: LmiServing, image: str, expected: list[str]
+) -> None:
+    """
+    The engine first, then what chooses the backend, then the options given.
+    """
+    assert codes(serving) == []
+    assert lines(serving) == expected
+    assert serving.container(MODEL, accelerators=8).image.tag == image
+
+
+@pytest.mark.parametrize(
+    "serving",
+    [
+        backend(version)
+        for backend, family in (
+            (TensorRtLlm, "djl-tensorrtllm"),
+            (Vllm, "djl-lmi"),
+            (LmiDist, "djl-lmi"),
+            (DeepSpeed, "djl-deepspeed"),
+            (NeuronX, "djl-neuronx"),
+        )
+        for version in image_versions(family)
+        if LmiVersion.parse(version).rows
+        if backend is not LmiDist or LmiVersion.parse(version).before("0.33")
+    ],
+    ids=lambda value: f"{type(value).__name__} {getattr(value, 'version', '')}",
+)
+def test_each_backend_is_clean_at_every_version_that_has_it(
+    serving: LmiServing,
+) -> None:
+    """
+    What the class writes by itself is what that version wants.
+    """
+    found = serving.findings(MODEL, accelerators=8)
+
+    assert {f.code for f in found} <= {"LLM201"}
+
+
+@pytest.mark.parametrize(
+    ("serving", "code", "message"),
+    [
+        (
+            Vllm("0.26.0", enforce_eager=True),
+            "LLM158",
+            "enforce_eager has no effect in vllm at LMI 0.26",
+        ),
+        (
+            Vllm("0.36.0", options={"option.max_modl_len": 1}),
+            "LLM158",
+            "option.max_modl_len is no option of vllm",
+        ),
+        (LmiDist("0.33.0"), "LLM133", "LMI-Dist was removed after LMI 0.32"),
+        (
+            LmiDist("0.28.0", enable_lora=True, speculative_draft_model="a/b"),
+            "LLM139",
+            "enable_lora and speculative_draft_model exclude each other",
+        ),
+        (
+            NeuronX("0.26.0", rolling_batch="auto", batch_size=4),
+            "LLM143",
+            "exclude each other",
+        ),
+        (
+            TensorRtLlm("0.26.0", tensor_parallel_degree=16),
+            "LLM154",
+            "tensor_parallel_degree=16 needs 16 accelerators, and there are 8",
+        ),
+        (TensorRtLlm("0.26.0", precompiled=True), "LLM159", "loaded from S3"),
+        (
+            DeepSpeed("0.26.0", dtype="bf16", smoothquant=SmoothQuant()),
+            "LLM142",
+            "does not work with dtype=bf16",
+        ),
+        (DeepSpeed("0.28.0"), "LLM102", "djl-deepspeed has no version '0.28.0'"),
+        (
+            Vllm(unchecked_options={"engine": "MPI"}),
+            "LLM113",
+            "options repeats engine",
+        ),
+    ],
+    ids=lambda value: f"{type(value).__name__} {getattr(value, 'version', '')}",
+)
+def test_fails_in_the_callers_words(
+    serving: LmiServing, code: str, message: str
+) -> None:
+    """
+    A parameter is called by its name, an option by its key.
+    """
+    (found,) = errors_of(serving.findings(MODEL, accelerators=8))
+
+    assert found.code == code
+    assert message in found.message
+    assert not found.message.startswith("option.enforce_eager")
+
+
+def test_unchecked_options_are_the_way_past() -> None:
+    """
+    What the catalogue does not know yet is written as it is.
+    """
+    serving = Vllm(unchecked_options={"option.brand_new": "on"})
+
+    assert codes(serving) == []
+    assert "option.brand_new=on" in lines(serving)
+
+
+@pytest.mark.parametrize(
+    ("version", "architecture", "warned"),
+    [
+        ("0.25.0", "MistralForCausalLM", True),
+        ("0.26.0", "MistralForCausalLM", False),
+        ("0.26.0", "GemmaForCausalLM", True),
+        ("0.28.0", "GemmaForCausalLM", False),
+        ("0.32.0", "DbrxForCausalLM", True),
+        ("0.33.0", "DbrxForCausalLM", False),
+    ],
+)
+def test_warns_if_the_image_does_not_compile_the_model(
+    version: str, architecture: str, *, warned: bool
+) -> None:
+    """
+    Such a model needs an engine that was compiled ahead of time.
+    """
+    found = TensorRtLlm(version, architecture=architecture).findings(MODEL)
+
+    assert ("LLM219" in {f.code for f in found}) == warned
+
+
+def test_an_engine_compiled_ahead_of_time_is_loaded_from_s3() -> None:
+    """
+    Its prefix is the model; nothing is compiled, so that any architecture goes.
+    """
+    serving = TensorRtLlm("0.26.0", precompiled=True, architecture="GemmaForCausalLM")
+    model = S3Model("s3://bucket/engines/")
+    found = serving.findings(model, accelerators=8)
+    text = serving.container(model, accelerators=8).files["serving.properties"]
+
+    assert {f.code for f in found} == {"LLM201"}
+    assert b"option.model_id=s3://bucket/engines/\n" in text
+
+
+def test_attention_heads_are_divided() -> None:
+    """
+    A configuration of the model's is enough to know.
+    """
+    config = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 40}
+    serving = Vllm(tensor_parallel_degree=16, architecture=config)
+    (found,) = errors_of(serving.findings(MODEL, accelerators=16))
+
+    assert found.code == "LLM156"
+    assert "tensor_parallel_degree must divide the 40 attention heads" in found.message
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, float("nan")])
+def test_fails_if_rope_is_not_stretched(factor: float) -> None:
+    """
+    Both engines want a factor above one.
+    """
+    with pytest.raises(ValueError, match="factor must be above 1"):
+        RopeScaling("linear", factor)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.1])
+def test_fails_if_alpha_is_outside_its_range(alpha: float) -> None:
+    """
+    It is a share.
+    """
+    with pytest.raises(ValueError, match="alpha must be from 0 to 1"):
+        SmoothQuant(alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "expected"),
+    [
+        (":1.0", f"{URI}:1.0"),
+        ("", f"{URI}:latest"),
+        ("@sha256:" + "a" * 64, f"{URI}@sha256:" + "a" * 64),
+    ],
+)
+def test_a_container_of_ones_own_runs_by_its_uri(suffix: str, expected: str) -> None:
+    """
+    Tag or digest, in whatever region the registry is.
+    """
+    serving = CustomContainer.from_uri(URI + suffix, environment={"X": "1"})
+    container = serving.container(MODEL, accelerators=1)
+
+    assert container.image.uri("us-east-1") == expected
+    assert container.environment == {"HF_MODEL_ID": MODEL.model_id, "X": "1"}
+    assert serving.findings(MODEL) == []
+
+
+def test_weights_on_s3_are_put_into_a_container_of_ones_own() -> None:
+    """
+    SageMaker itself downloads the prefix.
+    """
+    container = CustomContainer.from_uri(URI).container(
+        S3Model("s3://bucket/p/"), accelerators=1
+    )
+
+    assert container.weights_uri == "s3://bucket/p/"
+    assert container.environment == {}
+
+
+@pytest.mark.parametrize("uri", ["vllm/vllm-openai:latest", "ghcr.io/a/b:1", ""])
+def test_fails_if_an_image_is_not_in_ecr(uri: str) -> None:
+    """
+    SageMaker pulls from nowhere else without further ado.
+    """
+    with pytest.raises(ValueError, match=r"uri must be an image in Amazon ECR"):
+        CustomContainer.from_uri(uri)
+
+
+@pytest.mark.parametrize(
+    ("model_id", "warned"),
+    [("meta-llama/Llama-2-13b-chat-hf", True), ("mistralai/Mixtral-8x7B-v0.1", False)],
+)
+def test_warns_if_a_gated_model_has_no_token(model_id: str, *, warned: bool) -> None:
+    """
+    The download fails after minutes, on instances that are paid for.
+    """
+    found = Vllm().findings(HuggingFaceModel(model_id))
+
+    assert ("LLM214" in {f.code for f in found}) == warned
