@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cdk_sagemaker_llm.serving.tgi.checks import CHECKS as _TGI
-from cdk_sagemaker_llm.serving.tgi.neuron import CHECKS as _TGI_NEURON
 
 _API = "SageMaker API, botocore 1.44.5"
 _GUIDE = "SageMaker developer guide"
@@ -82,6 +81,10 @@ _OWN = {
     "partition/trt_llm_partition.py",
     "LLM158": f"an option has no effect, and nothing else could read it; {_MODELS}",
     "LLM159": "a precompiled engine is not on S3; LMI documentation, TensorRT-LLM",
+    "LLM180": "the Neuron image of TGI is given a type it does not compile to; the "
+    "environment variables of optimum-neuron",
+    "LLM270": "a variable that early Neuron images of TGI are documented with, and "
+    "later ones derive from others; the deployment guides of Hugging Face",
     "LLM190": "the model's weights do not load on the accelerators; the plan's "
     "arithmetic",
     "LLM191": "the model's heads cannot be split over a copy's accelerators; vLLM",
@@ -114,4 +117,4 @@ _OWN = {
     "arithmetic",
 }
 
-CODES: Mapping[str, str] = dict(sorted({**_TGI, **_TGI_NEURON, **_OWN}.items()))
+CODES: Mapping[str, str] = dict(sorted({**_TGI, **_OWN}.items()))

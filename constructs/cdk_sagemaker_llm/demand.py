@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+
 # By what the engines call their methods: vLLM's, TGI's, TensorRT-LLM's and DeepSpeed's.
 _FOUR_BITS = ("awq", "gptq", "marlin", "nf4", "fp4", "squeezellm", "bitsandbytes4")
 _EIGHT_BITS = ("fp8", "int8", "smoothquant", "bitsandbytes", "eetq", "deepspeedfp")
@@ -64,6 +66,8 @@ class Demand:
     What a serving configuration asks of a plan; ``None`` where it says nothing.
 
     Args:
+        architecture: The model that is served, as far as its sizes are known.
+
         assumptions: What its engine takes of the memory.
 
         weight_bits: Bits of a weight, by its quantization.
@@ -75,6 +79,7 @@ class Demand:
         tensor_parallel_degree: Over how many accelerators it splits a copy.
     """
 
+    architecture: ModelArchitecture | None
     assumptions: Assumptions
     weight_bits: int = 16
     context_length: int | None = None

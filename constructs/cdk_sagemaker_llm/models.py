@@ -1,5 +1,5 @@
 """
-Where a model's weights come from.
+Where a model's weights come from, and what the model is.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 
 if TYPE_CHECKING:
     from aws_cdk import SecretValue
@@ -29,17 +30,23 @@ class HuggingFaceModel:
 
         revision:
             A commit, branch or tag.
-            Left out, the newest commit of the main branch at every start.
+            If left out, the newest commit of the main branch is taken at every start.
 
         token:
             The secret that holds a Hub access token, for gated models: a Secrets
             Manager secret, or ``SecretValue.secrets_manager(...)``.
             It reaches the container as a dynamic reference: the value is in no
             template, but whoever may call DescribeModel can read it.
-            Left out, only public models load.
+            If left out, only public models load.
+
+        architecture:
+            What the model is: a ``ModelArchitecture``, the name of a catalogued model
+            that it is like, or at least its class, such as ``MistralForCausalLM``.
+            If left out, the catalogue is asked for the model id.
 
     Raises:
-        ValueError: If the model id is not of that form.
+        ValueError: If the model id is not of that form, or the catalogue does not
+            have the model that it is like.
     """
 
     model_id: str
@@ -47,11 +54,13 @@ class HuggingFaceModel:
     token: secretsmanager.ISecret | SecretValue | None = field(
         default=None, kw_only=True, repr=False
     )
+    architecture: ModelArchitecture | str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """
-        Hold the form of a Hub repository name.
+        Hold the form of a Hub repository name; look the architecture up.
         """
+        object.__setattr__(self, "architecture", looked_up(self.architecture))
         if is_unresolved(self.model_id):
             return
         if self.model_id.count("/") > 1 or not self.model_id.strip("/"):
@@ -60,6 +69,15 @@ class HuggingFaceModel:
                 f"'mistralai/Mistral-7B-v0.1', got {self.model_id!r}; "
                 "weights on S3 are an S3Model"
             )
+
+    @property
+    def known_architecture(self) -> ModelArchitecture | None:
+        """
+        The model's sizes: those given, or else the catalogue's; ``None`` for neither.
+        """
+        if self.architecture is None:
+            return find_architecture(self.model_id)
+        return sized(self.architecture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +93,53 @@ class S3Model:
 
         kms_key:
             The key that encrypts the objects.
-            Left out, the role may not decrypt with any.
+            If left out, the role may not decrypt with any.
+
+        architecture:
+            What the model is: a ``ModelArchitecture``, the name of a catalogued model
+            that it is like, or at least its class, such as ``MistralForCausalLM``.
+            If left out, its size is not known, and what depends on that not checked.
 
     Raises:
-        ValueError: If the URI is no such prefix.
+        ValueError: If the URI is no such prefix, or the catalogue does not have the
+            model that it is like.
     """
 
     uri: str
     kms_key: kms.IKey | None = field(default=None, kw_only=True)
+    architecture: ModelArchitecture | str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """
-        Hold the service's rule that a prefix ends with a slash.
+        Hold the service's rule that a prefix ends with a slash; look the architecture
+        up.
         """
+        object.__setattr__(self, "architecture", looked_up(self.architecture))
         if not self.uri.startswith("s3://") or not self.uri.endswith("/"):
             raise ValueError(
                 f"uri must be a prefix such as 's3://bucket/prefix/', got {self.uri!r}"
             )
 
     @classmethod
-    def from_bucket(cls, bucket: s3.IBucket, prefix: str) -> S3Model:
+    def from_bucket(
+        cls,
+        bucket: s3.IBucket,
+        prefix: str,
+        *,
+        architecture: ModelArchitecture | str | None = None,
+    ) -> S3Model:
         """
         Name the prefix of a bucket, whose own encryption key is used.
         """
         uri = f"s3://{bucket.bucket_name}/{prefix.strip('/')}/"
-        return cls(uri, kms_key=bucket.encryption_key)
+        return cls(uri, kms_key=bucket.encryption_key, architecture=architecture)
+
+    @property
+    def known_architecture(self) -> ModelArchitecture | None:
+        """
+        The model's sizes, as given; ``None`` if they are not.
+        """
+        return sized(self.architecture)
 
     @property
     def bucket_name(self) -> str:
@@ -117,3 +157,33 @@ class S3Model:
 
 
 ModelSource = HuggingFaceModel | S3Model
+
+
+def looked_up(
+    architecture: ModelArchitecture | str | None,
+) -> ModelArchitecture | str | None:
+    """
+    Replace the name of a catalogued model, as ``organisation/name``, by what it is.
+
+    Raises:
+        ValueError: If the catalogue does not have it; names the nearest ones.
+    """
+    if isinstance(architecture, str) and "/" in architecture:
+        return ModelArchitecture.of(architecture)
+    return architecture
+
+
+def class_of(architecture: ModelArchitecture | str | None) -> str | None:
+    """
+    Return a model's class in config.json; ``None`` if it is not known.
+    """
+    if isinstance(architecture, ModelArchitecture):
+        return architecture.class_name
+    return architecture
+
+
+def sized(architecture: ModelArchitecture | str | None) -> ModelArchitecture | None:
+    """
+    Return an architecture whose sizes are known, not a class alone.
+    """
+    return architecture if isinstance(architecture, ModelArchitecture) else None

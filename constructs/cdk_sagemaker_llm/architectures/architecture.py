@@ -22,6 +22,7 @@ _GROUP = 128
 _SCALE_BITS = 16
 _UNQUANTIZED_BITS = 16
 _MOST_DEGREE = 64
+_UNNAMED = "custom"
 # Of a model that only its size is known of, the widths are taken to be those of a
 # large one, so that its activations are not underrated.
 _UNKNOWN_HIDDEN, _UNKNOWN_MLP, _UNKNOWN_VOCABULARY = 8192, 28672, 152064
@@ -137,7 +138,7 @@ class ModelArchitecture:
         num_attention_heads: int | None = None,
         num_key_value_heads: int | None = None,
         context_length: int = 4096,
-        architecture: str = "custom",
+        architecture: str = _UNNAMED,
     ) -> ModelArchitecture:
         """
         Describe a model of which only its size is known.
@@ -192,6 +193,13 @@ class ModelArchitecture:
             vocab_size=_UNKNOWN_VOCABULARY,
             context_length=context_length,
         )
+
+    @property
+    def class_name(self) -> str | None:
+        """
+        The class in config.json; ``None`` where only sizes are known.
+        """
+        return None if self.architecture == _UNNAMED else self.architecture
 
     @property
     def tensor_parallel_degrees(self) -> tuple[int, ...]:

@@ -19,7 +19,6 @@ from cdk_sagemaker_llm.cli.choices import Choice
 from cdk_sagemaker_llm.cli.fleets import quotas, read_fleets
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.demand import Assumptions, Demand
-from cdk_sagemaker_llm.fit.engines import demand_of
 from cdk_sagemaker_llm.fit.planning import Plan
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.serving import (
@@ -144,7 +143,8 @@ def _demand(serving: str) -> Demand:
     if serving not in _ENGINES:
         known = ", ".join(_ENGINES)
         raise ValueError(f"--serving must be one of {known}, got {serving!r}")
-    return demand_of(_ENGINES[serving]) or Demand(assumptions=Assumptions())
+    prepared = _ENGINES[serving].prepare(None, None)
+    return prepared.demand or Demand(architecture=None, assumptions=Assumptions())
 
 
 def _gpu_types() -> list[str]:

@@ -1,122 +1,113 @@
 """
-Checks of a serving configuration against the memory it will have.
+Checks of what a serving configuration asks of the memory against what there is.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand
-from cdk_sagemaker_llm.findings import Finding, error, warning
-from cdk_sagemaker_llm.fit.engines import demand_of
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.memory import GIB, token_bytes
 from cdk_sagemaker_llm.fit.planning import Plan, plan
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
-from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
-from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError
 
-FIT_CODES = ("LLM190", "LLM191", "LLM290", "LLM291")
+_ARITHMETIC = "the plan's arithmetic"
+DOES_NOT_LOAD = Rule(
+    "LLM190", "the model's weights do not load on the accelerators", _ARITHMETIC
+)
+CANNOT_BE_SPLIT = Rule(
+    "LLM191", "the model's heads cannot be split over a copy's accelerators", "vLLM"
+)
+HOLDS_NO_SEQUENCE = Rule(
+    "LLM290", "the KV cache holds less than one whole sequence", _ARITHMETIC
+)
+HOLDS_NO_BATCH = Rule(
+    "LLM291", "the KV cache holds less than the batch that is promised", _ARITHMETIC
+)
 
 
-def architecture_of(
-    serving: ServingConfiguration, model: ModelSource | None
-) -> ModelArchitecture | None:
+@dataclass(frozen=True, slots=True)
+class NoPlan:
     """
-    Return what is known of the model: given with the serving, or in the catalogue.
+    Why there is no plan.
+
+    Args:
+        reason: What is not known, or cannot be planned, in the user's words.
+
+        remedy: How to make it known; empty where nothing would.
     """
-    given = getattr(serving, "architecture", None)
-    if isinstance(given, ModelArchitecture):
-        return given
-    if isinstance(model, HuggingFaceModel):
-        return find_architecture(model.model_id)
-    if isinstance(serving, ServingFolder):
-        return find_architecture(serving.properties().get("option.model_id", ""))
-    return None
+
+    reason: str
+    remedy: str = ""
+
+
+_UNKNOWN_SIZE = NoPlan(
+    "the size of the model is not known",
+    "give the model architecture=ModelArchitecture.from_config(...)",
+)
+_UNKNOWN_TYPE = NoPlan("the instance type is known only at deployment")
+_NOT_MODELLED = NoPlan(
+    "how much memory the serving configuration takes is not modelled"
+)
 
 
 def plan_of(
-    serving: ServingConfiguration,
-    model: ModelSource | None,
+    demand: Demand | None,
     hardware: InstanceType | None,
     accelerators: int | None = None,
     *,
     assumptions: Assumptions | None = None,
-) -> Plan | None:
+) -> Plan | NoPlan:
     """
-    Plan a configuration; ``None`` where the model or its memory is not known.
+    Plan a configuration, or say why that cannot be done.
 
     Args:
-        serving: Which backend serves the model, and how.
-
-        model: Where the weights come from.
+        demand: What it asks of the memory; ``None`` where that is not modelled.
 
         hardware: The instance type; ``None`` if it is not known.
 
         accelerators: Devices that each copy has.
-            Left out, as many as the plan finds to be needed.
+            If left out, there are as many as the plan finds to be needed.
 
         assumptions: What to take for granted of the engine.
-            Left out, what its configuration says.
+            If left out, it is what the configuration says.
     """
-    try:
-        architecture, demand = architecture_of(serving, model), demand_of(serving)
-    except (OSError, PropertiesError):
-        # A folder that cannot be read is told by its own check.
-        return None
-    if architecture is None or demand is None or hardware is None:
-        return None
-    if not hardware.accelerator_memory_gib or hardware.has_neuron_cores:
-        return None
+    if hardware is None:
+        return _UNKNOWN_TYPE
+    if demand is None:
+        return _NOT_MODELLED
+    if demand.architecture is None:
+        return _UNKNOWN_SIZE
     context = demand.context_length
-    if context is not None:
-        # Longer contexts than the model's own are what RoPE scaling is for.
-        architecture = replace(
-            architecture, context_length=max(context, architecture.context_length)
-        )
+    if context is not None and context < 1:
+        return NoPlan(f"the longest sequence that is accepted is of {context} tokens")
+    # Longer contexts than the model's own are what RoPE scaling is for.
+    longest = max(context or 0, demand.architecture.context_length)
     try:
         return plan(
-            architecture,
+            replace(demand.architecture, context_length=longest),
             hardware,
             weight_bits=demand.weight_bits,
             context_length=context,
             tensor_parallel_degree=demand.tensor_parallel_degree or accelerators,
             assumptions=assumptions or demand.assumptions,
         )
-    except ValueError:
-        # What no plan can be made for is told by the check of that value.
-        return None
+    except ValueError as fault:
+        return NoPlan(str(fault))
 
 
-def fit_findings(
-    serving: ServingConfiguration,
-    model: ModelSource | None,
-    hardware: InstanceType | None,
-    accelerators: int | None,
-    *,
-    assumptions: Assumptions | None = None,
-) -> list[Finding]:
+def fit_findings(found: Plan | NoPlan, demand: Demand | None) -> list[Finding]:
     """
-    LLM190, LLM191, LLM290, LLM291: the model can be split over the devices, its
-    weights load, and the cache holds one whole sequence and the batch.
+    Check that the model can be split over the devices, that its weights load, and that
+    the cache holds one whole sequence and the batch.
 
     Args:
-        serving: Which backend serves the model, and how.
+        found: The plan for the devices that each copy has.
 
-        model: Where the weights come from.
-
-        hardware: The instance type; ``None`` if it is not known.
-
-        accelerators: Devices that each copy has; ``None`` if that is not decided.
-
-        assumptions: What to take for granted of the engine.
-            Left out, what its configuration says.
+        demand: What the plan was made for.
     """
-    found = plan_of(serving, model, hardware, accelerators, assumptions=assumptions)
-    demand = demand_of(serving) if found else None
-    if found is None or demand is None:
+    if isinstance(found, NoPlan) or demand is None:
         return []
     if found.obstacle:
         # A degree that was given is checked with the serving configuration.
@@ -134,8 +125,7 @@ def _cannot_be_split(found: Plan) -> Finding:
         for degree in found.architecture.tensor_parallel_degrees
         if degree <= found.instance_type.accelerators
     ]
-    return error(
-        "LLM191",
+    return CANNOT_BE_SPLIT.finding(
         f"a copy has {found.tensor_parallel_degree} accelerators, and "
         f"{found.obstacle} of {found.architecture.architecture}",
         f"set tensor_parallel_degree to {' or '.join(possible) or '1'}",
@@ -154,8 +144,7 @@ def _does_not_load(found: Plan) -> Finding:
         remedy = f"use tensor parallel degree {roomy.tensor_parallel_degree}"
     else:
         remedy = "use a larger instance type or a quantized model"
-    return error(
-        "LLM190",
+    return DOES_NOT_LOAD.finding(
         f"{found.architecture.architecture} does not load on {found.instance_type} "
         f"with tensor parallel degree {found.tensor_parallel_degree}: "
         f"{_gib(found.terms.fixed + found.terms.cuda_graphs)} GiB of "
@@ -167,8 +156,7 @@ def _does_not_load(found: Plan) -> Finding:
 
 
 def _holds_no_sequence(found: Plan) -> Finding:
-    return warning(
-        "LLM290",
+    return HOLDS_NO_SEQUENCE.finding(
         f"the KV cache holds {found.kv_cache_tokens} tokens on {found.instance_type} "
         f"with tensor parallel degree {found.tensor_parallel_degree}, fewer than one "
         f"sequence of {found.context_length}",
@@ -184,8 +172,7 @@ def _batch_findings(found: Plan, demand: Demand) -> list[Finding]:
         found.architecture, found.tensor_parallel_degree, found.assumptions
     )
     return [
-        warning(
-            "LLM291",
+        HOLDS_NO_BATCH.finding(
             f"a batch of {tokens} tokens takes {_gib(needed)} GiB per accelerator, and "
             f"{_gib(found.kv_cache_room)} GiB are left for it",
             f"keep it at {found.kv_cache_tokens}",

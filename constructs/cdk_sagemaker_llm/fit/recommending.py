@@ -97,7 +97,7 @@ def recommend(
             f"{found.limit}; sagemaker-llm plan ranks the types that it fits"
         )
     if traffic == "even" and compiled_since(model.architecture):
-        return _on_tensorrt_llm(model, found)
+        return _on_tensorrt_llm(found)
     return _on_vllm(model, found, traffic)
 
 
@@ -113,7 +113,6 @@ def _on_vllm(model: ModelArchitecture, found: Plan, traffic: Traffic) -> Recomme
             tensor_parallel_degree=found.tensor_parallel_degree,
             max_model_len=found.context_length,
             max_rolling_batch_size=batch,
-            architecture=model,
         ),
         reasons={
             "backend": backend,
@@ -124,7 +123,7 @@ def _on_vllm(model: ModelArchitecture, found: Plan, traffic: Traffic) -> Recomme
     )
 
 
-def _on_tensorrt_llm(model: ModelArchitecture, found: Plan) -> Recommendation:
+def _on_tensorrt_llm(found: Plan) -> Recommendation:
     batch = max(1, found.largest_batch)
     answer = found.context_length // 4
     return Recommendation(
@@ -133,7 +132,6 @@ def _on_tensorrt_llm(model: ModelArchitecture, found: Plan) -> Recommendation:
             tensor_parallel_degree=found.tensor_parallel_degree,
             max_rolling_batch_size=batch,
             max_input_len=found.context_length - answer,
-            architecture=model,
         ),
         reasons={
             "backend": "TensorRT-LLM compiles for fixed lengths, as even traffic has",
@@ -162,7 +160,6 @@ def _on_neuron(
             tensor_parallel_degree=degree,
             n_positions=tokens,
             max_rolling_batch_size=4,
-            architecture=model,
         ),
         reasons={
             "backend": f"{hardware} has {hardware.accelerator_model}",

@@ -11,8 +11,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import error
-from cdk_sagemaker_llm.hosting.naming import name_findings
+from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
+from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
 
@@ -154,8 +154,7 @@ class Endpoint(EndpointBase):
             return names[0]
         if wanted in names:
             return wanted
-        fault = error(
-            "LLM123",
+        fault = VARIANT_NAMES.finding(
             f"variant_name must be one of {', '.join(names)}, got {wanted!r}",
         )
         raise ValueError(f"{self.node.path}: {fault}")

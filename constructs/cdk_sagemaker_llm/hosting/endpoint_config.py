@@ -15,15 +15,18 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.host_images import host_image_for
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.findings import Finding, error, errors_of
+from cdk_sagemaker_llm.hosting.hosts import (
+    EndpointConfigDefinition,
+    VariantDefinition,
+    define_endpoint_config,
+    define_variant,
+)
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
-
-_MOST_VARIANTS = 10
 
 
 class EndpointConfig(Construct):
@@ -67,42 +70,53 @@ class EndpointConfig(Construct):
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
     ) -> None:
-        hosts_components = execution_role is not None
-        found = config_findings(
-            variants,
-            hosts_components=hosts_components,
-            has_key=kms_key is not None,
-            has_network=network is not None,
+        definition = define_endpoint_config(
+            [define_variant(variant) for variant in variants],
+            hosts_components=execution_role is not None,
+            execution_role=execution_role,
+            network=network,
+            kms_key=kms_key,
+            detailed_observability=detailed_observability,
         )
-        if not errors_of(found):
-            found += [f for variant in variants for f in variant.model_findings()]
-        warnings = report(scope, id, found)
+        report(scope, id, definition.findings)
         super().__init__(scope, id)
-        self.variants = tuple(variants)
+        self._write(definition)
+
+    def _write(self, definition: EndpointConfigDefinition) -> None:
+        self.definition = definition
+        """What was checked, and is written here."""
         self._component_images: list[tuple[str, ImageRelease]] = []
-        self.execution_role = execution_role
-        self.network = (network or Network()).with_security_group(self)
+        self.execution_role = role = definition.execution_role
+        """The role of an endpoint that hosts components; ``None`` for others."""
+        self.network = (definition.network or Network()).with_security_group(self)
         """Where components run, with the security groups that were made for it."""
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
             self,
             "Resource",
             production_variants=[
-                variant.to_property(host_image=self._late_host_image(variant))
-                for variant in variants
+                each.variant.to_property(host_image=self._host_image(each))
+                for each in definition.variants
             ],
-            execution_role_arn=execution_role.role_arn if execution_role else None,
+            execution_role_arn=role.role_arn if role else None,
             vpc_config=_vpc_config(self.network),
             enable_network_isolation=self.network.isolated or None,
-            kms_key_id=kms_key.key_arn if kms_key else None,
+            kms_key_id=definition.kms_key.key_arn if definition.kms_key else None,
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
-                enable_detailed_observability=detailed_observability
+                enable_detailed_observability=definition.detailed_observability
             ),
         )
         """The resource itself, for what this class does not offer."""
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
-        annotate(self, warnings)
+        annotate(self, definition.findings)
+
+    @property
+    def variants(self) -> tuple[ProductionVariant, ...]:
+        """
+        What endpoints of this configuration run on.
+        """
+        return tuple(each.variant for each in self.definition.variants)
 
     @property
     def hosts_components(self) -> bool:
@@ -122,10 +136,10 @@ class EndpointConfig(Construct):
         """
         self._component_images.append((variant_name, image))
 
-    def _late_host_image(self, variant: ProductionVariant) -> str | None:
-        if variant.model is not None or variant.inference_ami_version is not None:
-            return None
-        return Lazy.string(_HostImage(variant, self._component_images))
+    def _host_image(self, each: VariantDefinition) -> str | None:
+        if each.model is not None or each.variant.inference_ami_version is not None:
+            return each.host_image
+        return Lazy.string(_HostImage(each, self._component_images))
 
 
 @jsii.implements(IStableStringProducer)
@@ -135,113 +149,37 @@ class _HostImage:
     """
 
     def __init__(
-        self, variant: ProductionVariant, images: list[tuple[str, ImageRelease]]
+        self, host: VariantDefinition, images: list[tuple[str, ImageRelease]]
     ) -> None:
-        self._variant = variant
+        self._host = host
         self._images = images
 
     def produce(self) -> str | None:
         """
         Return the newest of the host images that the components need.
         """
-        hardware = self._variant.hardware()
+        hardware = self._host.hardware
         if hardware is None:
             return None
         needed = [
             host_image_for(hardware, image.cuda_version)
             for name, image in self._images
-            if name == self._variant.variant_name
+            if name == self._host.variant.variant_name
         ]
         # The host images' names sort as their drivers do.
         return max(filter(None, needed), default=None)
 
 
-def config_findings(
-    variants: Sequence[ProductionVariant],
-    *,
-    hosts_components: bool,
-    has_key: bool = False,
-    has_network: bool = False,
-) -> list[Finding]:
+class DefinedEndpointConfig(EndpointConfig):
     """
-    Check the variants, alone and together.
-
-    Args:
-        variants: What the endpoint is to run.
-
-        hosts_components: Whether it has an execution role, and so no model.
-
-        has_key: Whether its volumes are to be encrypted with a key.
-
-        has_network: Whether it names a network of its own.
+    A configuration whose definition was made and reported by a pattern.
     """
-    found = [finding for variant in variants for finding in variant.findings()]
-    if not 1 <= len(variants) <= _MOST_VARIANTS:
-        count = len(variants)
-        found.append(
-            error("LLM123", f"variants must be 1 to {_MOST_VARIANTS}, got {count}")
-        )
-    names = [variant.variant_name for variant in variants]
-    found += [
-        error("LLM123", f"variant_name {name!r} is used more than once")
-        for name in sorted({name for name in names if names.count(name) > 1})
-    ]
-    if has_network and not hosts_components:
-        found.append(
-            error(
-                "LLM124",
-                "network is for inference components",
-                "define the network of the variant's Model",
-            )
-        )
-    found += _role_findings(variants, hosts_components=hosts_components)
-    return found + (_key_findings(variants) if has_key else [])
 
-
-def _role_findings(
-    variants: Sequence[ProductionVariant], *, hosts_components: bool
-) -> list[Finding]:
-    # An endpoint takes components if, and only if, its configuration has a role and
-    # no variant has a model (SageMaker guide, realtime-endpoints-deploy-models).
-    found = []
-    for variant in variants:
-        name = variant.variant_name
-        if hosts_components and variant.model is not None:
-            found.append(
-                error(
-                    "LLM124",
-                    f"variant {name!r} has a model, and execution_role is for "
-                    "inference components, which exclude each other",
-                )
-            )
-        if not hosts_components and variant.model is None:
-            found.append(
-                error(
-                    "LLM124",
-                    f"variant {name!r} has neither a model nor, for inference "
-                    "components, an execution_role",
-                )
-            )
-    return found
-
-
-def _key_findings(variants: Sequence[ProductionVariant]) -> list[Finding]:
-    found = []
-    for variant in variants:
-        try:
-            hardware = variant.hardware()
-        except ValueError:
-            continue  # The variant's own check has said so.
-        if hardware is not None and not hardware.volume_size_supported:
-            found.append(
-                error(
-                    "LLM121",
-                    f"{hardware} refuses kms_key: its NVMe storage is encrypted in "
-                    "hardware",
-                    "leave it out",
-                )
-            )
-    return found
+    def __init__(
+        self, scope: Construct, id: str, definition: EndpointConfigDefinition
+    ) -> None:
+        Construct.__init__(self, scope, id)
+        self._write(definition)
 
 
 def _vpc_config(

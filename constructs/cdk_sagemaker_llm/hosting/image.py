@@ -8,9 +8,13 @@ from aws_cdk import Aws, CfnMapping
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease, registry_account
-from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
+
+REGION_WITHOUT_IMAGE = Rule(
+    "LLM103", "the stack's region does not list the image", "SageMaker Python SDK"
+)
 
 
 class ServingImage:
@@ -78,7 +82,7 @@ def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:
     try:
         release.uri(region)
     except ValueError as fault:
-        return [error("LLM103", str(fault))]
+        return [REGION_WITHOUT_IMAGE.finding(str(fault))]
     return []
 
 

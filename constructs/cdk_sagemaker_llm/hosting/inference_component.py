@@ -12,29 +12,42 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.findings import Finding, error, warning
-from cdk_sagemaker_llm.fit.packing import pack
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.naming import name_findings
-from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
-from cdk_sagemaker_llm.hosting.variant import (
-    START_UP_SECONDS,
-    ProductionVariant,
+from cdk_sagemaker_llm.hosting.hosts import (
+    ROLE_OR_MODEL,
+    VARIANT_NAMES,
+    VariantDefinition,
+)
+from cdk_sagemaker_llm.hosting.limits import (
+    name_findings,
     seconds,
     timeout_findings,
 )
+from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
+from cdk_sagemaker_llm.serving.rules import API
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import Duration
 
     from cdk_sagemaker_llm.hosting.model import Model
 
 _Component = sagemaker.CfnInferenceComponent
+
+NO_PLACE = Rule(
+    "LLM104", "copies do not fit the most instances the endpoint may have", API
+)
+OTHER_ROLE = Rule(
+    "LLM125",
+    "a component's role or network is not its endpoint's",
+    "SageMaker developer guide",
+)
+SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 
 
 class InferenceComponent(Construct):
@@ -79,43 +92,51 @@ class InferenceComponent(Construct):
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
     ) -> None:
-        found = component_findings(
-            inference_component_name,
-            container_startup_health_check_timeout,
-            model_data_download_timeout,
-        )
-        found += _endpoint_findings(endpoint, variant_name, model)
-        found += fleet_findings(endpoint, variant_name, {id: resources})
-        variant = _variant(endpoint, variant_name)
-        if variant is not None:
-            found += variant.findings_of(model, container_startup_health_check_timeout)
-        warnings = report(scope, id, found)
-        super().__init__(scope, id)
-        self.endpoint = endpoint
-        self.model = model
-        self.resources = resources
-        self.variant_name = variant_name
-        self.cfn_inference_component = _Component(
-            self,
-            _resource_id(endpoint, inference_component_name),
-            endpoint_name=endpoint.endpoint_name,
+        host = _host(endpoint, variant_name)
+        fleet = None if host is None else host.fleet
+        definition = define_component(
+            model=model.definition,
+            host=host,
+            fleet=None if fleet is None else fleet.with_model(id, resources),
+            resources=resources,
             variant_name=variant_name,
             inference_component_name=inference_component_name,
+            start_up=container_startup_health_check_timeout,
+            download=model_data_download_timeout,
+        )
+        found = _endpoint_findings(endpoint, variant_name, model)
+        report(scope, id, [*found, *definition.findings])
+        super().__init__(scope, id)
+        self._write(definition, endpoint, model)
+
+    def _write(
+        self, definition: ComponentDefinition, endpoint: EndpointBase, model: Model
+    ) -> None:
+        self.definition = definition
+        """What was checked, and is written here."""
+        self.endpoint = endpoint
+        self.model = model
+        self.resources = definition.resources
+        self.variant_name = definition.variant_name
+        self.cfn_inference_component = _Component(
+            self,
+            _resource_id(endpoint, definition.inference_component_name),
+            endpoint_name=endpoint.endpoint_name,
+            variant_name=definition.variant_name,
+            inference_component_name=definition.inference_component_name,
             specification=_Component.InferenceComponentSpecificationProperty(
                 model_name=model.model_name,
-                compute_resource_requirements=_requirements(resources),
+                compute_resource_requirements=_requirements(definition.resources),
                 startup_parameters=_Component.InferenceComponentStartupParametersProperty(
                     container_startup_health_check_timeout_in_seconds=seconds(
-                        container_startup_health_check_timeout
+                        definition.start_up
                     )
                     or START_UP_SECONDS,
-                    model_data_download_timeout_in_seconds=seconds(
-                        model_data_download_timeout
-                    ),
+                    model_data_download_timeout_in_seconds=seconds(definition.download),
                 ),
             ),
             runtime_config=_Component.InferenceComponentRuntimeConfigProperty(
-                copy_count=resources.copies
+                copy_count=definition.resources.copies
             ),
         )
         """The resource itself, for what this class does not offer."""
@@ -125,8 +146,8 @@ class InferenceComponent(Construct):
             1, Fn.split("/", self.inference_component_arn)
         )
         if isinstance(endpoint, Endpoint):
-            endpoint.endpoint_config.host_component(variant_name, model.image)
-        annotate(self, warnings)
+            endpoint.endpoint_config.host_component(self.variant_name, model.image)
+        annotate(self, definition.findings)
 
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
         """
@@ -166,20 +187,15 @@ class InferenceComponent(Construct):
         return scalable
 
     def _room_findings(self, max_capacity: int) -> list[Finding]:
-        variant = _variant(self.endpoint, self.variant_name)
-        hardware = variant.hardware() if variant else None
-        if variant is None or hardware is None or not self.resources.is_known:
+        host = _host(self.endpoint, self.variant_name)
+        fleet = None if host is None else host.fleet
+        if fleet is None or not self.resources.is_known:
             return []
-        instances = variant.most_instances
-        # Before the product: no copies on an unknown number of instances are zero.
-        if is_unresolved(instances):
-            return []
-        most = Capacity.of(hardware).copies_of(self.resources) * instances
+        most = fleet.alone(self.resources)
         if max_capacity <= most:
             return []
         return [
-            warning(
-                "LLM203",
+            SCALES_PAST_ROOM.finding(
                 f"max_capacity is {max_capacity}, but at most {most} copies fit the "
                 "instances even if no other model runs there",
                 "raise max_instance_count",
@@ -187,44 +203,83 @@ class InferenceComponent(Construct):
         ]
 
 
-def component_findings(
-    name: str | None, start_up: Duration | None, download: Duration | None
-) -> list[Finding]:
+class DefinedInferenceComponent(InferenceComponent):
     """
-    Check what a component has of its own: its name and its time-outs.
+    A component whose definition was made and reported by a pattern.
     """
-    return [
-        *name_findings("inference_component_name", name),
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        definition: ComponentDefinition,
+        *,
+        endpoint: EndpointBase,
+        model: Model,
+    ) -> None:
+        Construct.__init__(self, scope, id)
+        self._write(definition, endpoint, model)
+
+
+def define_component(
+    *,
+    model: ModelDefinition,
+    host: VariantDefinition | None,
+    fleet: Fleet | None,
+    resources: ResourceRequirements,
+    variant_name: str,
+    inference_component_name: str | None,
+    start_up: Duration | None,
+    download: Duration | None,
+) -> ComponentDefinition:
+    """
+    Check a component: its name and time-outs, its model on these hosts, and whether
+    all copies have a place.
+
+    Args:
+        model: What each copy runs.
+
+        host: The hosts; ``None`` if they are not known.
+
+        fleet: The hosts' instances with all models on them, this one included;
+            ``None`` if they are not known.
+
+        resources: What each copy reserves, and how many copies start.
+
+        variant_name: The variant whose instances are shared.
+
+        inference_component_name: Its name; ``None`` if CloudFormation makes one.
+
+        start_up: How long a copy may take to answer; ``None`` for the default.
+
+        download: How long the model data may take; ``None`` for the default.
+    """
+    found = [
+        *name_findings("inference_component_name", inference_component_name),
         *timeout_findings("container_startup_health_check_timeout", start_up),
         *timeout_findings("model_data_download_timeout", download),
     ]
+    if fleet is not None:
+        found += [
+            NO_PLACE.finding(f"{reason} ({fleet.instance_type})")
+            for reason in fleet.pack().reasons
+        ]
+    if host is not None:
+        found += host.model_findings(model, start_up)
+    return ComponentDefinition(
+        resources=resources,
+        variant_name=variant_name,
+        inference_component_name=inference_component_name,
+        start_up=start_up,
+        download=download,
+        findings=tuple(found),
+    )
 
 
-def fleet_findings(
-    endpoint: EndpointBase,
-    variant_name: str,
-    models: Mapping[str, ResourceRequirements],
-) -> list[Finding]:
-    """
-    Check that models can be placed on the most instances that an endpoint may have.
-    """
-    variant = _variant(endpoint, variant_name)
-    hardware = variant.hardware() if variant else None
-    if variant is None or hardware is None:
-        return []
-    instances = variant.most_instances
-    if is_unresolved(instances):
-        return []
-    known = {name: needs for name, needs in models.items() if needs.is_known}
-    packing = pack(known, Capacity.of(hardware), instances)
-    return [error("LLM104", f"{reason} ({hardware})") for reason in packing.reasons]
-
-
-def _variant(endpoint: EndpointBase, name: str) -> ProductionVariant | None:
+def _host(endpoint: EndpointBase, variant_name: str) -> VariantDefinition | None:
     if not isinstance(endpoint, Endpoint):
         return None
-    variants = endpoint.endpoint_config.variants
-    return next((v for v in variants if v.variant_name == name), None)
+    return endpoint.endpoint_config.definition.variant(variant_name)
 
 
 def _endpoint_findings(
@@ -235,25 +290,23 @@ def _endpoint_findings(
     config = endpoint.endpoint_config
     if config.execution_role is None:
         return [
-            error(
-                "LLM124",
+            ROLE_OR_MODEL.finding(
                 "the endpoint's variant has a model, which leaves no room for "
                 "inference components",
                 "define an EndpointConfig with execution_role and without model",
             )
         ]
-    if _variant(endpoint, variant_name) is None:
+    if _host(endpoint, variant_name) is None:
         names = ", ".join(variant.variant_name for variant in config.variants)
         return [
-            error(
-                "LLM123", f"variant_name must be one of {names}, got {variant_name!r}"
+            VARIANT_NAMES.finding(
+                f"variant_name must be one of {names}, got {variant_name!r}"
             )
         ]
     # SageMaker guide, realtime-endpoints-deploy-models, on compatibility.
     if model.role is not config.execution_role or model.network != config.network:
         return [
-            error(
-                "LLM125",
+            OTHER_ROLE.finding(
                 "a component's model must have the role and network of its endpoint",
                 "define the Model with role=config.execution_role and "
                 "network=config.network",

@@ -5,35 +5,33 @@ The pattern for copies of one or many models on shared instances.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.fit.checking import FIT_CODES, fit_findings
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
+from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
-from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig, config_findings
-from cdk_sagemaker_llm.hosting.inference_component import (
-    InferenceComponent,
-    component_findings,
-    fleet_findings,
+from cdk_sagemaker_llm.hosting.endpoint_config import (
+    DefinedEndpointConfig,
+    EndpointConfig,
 )
-from cdk_sagemaker_llm.hosting.model import Model, model_findings
-from cdk_sagemaker_llm.hosting.naming import name_findings
+from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
+from cdk_sagemaker_llm.hosting.inference_component import (
+    DefinedInferenceComponent,
+    InferenceComponent,
+    define_component,
+)
+from cdk_sagemaker_llm.hosting.limits import name_findings
+from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import region_of
-from cdk_sagemaker_llm.hosting.sizing import (
-    Copies,
-    resources_of,
-    start_up_timeout,
-    with_copies,
-)
+from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
@@ -123,24 +121,23 @@ class InferenceComponentEndpoint(Construct):
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
         )
-        found = name_findings("endpoint_name", endpoint_name)
-        found += config_findings(
-            [variant], hosts_components=True, has_key=kms_key is not None
-        )
-        report(scope, id, found)
-        super().__init__(scope, id)
-        self._models: dict[str, ResourceRequirements] = {}
-        self._start_up = container_startup_health_check_timeout
-        self.role: iam.IRole = role or make_execution_role(self, "Role")
-        """The execution role of the endpoint and all its models."""
-        self.endpoint_config = EndpointConfig(
-            self,
-            "Config",
-            variants=[variant],
-            execution_role=self.role,
+        config = define_endpoint_config(
+            [define_variant(variant)],
+            hosts_components=True,
             network=network,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+        )
+        named = name_findings("endpoint_name", endpoint_name)
+        report(scope, id, [*named, *config.findings])
+        super().__init__(scope, id)
+        (self._host,) = config.variants
+        self._fleet = self._host.fleet
+        self._start_up = container_startup_health_check_timeout
+        self.role: iam.IRole = role or make_execution_role(self, "Role")
+        """The execution role of the endpoint and all its models."""
+        self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
+            self, "Config", replace(config, execution_role=self.role)
         )
         self.endpoint = Endpoint(
             self,
@@ -224,82 +221,47 @@ class InferenceComponentEndpoint(Construct):
             ValueError: If the definition could not start, or the instances cannot
                 hold its copies beside those of other models; all reasons at once.
         """
-        serving = serving or Vllm()
-        start_up = (
-            container_startup_health_check_timeout
+        sizing = Sizing(
+            hardware=self._host.hardware, given=resources, assumptions=assumptions
+        )
+        hosted_model = define_model(
+            region=region_of(self),
+            serving=serving or Vllm(),
+            model=model,
+            network=self.endpoint_config.network,
+            role=self.role,
+            environment=environment,
+            accelerators=sizing.accelerators,
+        )
+        needs, faults = with_copies(
+            sizing.resources(hosted_model.demand), copies, self._fleet
+        )
+        fleet = None if self._fleet is None else self._fleet.with_model(id, needs)
+        definition = define_component(
+            model=hosted_model,
+            host=self._host,
+            fleet=fleet,
+            resources=needs,
+            variant_name=self._host.variant.variant_name,
+            inference_component_name=inference_component_name,
+            start_up=container_startup_health_check_timeout
             or self._start_up
-            or start_up_timeout(serving, model)
+            or hosted_model.start_up_timeout,
+            download=model_data_download_timeout,
         )
-        variant = self.endpoint_config.variants[0]
-        hardware = variant.hardware()
-        needs, missing = resources_of(
-            serving, model, hardware, resources, assumptions=assumptions
-        )
-        needs = self._with_copies(needs, copies)
-        found = component_findings(
-            inference_component_name, start_up, model_data_download_timeout
-        )
-        network = self.endpoint_config.network
-        found += model_findings(
-            region_of(self),
-            serving,
-            model,
-            network,
-            environment or {},
-            accelerators=needs.accelerators,
-            hardware=hardware,
-        )
-        found += missing
-        if needs.accelerators is not None and not is_unresolved(needs.accelerators):
-            found += fit_findings(
-                serving, model, hardware, needs.accelerators, assumptions=assumptions
-            )
-        found += self._placement_findings(id, needs)
-        warnings = [f for f in report(self, id, found) if f.code in FIT_CODES]
+        fit = [*sizing.findings(hosted_model.demand), *faults]
+        report(self, id, [*definition.findings, *hosted_model.findings, *fit])
         hosted = Construct(self, id)
-        component = InferenceComponent(
+        component = DefinedInferenceComponent(
             hosted,
             "Component",
+            definition,
             endpoint=self.endpoint,
-            model=Model(
-                hosted,
-                "Model",
-                serving=serving,
-                model=model,
-                accelerators=needs.accelerators,
-                environment=environment,
-                role=self.role,
-                network=network,
-            ),
-            resources=needs,
-            inference_component_name=inference_component_name,
-            container_startup_health_check_timeout=start_up,
-            model_data_download_timeout=model_data_download_timeout,
+            model=DefinedModel(hosted, "Model", hosted_model),
         )
-        self._models[id] = needs
-        # The others are said where they are found again: at the model and its hosts.
-        annotate(hosted, warnings)
+        self._fleet = fleet
+        annotate(hosted, fit)
         return component
-
-    def _with_copies(
-        self, needs: ResourceRequirements, copies: Copies | None
-    ) -> ResourceRequirements:
-        variant = self.endpoint_config.variants[0]
-        hardware = variant.hardware()
-        return with_copies(
-            needs,
-            copies,
-            capacity=None if hardware is None else Capacity.of(hardware),
-            instances=variant.most_instances,
-            others=self._models,
-        )
-
-    def _placement_findings(
-        self, id: str, resources: ResourceRequirements
-    ) -> list[Finding]:
-        variant = self.endpoint_config.variants[0]
-        models = {**self._models, id: resources}
-        return fleet_findings(self.endpoint, variant.variant_name, models)
 
 
 def _bounds(least: int, most: int | None) -> ManagedInstanceScaling | None:

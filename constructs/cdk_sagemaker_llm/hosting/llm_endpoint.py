@@ -11,16 +11,23 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.findings import errors_of
-from cdk_sagemaker_llm.fit.checking import FIT_CODES, fit_findings
+from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
+from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
-from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
-from cdk_sagemaker_llm.hosting.model import Model, model_findings
-from cdk_sagemaker_llm.hosting.naming import name_findings
+from cdk_sagemaker_llm.hosting.endpoint_config import (
+    DefinedEndpointConfig,
+    EndpointConfig,
+)
+from cdk_sagemaker_llm.hosting.hosts import (
+    define_endpoint_config,
+    define_variant,
+    known_hardware,
+)
+from cdk_sagemaker_llm.hosting.limits import name_findings
+from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import region_of
-from cdk_sagemaker_llm.hosting.sizing import start_up_timeout
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
@@ -119,54 +126,43 @@ class LlmEndpoint(Construct):
         detailed_observability: bool = False,
         assumptions: Assumptions | None = None,
     ) -> None:
-        serving = serving or Vllm()
-        start_up = container_startup_health_check_timeout
+        hardware = known_hardware(instance_type)
+        accelerators = None if hardware is None else hardware.accelerators
+        filling = define_model(
+            region=region_of(scope),
+            serving=serving or Vllm(),
+            model=model,
+            network=network,
+            role=role,
+            environment=environment,
+            accelerators=accelerators,
+        )
         variant = ProductionVariant(
-            instance_type=instance_type,
+            instance_type=hardware or instance_type,
             initial_instance_count=instance_count,
-            container_startup_health_check_timeout=start_up
-            or start_up_timeout(serving, model),
+            container_startup_health_check_timeout=(
+                container_startup_health_check_timeout or filling.start_up_timeout
+            ),
             model_data_download_timeout=model_data_download_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
         )
-        found = name_findings("endpoint_name", endpoint_name) + variant.findings()
-        hardware = None if errors_of(found) else variant.hardware()
-        found += model_findings(
-            region_of(scope),
-            serving,
-            model,
-            network or Network(),
-            environment or {},
-            accelerators=hardware.accelerators if hardware else None,
-            hardware=hardware,
-        )
-        if hardware is not None:
-            found += fit_findings(
-                serving,
-                model,
-                hardware,
-                hardware.accelerators,
-                assumptions=assumptions,
-            )
-        warnings = [f for f in report(scope, id, found) if f.code in FIT_CODES]
-        super().__init__(scope, id)
-        self.model = Model(
-            self,
-            "Model",
-            serving=serving,
-            model=model,
-            accelerators=hardware.accelerators if hardware else None,
-            environment=environment,
-            role=role,
-            network=network,
-        )
-        self.endpoint_config = EndpointConfig(
-            self,
-            "Config",
-            variants=[variant.with_model(self.model)],
+        config = define_endpoint_config(
+            [define_variant(variant, model=filling)],
+            hosts_components=False,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+        )
+        fit = fit_findings(
+            plan_of(filling.demand, hardware, accelerators, assumptions=assumptions),
+            filling.demand,
+        )
+        named = name_findings("endpoint_name", endpoint_name)
+        report(scope, id, [*named, *config.findings, *filling.findings, *fit])
+        super().__init__(scope, id)
+        self.model: Model = DefinedModel(self, "Model", filling)
+        self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
+            self, "Config", config.filled_by(self.model)
         )
         self.endpoint = Endpoint(
             self,
@@ -174,8 +170,7 @@ class LlmEndpoint(Construct):
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
         )
-        # The others are said where they are found again: at the model and its hosts.
-        annotate(self, warnings)
+        annotate(self, fit)
 
     @property
     def endpoint_name(self) -> str:

@@ -12,17 +12,17 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Severity, raise_errors
 
 
-def report(scope: Construct, id: str, findings: Iterable[Finding]) -> list[Finding]:
+def report(scope: Construct, id: str, findings: Iterable[Finding]) -> None:
     """
-    Raise all errors as one, before anything is created; return the warnings.
+    Raise all errors as one, before anything is created.
 
     Raises:
         ValueError: If there is at least one error; it begins with the path.
     """
     found = list(findings)
+    # The path is a call into Node, which is made for an error only.
     if any(finding.severity is Severity.ERROR for finding in found):
         raise_errors("/".join(filter(None, (scope.node.path, id))), found)
-    return found
 
 
 def annotate(construct: Construct, warnings: Iterable[Finding]) -> None:

@@ -10,13 +10,15 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.findings import Finding, error
-from cdk_sagemaker_llm.hosting.reporting import report
-from cdk_sagemaker_llm.hosting.variant import (
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.limits import (
+    IMPOSSIBLE_COUNT,
     bounds_findings,
     count_findings,
     seconds,
 )
+from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
@@ -298,8 +300,7 @@ def capacity_findings(min_capacity: int, max_capacity: int) -> list[Finding]:
     """
     if min_capacity == 0:
         return [
-            error(
-                "LLM105",
+            IMPOSSIBLE_COUNT.finding(
                 "min_capacity must be at least 1, got 0: target tracking cannot wake "
                 "what has scaled to zero",
             )
@@ -312,7 +313,7 @@ def capacity_findings(min_capacity: int, max_capacity: int) -> list[Finding]:
 def _value_findings(value: float) -> list[Finding]:
     if is_unresolved(value) or value > 0:
         return []
-    return [error("LLM111", f"the target value must be above 0, got {value:g}")]
+    return [OUTSIDE_RANGE.finding(f"the target value must be above 0, got {value:g}")]
 
 
 def _cooldown(cooldown: Duration | None) -> float:

@@ -1,85 +1,97 @@
 """
-What follows from a model's size: its resources, its copies, and how long it loads.
+What follows from a model's size: its resources and its copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
-
-from aws_cdk import Duration
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.demand import Assumptions
-from cdk_sagemaker_llm.findings import Finding, error
-from cdk_sagemaker_llm.fit.checking import architecture_of, plan_of
-from cdk_sagemaker_llm.fit.engines import demand_of
-from cdk_sagemaker_llm.fit.packing import most_copies
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
-from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
-from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
-from cdk_sagemaker_llm.serving.loading import loading_seconds
+from cdk_sagemaker_llm.demand import Assumptions, Demand
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
+from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.fit.planning import Plan
 
 Copies = int | Literal["fill"]
 
+NO_RESOURCES = Rule(
+    "LLM192", "resources are left out, and nothing is known of the model"
+)
+NOTHING_TO_FILL = Rule(
+    "LLM193", "instances are to be filled that are not known at synth"
+)
 
-def start_up_timeout(
-    serving: ServingConfiguration, model: ModelSource | None
-) -> Duration | None:
+
+@dataclass(kw_only=True, slots=True)
+class Sizing:
     """
-    Return how long to wait for a model that takes longer than the default.
+    What each copy of a model reserves, decided once: when its demand is known.
 
-    ``None`` where the default of 30 minutes will do, or the size is not known.
+    Args:
+        hardware: The instance type; ``None`` if it is not known.
+
+        given: What the user asked for; ``None`` if the plan decides.
+
+        assumptions: What to take for granted of the engine; ``None`` for what its
+            configuration says.
     """
-    if isinstance(serving, ServingFolder):
-        # Its file says how long the container waits, which is held against this.
-        return None
-    architecture, demand = architecture_of(serving, model), demand_of(serving)
-    if architecture is None or demand is None:
-        return None
-    seconds = loading_seconds(architecture.weight_bytes(demand.weight_bits))
-    return Duration.seconds(seconds) if seconds > START_UP_SECONDS else None
 
+    hardware: InstanceType | None
+    given: ResourceRequirements | None
+    assumptions: Assumptions | None
+    _made: Plan | NoPlan | None = field(default=None, init=False)
 
-def resources_of(
-    serving: ServingConfiguration,
-    model: ModelSource | None,
-    hardware: InstanceType | None,
-    given: ResourceRequirements | None,
-    *,
-    assumptions: Assumptions | None = None,
-) -> tuple[ResourceRequirements, list[Finding]]:
-    """
-    Return what each copy reserves: what was given, or what the plan asks for.
+    def accelerators(self, demand: Demand | None) -> int | None:
+        """
+        Return how many devices each copy has.
+        """
+        return self.resources(demand).accelerators
 
-    Where neither is known, the finding LLM192 says what to do.
-    """
-    if given is not None:
-        return given, []
-    found = plan_of(serving, model, hardware, assumptions=assumptions)
-    if found is not None:
-        return replace(found.resources, copies=1), []
-    missing = error(
-        "LLM192",
-        "resources are left out, and the size of the model is not known",
-        "pass resources=ResourceRequirements(...), or a serving configuration with "
-        "architecture=ModelArchitecture.from_config(...)",
-    )
-    return ResourceRequirements(), [missing]
+    def resources(self, demand: Demand | None) -> ResourceRequirements:
+        """
+        Return what was given, or what the plan asks for.
+        """
+        if self.given is not None:
+            return self.given
+        found = self._plan(demand)
+        if isinstance(found, NoPlan):
+            return ResourceRequirements()
+        return replace(found.resources, copies=1)
+
+    def findings(self, demand: Demand | None) -> list[Finding]:
+        """
+        Check that the resources are known, and hold the model.
+        """
+        wanted = None if self.given is None else self.given.accelerators
+        if self.given is not None and (wanted is None or is_unresolved(wanted)):
+            return []
+        found = self._plan(demand)
+        if self.given is None and isinstance(found, NoPlan):
+            ways = ["pass resources=ResourceRequirements(...)", found.remedy]
+            return [
+                NO_RESOURCES.finding(
+                    f"resources are left out, and {found.reason}",
+                    ", or ".join(filter(None, ways)),
+                )
+            ]
+        return fit_findings(found, demand)
+
+    def _plan(self, demand: Demand | None) -> Plan | NoPlan:
+        if self._made is None:
+            wanted = None if self.given is None else self.given.accelerators
+            self._made = plan_of(
+                demand, self.hardware, wanted, assumptions=self.assumptions
+            )
+        return self._made
 
 
 def with_copies(
-    needs: ResourceRequirements,
-    copies: Copies | None,
-    *,
-    capacity: Capacity | None,
-    instances: int,
-    others: Mapping[str, ResourceRequirements],
-) -> ResourceRequirements:
+    needs: ResourceRequirements, copies: Copies | None, fleet: Fleet | None
+) -> tuple[ResourceRequirements, list[Finding]]:
     """
     Set how many copies start.
 
@@ -89,25 +101,23 @@ def with_copies(
         copies: How many, or ``"fill"`` for all that fit beside the others.
             ``None`` leaves it as it is.
 
-        capacity: What each instance has; ``None`` if it is not known.
-
-        instances: How many instances there may be.
-
-        others: What is placed there already.
-
-    Raises:
-        ValueError: If the instances are to be filled, and are not known.
+        fleet: The instances that there may be, with the others; ``None`` if they are
+            not known.
     """
     if copies is None:
-        return needs
+        return needs, []
     if copies != "fill":
-        return replace(needs, copies=copies)
-    known = all(each.is_known for each in (needs, *others.values()))
-    if capacity is None or is_unresolved(instances) or not known:
-        raise ValueError(
-            "copies='fill' needs an instance type, a number of instances and the "
-            "resources of all models to be known at synth; pass a number"
-        )
-    most = most_copies(needs, capacity, instances, beside=others)
+        return replace(needs, copies=copies), []
+    known = fleet is not None and all(
+        each.is_known for each in (needs, *fleet.models.values())
+    )
+    if fleet is None or not known:
+        return needs, [
+            NOTHING_TO_FILL.finding(
+                "copies='fill' needs an instance type, a number of instances and the "
+                "resources of all models to be known at synth",
+                "pass a number",
+            )
+        ]
     # One that does not fit is refused where the others are named.
-    return replace(needs, copies=most or 1)
+    return replace(needs, copies=fleet.most_copies(needs) or 1), []

@@ -8,7 +8,17 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.host_images import host_image_for, runs_on
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
+
+OTHER_DEVICES = Rule("LLM127", "a GPU image on Neuron chips, or the other way round")
+CONTRADICTING_TIMEOUTS = Rule(
+    "LLM213", "the container's and SageMaker's time-outs contradict each other"
+)
+OLD_DRIVER = Rule(
+    "LLM221",
+    "the host's driver may be too old for the image's CUDA",
+    "SageMaker developer guide",
+)
 
 
 def host_findings(
@@ -30,8 +40,7 @@ def host_findings(
     if image.is_for_neuron != hardware.has_neuron_cores:
         wanted = "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
         return [
-            error(
-                "LLM127",
+            OTHER_DEVICES.finding(
                 f"image {image.family} {image.version} runs on {wanted}, and "
                 f"{hardware} has {hardware.accelerator_model}",
                 "choose another image or another instance type",
@@ -41,8 +50,7 @@ def host_findings(
     if runs_on(hardware, chosen, image.cuda_version):
         return []
     return [
-        warning(
-            "LLM221",
+        OLD_DRIVER.finding(
             f"the driver of {chosen or 'the host'} on {hardware} may be too old for "
             f"CUDA {image.cuda_version} of image {image.family} {image.version}",
             "set inference_ami_version to a newer one, or leave it out",
@@ -79,4 +87,4 @@ def timeout_contradictions(
         remedy = "raise model_loading_timeout"
     else:
         return []
-    return [warning("LLM213", message, remedy)]
+    return [CONTRADICTING_TIMEOUTS.finding(message, remedy)]

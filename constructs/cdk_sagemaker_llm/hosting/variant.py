@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.host_images import host_image_for
-from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.findings import Finding, error
-from cdk_sagemaker_llm.hosting.naming import name_findings, range_findings
-from cdk_sagemaker_llm.hosting.start_up import (
-    host_findings,
-    timeout_contradictions,
-)
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.hosting.limits import seconds
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -30,7 +23,6 @@ VariantProperty = sagemaker.CfnEndpointConfig.ProductionVariantProperty
 # The default time-out of the service is shorter than a model's download: a 7B model
 # takes about 10 minutes from the Hub, 13B and larger 15 to 25.
 START_UP_SECONDS = 1800
-_TIMEOUT_SECONDS = (60, 3600)
 
 
 class RoutingStrategy(enum.StrEnum):
@@ -123,19 +115,6 @@ class ProductionVariant:
     inference_ami_version: str | None = None
     volume_size: Size | None = None
 
-    def hardware(self) -> InstanceType | None:
-        """
-        Look the instance type up; ``None`` for a placeholder.
-
-        Raises:
-            ValueError: If there is no such type.
-        """
-        if isinstance(self.instance_type, InstanceType):
-            return self.instance_type
-        if is_unresolved(self.instance_type):
-            return None
-        return find_instance_type(self.instance_type)
-
     @property
     def most_instances(self) -> int:
         """
@@ -144,62 +123,18 @@ class ProductionVariant:
         bounds = self.managed_instance_scaling
         return bounds.max_instance_count if bounds else self.initial_instance_count
 
-    def findings(self) -> list[Finding]:
-        """
-        Check the variant against what the API accepts.
-        """
-        return [
-            *name_findings("variant_name", self.variant_name),
-            *self._hardware_findings(),
-            *self._scaling_findings(),
-            *self._timeout_findings(),
-        ]
-
     def with_model(self, model: Model) -> ProductionVariant:
         """
         Return this variant, filled by a model.
         """
         return replace(self, model=model)
 
-    def host_image(self) -> str | None:
-        """
-        Return the host image to ask for, derived from the model's where none is given.
-        """
-        hardware = self.hardware()
-        if self.inference_ami_version or self.model is None or hardware is None:
-            return self.inference_ami_version
-        return host_image_for(hardware, self.model.image.cuda_version)
-
-    def model_findings(self) -> list[Finding]:
-        """
-        Check the model, if the variant has one, against its hosts.
-        """
-        if self.model is None:
-            return []
-        return self.findings_of(self.model, self.container_startup_health_check_timeout)
-
-    def findings_of(self, model: Model, start_up: Duration | None) -> list[Finding]:
-        """
-        Check a model against these hosts.
-
-        Args:
-            model: The variant's model, or that of a component on it.
-
-            start_up: How long it may take to answer; ``None`` for the default.
-        """
-        found = host_findings(self.hardware(), model.image, self.inference_ami_version)
-        return found + timeout_contradictions(
-            model.loading_seconds,
-            seconds(start_up) or START_UP_SECONDS,
-            was_chosen=bool(start_up),
-        )
-
     def to_property(self, *, host_image: str | None = None) -> VariantProperty:
         """
         Render for the L1 class.
 
         Args:
-            host_image: The host image that inference components turn out to need.
+            host_image: The host image to ask for where none is given.
         """
         return VariantProperty(
             variant_name=self.variant_name,
@@ -221,7 +156,7 @@ class ProductionVariant:
             routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
                 routing_strategy=self.routing_strategy.value
             ),
-            inference_ami_version=self.host_image() or host_image,
+            inference_ami_version=self.inference_ami_version or host_image,
             volume_size_in_gb=self._gibibytes(),
         )
 
@@ -243,99 +178,3 @@ class ProductionVariant:
             min_instance_count=bounds.min_instance_count,
             max_instance_count=bounds.max_instance_count,
         )
-
-    def _hardware_findings(self) -> list[Finding]:
-        try:
-            hardware = self.hardware()
-        except ValueError as fault:
-            return [error("LLM101", str(fault))]
-        if hardware is None or self.volume_size is None:
-            return []
-        if hardware.volume_size_supported:
-            gibibytes = self.volume_size.to_gibibytes()
-            return range_findings("volume_size", gibibytes, 1, 512, " GiB")
-        return [
-            error(
-                "LLM121",
-                f"{hardware} refuses volume_size: it has local NVMe storage",
-                "leave it out; /opt/ml and /tmp are on the NVMe disks",
-            )
-        ]
-
-    def _scaling_findings(self) -> list[Finding]:
-        found = count_findings("initial_instance_count", self.initial_instance_count, 1)
-        bounds = self.managed_instance_scaling
-        if bounds is None:
-            return found
-        if self.model is not None:
-            # CreateEndpointConfig refuses this since 2026-04.
-            found.append(
-                error(
-                    "LLM122",
-                    "managed_instance_scaling goes with inference components only",
-                    "scale a model's instances with auto_scale_instance_count",
-                )
-            )
-        return found + bounds_findings(
-            "min_instance_count",
-            bounds.min_instance_count,
-            "max_instance_count",
-            bounds.max_instance_count,
-        )
-
-    def _timeout_findings(self) -> list[Finding]:
-        return [
-            *timeout_findings(
-                "container_startup_health_check_timeout",
-                self.container_startup_health_check_timeout,
-            ),
-            *timeout_findings(
-                "model_data_download_timeout", self.model_data_download_timeout
-            ),
-            *timeout_findings(
-                "instance_provision_timeout", self.instance_provision_timeout, least=300
-            ),
-        ]
-
-
-def timeout_findings(
-    parameter: str, timeout: Duration | None, *, least: float = _TIMEOUT_SECONDS[0]
-) -> list[Finding]:
-    """
-    Check a time-out against the API's bounds.
-    """
-    most = _TIMEOUT_SECONDS[1]
-    return range_findings(parameter, seconds(timeout), least, most, " seconds")
-
-
-def count_findings(parameter: str, value: float, least: int) -> list[Finding]:
-    """
-    Check a count against its lower bound.
-    """
-    if is_unresolved(value) or value >= least:
-        return []
-    return [error("LLM105", f"{parameter} must be at least {least}, got {value}")]
-
-
-def bounds_findings(
-    least_name: str, least: float, most_name: str, most: float
-) -> list[Finding]:
-    """
-    Check that a lower bound is not above its upper one.
-    """
-    if is_unresolved(least) or is_unresolved(most) or least <= most:
-        return []
-    return [
-        error(
-            "LLM105",
-            f"{most_name} must be at least {least_name}, got {most_name}={most} and "
-            f"{least_name}={least}",
-        )
-    ]
-
-
-def seconds(timeout: Duration | None) -> float | None:
-    """
-    Return a duration in seconds, as the API counts, or ``None`` for none.
-    """
-    return None if timeout is None else timeout.to_seconds()

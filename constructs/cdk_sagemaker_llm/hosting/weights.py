@@ -4,15 +4,16 @@ Reading a model's weights from S3, and its Hugging Face token from Secrets Manag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from aws_cdk import SecretValue
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
+from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
+
+VISIBLE_TOKEN = Rule("LLM202", "a token can be read by whoever may call DescribeModel")
 
 
 def weights_statements(model: ModelSource | None) -> list[Statement]:
@@ -47,42 +48,10 @@ def weights_statements(model: ModelSource | None) -> list[Statement]:
     return statements
 
 
-def token_environment(
-    model: ModelSource | None, variables: tuple[str, ...]
-) -> Mapping[str, str]:
+def token_reference(model: ModelSource | None) -> str | None:
     """
-    Return the variables that hold the Hugging Face token, as dynamic references.
+    Return the Hugging Face token as a dynamic reference; ``None`` without one.
     """
-    reference = _token_reference(model)
-    return dict.fromkeys(variables, reference) if reference else {}
-
-
-def token_findings(model: ModelSource | None) -> list[Finding]:
-    """
-    Check that the token is a reference, and say who can read it all the same.
-    """
-    reference = _token_reference(model)
-    if reference is None:
-        return []
-    if not is_unresolved(reference) and not reference.startswith("{{resolve:"):
-        return [
-            error(
-                "LLM107",
-                "token must refer to a secret, got its plain text",
-                "use a Secret, or SecretValue.secrets_manager(...)",
-            )
-        ]
-    return [
-        warning(
-            "LLM202",
-            "the Hugging Face token is no part of the template, but DescribeModel "
-            "shows it to whoever may call it",
-            "stage the weights on S3 and serve an S3Model without a token",
-        )
-    ]
-
-
-def _token_reference(model: ModelSource | None) -> str | None:
     if not isinstance(model, HuggingFaceModel) or model.token is None:
         return None
     value = (
@@ -93,3 +62,25 @@ def _token_reference(model: ModelSource | None) -> str | None:
     # A dynamic reference is the one safe form that reaches a container's
     # environment; the CDK refuses to render it without this word.
     return value.unsafe_unwrap()
+
+
+def token_findings(reference: str | None) -> list[Finding]:
+    """
+    Check that the token is a reference, and say who can read it all the same.
+    """
+    if reference is None:
+        return []
+    if not is_unresolved(reference) and not reference.startswith("{{resolve:"):
+        return [
+            PLAIN_CREDENTIAL.finding(
+                "token must refer to a secret, got its plain text",
+                "use a Secret, or SecretValue.secrets_manager(...)",
+            )
+        ]
+    return [
+        VISIBLE_TOKEN.finding(
+            "the Hugging Face token is no part of the template, but DescribeModel "
+            "shows it to whoever may call it",
+            "stage the weights on S3 and serve an S3Model without a token",
+        )
+    ]

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.configuration import (
+    Accelerators,
+    Container,
+    Prepared,
+)
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 
@@ -68,33 +71,26 @@ class CustomContainer:
             model_variable=model_variable,
         )
 
-    def findings(
-        self,
-        model: ModelSource | None,  # noqa: ARG002 - a container may bring its own
-        *,
-        accelerators: int | None = None,  # noqa: ARG002 - the container decides
-    ) -> list[Finding]:
-        """
-        Check for credentials in plain text.
-        """
-        return credential_findings("environment", self.environment)
-
-    def container(
+    def prepare(
         self,
         model: ModelSource | None,
-        *,
-        accelerators: int | None,  # noqa: ARG002 - the container decides
-    ) -> Container:
+        accelerators: Accelerators,  # noqa: ARG002 - the container decides
+    ) -> Prepared:
         """
-        Describe the container: what was given, and the model's address.
+        Check for credentials in plain text; pass on what was given, and the model's
+        address.
         """
+        found = credential_findings("environment", self.environment)
+        if found:
+            return Prepared(None, tuple(found))
         named = {}
         if isinstance(model, HuggingFaceModel):
             named[self.model_variable] = model.model_id
-        return Container(
+        container = Container(
             image=self.image,
             files=self.files,
             environment={**named, **self.environment},
             token_variables=self.token_variables,
             weights_uri=getattr(model, "uri", None),
         )
+        return Prepared(container, ())

@@ -4,6 +4,8 @@ How long a model takes to load, from the bytes to download and to read.
 
 from __future__ import annotations
 
+from cdk_sagemaker_llm.demand import Demand
+
 # Published deployments: 93 GB came up within 30 minutes and 26 GB within 15 to 25, the
 # instance included. This rate is slower than each of them.
 BYTES_PER_SECOND = 50_000_000
@@ -28,3 +30,15 @@ def loading_seconds(weight_bytes: int) -> int:
     seconds = _FIXED_SECONDS + weight_bytes / BYTES_PER_SECOND
     steps = -(-seconds // _STEP_SECONDS)
     return min(int(steps) * _STEP_SECONDS, LONGEST_SECONDS)
+
+
+def start_up_seconds(demand: Demand | None) -> int | None:
+    """
+    Return how long to wait for a model that takes longer than the default.
+
+    ``None`` where the default will do, or the size is not known.
+    """
+    if demand is None or demand.architecture is None:
+        return None
+    seconds = loading_seconds(demand.architecture.weight_bytes(demand.weight_bits))
+    return seconds if seconds > LONG_SECONDS else None

@@ -12,7 +12,7 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
     LmiDist,
-    ModelArchitecture,
+    NeuronX,
     S3Model,
     ServingFolder,
     SmoothQuant,
@@ -21,9 +21,9 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.demand import weight_bits_of
-from cdk_sagemaker_llm.fit.checking import fit_findings
-from cdk_sagemaker_llm.fit.engines import demand_of
+from cdk_sagemaker_llm.demand import Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.serving.loading import loading_seconds
@@ -36,6 +36,29 @@ QWEN_7B = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct")
 REFERENCE_C = Tgi(
     "1.4.5", max_input_length=2048, max_total_tokens=4096, max_batch_total_tokens=16384
 )
+
+
+def demanded(serving: ServingConfiguration, model: ModelSource | None = None) -> Demand:
+    """
+    Return what a configuration asks of the memory, which is modelled.
+    """
+    demand = serving.prepare(model, None).demand
+    assert demand is not None
+    return demand
+
+
+def checked(
+    serving: ServingConfiguration,
+    model: ModelSource | None,
+    instance_type: str,
+    accelerators: int,
+) -> list[Finding]:
+    """
+    Plan a configuration on an instance type, and check the plan.
+    """
+    demand = serving.prepare(model, accelerators).demand
+    hardware = find_instance_type(instance_type)
+    return fit_findings(plan_of(demand, hardware, accelerators), demand)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +97,8 @@ REFERENCE_C = Tgi(
         (Vllm(), S3Model("s3://bucket/model/"), "ml.g5.xlarge", 1, []),
         (Vllm(), MIXTRAL, "ml.inf2.xlarge", 1, []),
         (
-            Vllm(architecture=ModelArchitecture.of("meta-llama/Llama-2-70b-hf")),
-            S3Model("s3://bucket/model/"),
+            Vllm(),
+            S3Model("s3://bucket/model/", architecture="meta-llama/Llama-2-70b-hf"),
             "ml.g5.xlarge",
             1,
             ["LLM190"],
@@ -99,8 +122,7 @@ def test_what_is_known_is_checked(
     """
     Errors for what cannot load, warnings for what holds too little, else nothing.
     """
-    hardware = find_instance_type(instance_type)
-    found = fit_findings(serving, model, hardware, accelerators)
+    found = checked(serving, model, instance_type, accelerators)
 
     assert [finding.code for finding in found] == codes
 
@@ -109,9 +131,8 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
     """
     What is needed, what there is, and a degree that fits.
     """
-    hardware = find_instance_type("ml.p4d.24xlarge")
     serving = Vllm(tensor_parallel_degree=2)
-    (found,) = fit_findings(serving, LLAMA_70B, hardware, 8)
+    (found,) = checked(serving, LLAMA_70B, "ml.p4d.24xlarge", 8)
 
     assert "of 40.00 GiB per accelerator" in found.message
     assert "weights 64.24 GiB" in found.message
@@ -133,8 +154,7 @@ def test_a_folder_names_its_model_itself(
         container_family="djl-tensorrtllm",
         version="0.26.0",
     )
-    hardware = find_instance_type(instance_type)
-    found = fit_findings(serving, None, hardware, accelerators)
+    found = checked(serving, None, instance_type, accelerators)
 
     assert [finding.code for finding in found] == codes
 
@@ -145,9 +165,64 @@ def test_a_folder_that_cannot_be_read_is_not_planned(tmp_path: Path) -> None:
     """
     (tmp_path / "serving.properties").write_text("option.model_id=\\u1")
     serving = ServingFolder(tmp_path, container_family="djl-lmi", version="0.36.0")
-    hardware = find_instance_type("ml.g5.xlarge")
 
-    assert fit_findings(serving, None, hardware, 1) == []
+    assert checked(serving, None, "ml.g5.xlarge", 1) == []
+
+
+@pytest.mark.parametrize(
+    ("serving", "model", "instance_type", "reason"),
+    [
+        (Vllm(), MIXTRAL, None, "the instance type is known only at deployment"),
+        (
+            NeuronX("0.29.0"),
+            LLAMA_13B,
+            "ml.p4d.24xlarge",
+            "how much memory the serving configuration takes is not modelled",
+        ),
+        (
+            Vllm(),
+            HuggingFaceModel("org/unknown"),
+            "ml.g5.xlarge",
+            "the size of the model is not known",
+        ),
+        (
+            Vllm(),
+            HuggingFaceModel("org/known", architecture="MistralForCausalLM"),
+            "ml.g5.xlarge",
+            "the size of the model is not known",
+        ),
+        (
+            Vllm(max_model_len=0),
+            LLAMA_13B,
+            "ml.g5.xlarge",
+            "the longest sequence that is accepted is of 0 tokens",
+        ),
+        (
+            Vllm(),
+            LLAMA_13B,
+            "ml.inf2.xlarge",
+            (
+                "plans are for GPUs, and ml.inf2.xlarge has Inferentia2: how Neuron "
+                "compilers lay a model out in memory is not modelled"
+            ),
+        ),
+    ],
+)
+def test_a_missing_plan_knows_why(
+    serving: ServingConfiguration,
+    model: ModelSource,
+    instance_type: str | None,
+    reason: str,
+) -> None:
+    """
+    What is not known, or cannot be planned.
+    """
+    hardware = None if instance_type is None else find_instance_type(instance_type)
+    demand = serving.prepare(model, None).demand
+    found = plan_of(demand, hardware)
+
+    assert isinstance(found, NoPlan)
+    assert found.reason == reason
 
 
 @pytest.mark.parametrize(
@@ -176,19 +251,15 @@ def test_each_engine_takes_its_share() -> None:
     """
     Eager engines record no graphs, TGI takes all of the memory, fp8 halves the cache.
     """
-    eager = demand_of(Vllm(enforce_eager=True, kv_cache_dtype="fp8"))
-    dist = demand_of(LmiDist("0.28.0", gpu_memory_utilization=0.8))
-    trt = demand_of(TensorRtLlm("0.26.0", smoothquant=SmoothQuant()))
-    tgi = demand_of(REFERENCE_C)
+    eager = demanded(Vllm(enforce_eager=True, kv_cache_dtype="fp8"))
+    dist = demanded(LmiDist("0.28.0", gpu_memory_utilization=0.8))
+    trt = demanded(TensorRtLlm("0.26.0", smoothquant=SmoothQuant()))
+    tgi = demanded(REFERENCE_C)
 
-    assert eager is not None
     assert eager.assumptions.cuda_graphs_gib == 0
     assert eager.assumptions.kv_cache_dtype_bytes == 1
-    assert dist is not None
     assert dist.assumptions.gpu_memory_utilization == 0.8
-    assert trt is not None
     assert trt.weight_bits == 8
-    assert tgi is not None
     assert tgi.assumptions.gpu_memory_utilization == 1
     assert (tgi.context_length, tgi.batch_tokens) == (4096, 16384)
 

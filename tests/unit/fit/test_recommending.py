@@ -10,6 +10,7 @@ from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.fit import recommend
 from cdk_sagemaker_llm.fit.recommending import Traffic
+from tests.unit.serving.answers import findings_of
 
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 
@@ -36,7 +37,7 @@ def test_model_hardware_and_traffic_decide(
     assert names <= set(found.reasons)
     assert all(found.reasons.values())
     assert found.explain().startswith(backend)
-    assert errors_of(found.serving.findings(HuggingFaceModel(model))) == []
+    assert errors_of(findings_of(found.serving, HuggingFaceModel(model))) == []
 
 
 def test_sizes_come_from_the_plan() -> None:

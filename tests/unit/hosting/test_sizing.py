@@ -20,8 +20,10 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     S3Model,
     TensorRtLlm,
+    Tgi,
     Vllm,
 )
+from tests.unit.serving.answers import container_of
 
 COMPONENT = "AWS::SageMaker::InferenceComponent"
 CONFIG = "AWS::SageMaker::EndpointConfig"
@@ -56,11 +58,10 @@ def test_the_cautious_figures_can_be_overridden(
     """
     Who has measured less may say so.
     """
-    llama = HuggingFaceModel("NousResearch/Llama-2-7b-hf")
-    serving = Vllm(
-        max_model_len=512,
-        architecture=ModelArchitecture.of("meta-llama/Llama-2-7b-hf"),
+    llama = HuggingFaceModel(
+        "org/like-llama", architecture=ModelArchitecture.of("meta-llama/Llama-2-7b-hf")
     )
+    serving = Vllm(max_model_len=512)
     measured = Assumptions(
         gpu_memory_utilization=1.0, cuda_graphs_gib=1.0, runtime_gib=0.5
     )
@@ -165,8 +166,8 @@ def test_an_architecture_of_ones_own_is_enough(
     """
     Weights on S3 have no name, and yet a size.
     """
-    serving = Vllm(architecture=ModelArchitecture.of("meta-llama/Llama-2-70b-hf"))
-    host(stack).add_model("Mine", model=S3Model("s3://bucket/model/"), serving=serving)
+    model = S3Model("s3://bucket/model/", architecture="meta-llama/Llama-2-70b-hf")
+    host(stack).add_model("Mine", model=model, serving=Tgi("2.4.0"))
 
     needs = properties(stack, COMPONENT)["Specification"]["ComputeResourceRequirements"]
     assert needs["NumberOfAcceleratorDevicesRequired"] == 4
@@ -229,7 +230,7 @@ def test_a_large_model_is_waited_for_longer(
     Annotations.from_stack(stack).has_no_warning(
         "*", Match.string_like_regexp("LLM213")
     )
-    text = Vllm().container(MIXTRAL_22B, accelerators=8).files["serving.properties"]
+    text = container_of(Vllm(), MIXTRAL_22B, 8).files["serving.properties"]
     assert b"option.model_loading_timeout=3600\n" in text
 
 

@@ -11,24 +11,33 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.findings import Finding, error, errors_of
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, class_of, sized
+from cdk_sagemaker_llm.serving.configuration import (
+    Accelerators,
+    Container,
+    Prepared,
+    settled,
+)
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
-from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 from cdk_sagemaker_llm.serving.lmi.properties import (
     PropertiesError,
     PropertyValue,
-    render,
-    text_of,
+    lines,
+    texts_of,
 )
-from cdk_sagemaker_llm.serving.loading import LONG_SECONDS, loading_seconds
+from cdk_sagemaker_llm.serving.loading import (
+    LONG_SECONDS,
+    loading_seconds,
+    start_up_seconds,
+)
+from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
 
 # MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
 # documentation's 1800 is wrong.
@@ -73,10 +82,6 @@ class LmiServing:
         predict_timeout: Seconds that one request may take.
             Left out, the image's own 240.
 
-        architecture:
-            What the model is, for the checks that depend on it.
-            Left out, these are not made.
-
         options:
             Further properties as in serving.properties, such as
             ``{"option.max_input_len": 2048}``; a name that this version does not
@@ -100,7 +105,6 @@ class LmiServing:
     quantize: str | None = option("quantize")
     trust_remote_code: bool | None = option("trust_remote_code")
     output_formatter: str | None = option("output_formatter")
-    architecture: str | Architecture | Mapping[str, Any] | None = None
     options: Mapping[str, PropertyValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, PropertyValue] = field(default_factory=dict)
 
@@ -111,49 +115,40 @@ class LmiServing:
         """
         return self.family_name
 
-    def findings(
-        self, model: ModelSource | None, *, accelerators: int | None = None
-    ) -> list[Finding]:
+    def prepare(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> Prepared:
         """
-        Check the image, the options for this version, and what is given twice.
+        Check the image and the options for this version; write all of it into
+        serving.properties.
         """
-        found = image_findings(self.container_family, self.version)
-        if model is None and "option.model_id" not in self.options:
-            found.append(error("LLM112", "model is missing: nothing names the weights"))
-        found += self._repetitions(model)
-        extra = {**self.options, **self.unchecked_options}
-        texts = {key: str(value) for key, value in extra.items()}
-        found += credential_findings("options", texts)
+        demand = self._demand(model)
+        devices = settled(accelerators, demand)
+        limit = self._loading_seconds(model)
+        typed = self._typed(model, limit)
+        found = self._general_findings(model, typed)
+        texts: dict[str, str] = {}
+        if not errors_of(found):
+            texts, faults = self._texts(typed)
+            found += faults or self._property_findings(model, texts, devices)
         if errors_of(found):
-            return found
-        if isinstance(model, HuggingFaceModel):
-            has_token = model.token is not None
-            found += gated_findings(model.model_id, has_token=has_token)
-        return found + self._property_findings(model, accelerators)
-
-    def container(
-        self,
-        model: ModelSource | None,
-        *,
-        accelerators: int | None,  # noqa: ARG002 - the tarball's properties say it
-    ) -> Container:
-        """
-        Describe the container: all of it in serving.properties.
-        """
-        return Container(
+            return Prepared(None, tuple(found), demand)
+        container = Container(
             image=find_image(self.container_family, self.version),
-            files={"serving.properties": render(self.properties(model)).encode()},
+            files={"serving.properties": lines(texts).encode()},
             environment=_environment(model),
             token_variables=TOKEN_VARIABLES,
-            loading_seconds=self._loading_seconds(model) or DEFAULT_LOADING_SECONDS,
+            loading_seconds=limit or DEFAULT_LOADING_SECONDS,
+            start_up_seconds=start_up_seconds(demand),
         )
+        return Prepared(container, tuple(found), demand)
 
-    def properties(self, model: ModelSource | None) -> dict[str, PropertyValue]:
+    def _degree(self) -> int | None:
         """
-        Return what is written into serving.properties, in its order.
+        Return over how many devices a copy is split, where a number says so.
         """
-        extra = {**self.options, **self.unchecked_options}
-        return {**self._typed(model), **dict(sorted(extra.items()))}
+        degree = self.tensor_parallel_degree
+        return degree if isinstance(degree, int) else None
 
     def _engine(self) -> str:
         raise NotImplementedError
@@ -176,13 +171,55 @@ class LmiServing:
         """
         return []
 
-    def _typed(self, model: ModelSource | None) -> dict[str, PropertyValue]:
+    def _demand(self, model: ModelSource | None) -> Demand | None:  # noqa: ARG002
+        """
+        Say what the backend asks of the memory; ``None`` where that is not modelled.
+        """
+        return None
+
+    def _general_findings(
+        self, model: ModelSource | None, typed: Mapping[str, PropertyValue]
+    ) -> list[Finding]:
+        """
+        Check the image, what is given twice or not at all, and for credentials.
+        """
+        found = image_findings(self.container_family, self.version)
+        if model is None and "option.model_id" not in self.options:
+            found.append(
+                NO_WEIGHTS.finding("model is missing: nothing names the weights")
+            )
+        extra = {**self.options, **self.unchecked_options}
+        found += [
+            REPEATED.finding(f"options repeats {key}, which has a parameter of its own")
+            for key in sorted(set(extra) & set(typed))
+        ]
+        texts = {key: str(value) for key, value in extra.items()}
+        found += credential_findings("options", texts)
+        if isinstance(model, HuggingFaceModel) and not errors_of(found):
+            has_token = model.token is not None
+            found += gated_findings(model.model_id, has_token=has_token)
+        return found
+
+    def _texts(
+        self, typed: Mapping[str, PropertyValue]
+    ) -> tuple[dict[str, str], list[Finding]]:
+        extra = {**self.options, **self.unchecked_options}
+        try:
+            return texts_of({**typed, **dict(sorted(extra.items()))}), []
+        except PropertiesError as fault:
+            return {}, [UNREADABLE.finding(str(fault))]
+
+    def _typed(
+        self, model: ModelSource | None, loading: int | None
+    ) -> dict[str, PropertyValue]:
+        """
+        Return what parameters and model write into serving.properties, in its order.
+        """
         given = {
             f"option.{one.metadata['option']}": _plain(getattr(self, one.name))
             for one in fields(self)
             if "option" in one.metadata and getattr(self, one.name) is not None
         }
-        loading = self._loading_seconds(model)
         if loading is not None:
             given["option.model_loading_timeout"] = loading
         # The engine is always written: without it LMI 0.26 fetches the model's
@@ -211,35 +248,24 @@ class LmiServing:
         """
         if self.model_loading_timeout is not None:
             return self.model_loading_timeout
-        known = self.architecture
-        if isinstance(model, HuggingFaceModel) and known is None:
-            known = find_architecture(model.model_id)
-        if not isinstance(known, ModelArchitecture):
+        known = None if model is None else model.known_architecture
+        if known is None:
             return None
         seconds = loading_seconds(known.weight_bytes())
         return seconds if seconds > LONG_SECONDS else None
 
-    def _repetitions(self, model: ModelSource | None) -> list[Finding]:
-        extra = {*self.options, *self.unchecked_options}
-        return [
-            error("LLM113", f"options repeats {key}, which has a parameter of its own")
-            for key in sorted(extra & set(self._typed(model)))
-        ]
-
     def _property_findings(
-        self, model: ModelSource | None, accelerators: int | None
+        self,
+        model: ModelSource | None,
+        texts: Mapping[str, str],
+        accelerators: int | None,
     ) -> list[Finding]:
-        properties = self.properties(model)
-        try:
-            texts = {key: text_of(key, value) for key, value in properties.items()}
-        except PropertiesError as fault:
-            return [error("LLM114", str(fault))]
         found = property_findings(
             {k: v for k, v in texts.items() if k not in self.unchecked_options},
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=self.architecture,
+            architecture=_config(model),
             backend=self.backend,
             strict=True,
         )
@@ -282,6 +308,18 @@ def address_of(model: ModelSource | None) -> str | None:
 def _model_id(model: ModelSource | None) -> str | None:
     address = address_of(model)
     return None if is_unresolved(address) else address
+
+
+def _config(model: ModelSource | None) -> Mapping[str, object]:
+    """
+    Return what is known of the model's config.json.
+    """
+    given = None if model is None else model.architecture
+    known = sized(given)
+    return {
+        "architectures": [class_of(given)],
+        "num_attention_heads": known.num_attention_heads if known else None,
+    }
 
 
 def _environment(model: ModelSource | None) -> dict[str, str]:

@@ -8,10 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
+from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.findings import Finding, error, errors_of
-from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.models import ModelSource, looked_up, sized
+from cdk_sagemaker_llm.serving.configuration import (
+    Accelerators,
+    Container,
+    Prepared,
+    settled,
+)
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.images import image_findings
@@ -19,12 +26,23 @@ from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS
 from cdk_sagemaker_llm.serving.lmi.checks import check_properties
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
+from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import ASSUMPTIONS as TENSORRT_LLM
 from cdk_sagemaker_llm.serving.lmi.values import as_int
 
 PROPERTIES = "serving.properties"
 # Configuration and code are kilobytes. What is larger is weights, which belong on
 # S3: unpacking a tarball of them takes most of a start-up.
 _LARGEST_ARTIFACT = 64 * 1024 * 1024
+
+NO_FOLDER = Rule("LLM108", "the serving folder does not exist")
+NO_PROPERTIES = Rule("LLM109", "the serving folder holds no serving.properties")
+TWO_MODELS = Rule("LLM117", "a model and a serving folder are both given")
+TOO_LARGE = Rule("LLM118", "the serving folder holds more than configuration and code")
+SEVERAL_MODELS = Rule(
+    "LLM126",
+    "several folders at the top would be several models",
+    "djl-serving, ModelStore",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,48 +62,50 @@ class ServingFolder:
         version: The version of that image.
 
         architecture:
-            The model's class, such as ``MistralForCausalLM``.
-            Left out, what depends on it is not checked.
+            What the model is: a ``ModelArchitecture``, the name of a catalogued model
+            that it is like, or at least its class, such as ``MistralForCausalLM``.
+            If left out, the checks that depend on its class are not made, and its
+            size is that of the model that the file names.
     """
 
     path: str | Path
     _: KW_ONLY
     container_family: str
     version: str
-    architecture: str | None = None
+    architecture: ModelArchitecture | str | None = None
 
-    def findings(
-        self, model: ModelSource | None, *, accelerators: int | None = None
-    ) -> list[Finding]:
+    def prepare(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> Prepared:
         """
-        Check that the folder is a serving artifact that this image can load.
+        Check that the folder is a serving artifact that this image can load; read it
+        once.
         """
         found = image_findings(self.container_family, self.version)
         if not Path(self.path).is_dir():
-            found.append(error("LLM108", f"path {str(self.path)!r} is not a folder"))
-            return found
+            found.append(NO_FOLDER.finding(f"path {str(self.path)!r} is not a folder"))
+            return Prepared(None, tuple(found))
         if model is not None:
             found.append(
-                error(
-                    "LLM117",
+                TWO_MODELS.finding(
                     "model and a serving folder exclude each other",
                     "name the weights as option.model_id in serving.properties",
                 )
             )
-        known = not errors_of(found)
-        return found + self._artifact_findings(accelerators, known_image=known)
-
-    def container(
-        self,
-        model: ModelSource | None,  # noqa: ARG002 - the folder names the weights
-        *,
-        accelerators: int | None,  # noqa: ARG002 - the folder says it
-    ) -> Container:
-        """
-        Describe the container: the folder's files, as they are.
-        """
         files = folder_files(Path(self.path))
-        seconds = as_int(self.properties().get("option.model_loading_timeout"))
+        properties = _properties(files)
+        demand = self._demand(properties)
+        devices = settled(accelerators, demand)
+        known = not errors_of(found)
+        found += self._artifact_findings(files, devices, known_image=known)
+        if errors_of(found):
+            return Prepared(None, tuple(found), demand)
+        return Prepared(self._container(files, properties), tuple(found), demand)
+
+    def _container(
+        self, files: Mapping[str, bytes], properties: Mapping[str, str]
+    ) -> Container:
+        seconds = as_int(properties.get("option.model_loading_timeout"))
         return Container(
             image=find_image(self.container_family, self.version),
             files=files,
@@ -93,19 +113,29 @@ class ServingFolder:
             loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
         )
 
-    def properties(self) -> dict[str, str]:
-        """
-        Read the folder's serving.properties.
-
-        Raises:
-            PropertiesError: If Java could not read it either.
-        """
-        return parse(_properties_text(folder_files(Path(self.path))))
+    def _demand(self, properties: Mapping[str, str]) -> Demand:
+        given = sized(looked_up(self.architecture))
+        # An engine of whatever kind: the one with the more cautious figures is taken,
+        # unless the image has TensorRT-LLM alone.
+        compiled = self.container_family == "djl-tensorrtllm"
+        return Demand(
+            architecture=given
+            or find_architecture(properties.get("option.model_id", "")),
+            assumptions=TENSORRT_LLM if compiled else Assumptions(),
+            weight_bits=weight_bits_of(properties.get("option.quantize")),
+            context_length=as_int(properties.get("option.max_model_len")),
+            tensor_parallel_degree=as_int(
+                properties.get("option.tensor_parallel_degree")
+            ),
+        )
 
     def _artifact_findings(
-        self, accelerators: int | None, *, known_image: bool
+        self,
+        files: Mapping[str, bytes],
+        accelerators: int | None,
+        *,
+        known_image: bool,
     ) -> list[Finding]:
-        files = folder_files(Path(self.path))
         found = layout_findings(str(self.path), files)
         checkable = known_image and self.container_family in CONTAINERS
         if properties_path(files) is None or not checkable:
@@ -115,7 +145,7 @@ class ServingFolder:
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=self.architecture,
+            architecture=looked_up(self.architecture),
         )
 
 
@@ -137,7 +167,7 @@ def artifact_findings(
     container: str,
     version: str,
     accelerators: int | None,
-    architecture: str | None = None,
+    architecture: ModelArchitecture | str | None = None,
     backend: str | None = None,
 ) -> list[Finding]:
     """
@@ -153,9 +183,10 @@ def artifact_findings(
 
         accelerators: Devices that each copy of the model has.
 
-        architecture: The model's class. Left out, what depends on it is not checked.
+        architecture: What the model is, or its class.
+            If left out, what depends on it is not checked.
 
-        backend: The backend that must come of it. Left out, any may.
+        backend: The backend that must come of it. If left out, any may.
     """
     text = _properties_text(files)
     found = check_properties(
@@ -197,8 +228,7 @@ def layout_findings(path: str, files: Mapping[str, bytes]) -> list[Finding]:
     size = sum(map(len, files.values()))
     if size > _LARGEST_ARTIFACT:
         found.append(
-            error(
-                "LLM118",
+            TOO_LARGE.finding(
                 f"{path!r} holds {size // 2**20} MiB; an artifact holds "
                 "configuration and code only",
                 "put weights under an S3 prefix and name it as option.model_id",
@@ -210,13 +240,20 @@ def layout_findings(path: str, files: Mapping[str, bytes]) -> list[Finding]:
 def _no_properties(path: str, files: Iterable[str]) -> Finding:
     inner = sorted({n.split("/", 1)[0] for n in files if n.endswith(f"/{PROPERTIES}")})
     if not inner:
-        return error("LLM109", f"{path!r} holds no serving.properties")
-    return error(
-        "LLM126",
+        return NO_PROPERTIES.finding(f"{path!r} holds no serving.properties")
+    return SEVERAL_MODELS.finding(
         f"{path!r} holds {', '.join(inner)} beside other entries: each folder at the "
         "top would be a model of its own",
         "put one model's files at the top, or into one folder",
     )
+
+
+def _properties(files: Mapping[str, bytes]) -> dict[str, str]:
+    try:
+        return parse(_properties_text(files))
+    except PropertiesError:
+        # The check of the file says what is wrong with it.
+        return {}
 
 
 def _properties_text(files: Mapping[str, bytes]) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
+from cdk_sagemaker_llm.serving.lmi.base import option
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
+from cdk_sagemaker_llm.serving.lmi.vllm_family import VllmFamily
 
 
 @dataclass(frozen=True, slots=True)
-class LmiDist(LmiServing):
+class LmiDist(VllmFamily):
     """
     Serve with LMI-Dist, which LMI has up to 0.32.
 
@@ -59,13 +60,6 @@ class LmiDist(LmiServing):
     backend: ClassVar[str] = "lmi-dist"
 
     _: KW_ONLY
-    max_model_len: int | None = option("max_model_len")
-    enforce_eager: bool | None = option("enforce_eager")
-    gpu_memory_utilization: float | None = option("gpu_memory_utilization")
-    max_rolling_batch_prefill_tokens: int | None = option(
-        "max_rolling_batch_prefill_tokens"
-    )
-    load_format: str | None = option("load_format")
     speculative_draft_model: str | None = option("speculative_draft_model")
     speculative_length: int | None = option("speculative_length")
     draft_model_tp_size: int | None = option("draft_model_tp_size")

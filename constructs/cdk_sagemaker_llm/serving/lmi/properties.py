@@ -35,10 +35,24 @@ def render(properties: Mapping[str, PropertyValue]) -> str:
             readers would change: anything outside printable ASCII, a backslash, or
             blanks at an end.
     """
-    return "".join(
-        f"{_checked_key(key)}={text_of(key, value)}\n"
-        for key, value in properties.items()
-    )
+    return lines(texts_of(properties))
+
+
+def texts_of(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
+    """
+    Write each value as the text that both readers take for it.
+
+    Raises:
+        PropertiesError: As ``render``.
+    """
+    return {_checked_key(key): text_of(key, value) for key, value in properties.items()}
+
+
+def lines(texts: Mapping[str, str]) -> str:
+    """
+    Write values that ``texts_of`` made as the file's lines.
+    """
+    return "".join(f"{key}={text}\n" for key, text in texts.items())
 
 
 def parse(text: str) -> dict[str, str]:

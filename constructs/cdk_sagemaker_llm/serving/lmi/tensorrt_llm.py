@@ -5,15 +5,30 @@ TensorRT-LLM on Large Model Inference (LMI) images.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal
 
-from cdk_sagemaker_llm.findings import Finding, error, warning
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, class_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
+
+# TensorRT-LLM takes a share of what the weights leave, and records no graphs.
+ASSUMPTIONS = Assumptions(gpu_memory_utilization=0.95, cuda_graphs_gib=0.0)
+
+NOT_JUST_IN_TIME = Rule(
+    "LLM219",
+    "TensorRT-LLM does not compile the model when it starts",
+    "LMI documentation",
+)
+ENGINE_ON_THE_HUB = Rule(
+    "LLM159",
+    "a precompiled engine is not on S3",
+    "LMI documentation, TensorRT-LLM",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +112,27 @@ class TensorRtLlm(LmiServing):
         # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
         return self.version.startswith("0.33.")
 
+    def _demand(self, model: ModelSource | None) -> Demand:
+        usual = ASSUMPTIONS
+        lengths = (self.max_input_len, self.max_output_len)
+        method = "smoothquant" if self.smoothquant else self.quantize
+        return Demand(
+            architecture=None if model is None else model.known_architecture,
+            assumptions=replace(
+                usual,
+                gpu_memory_utilization=self.kv_cache_free_gpu_mem_fraction
+                or usual.gpu_memory_utilization,
+                max_num_seqs=self.max_rolling_batch_size or usual.max_num_seqs,
+            ),
+            weight_bits=weight_bits_of(method),
+            context_length=sum(filter(None, lengths)) if all(lengths) else None,
+            tensor_parallel_degree=self._degree(),
+        )
+
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
         if self.precompiled:
             return _precompiled_findings(model)
-        name = _class_of(self.architecture)
+        name = None if model is None else class_of(model.architecture)
         since = compiled_since(name) if name else None
         if name is None or self._is_asynchronous:
             return []
@@ -108,8 +140,7 @@ class TensorRtLlm(LmiServing):
             return []
         when = f"from LMI {since} on" if since else "at no LMI version"
         return [
-            warning(
-                "LLM219",
+            NOT_JUST_IN_TIME.finding(
                 f"TensorRT-LLM {self.version} does not compile {name} just in time: "
                 f"it does so {when}",
                 "compile an engine ahead of time (precompiled=True), or use Vllm",
@@ -121,17 +152,8 @@ def _precompiled_findings(model: ModelSource | None) -> list[Finding]:
     if not isinstance(model, HuggingFaceModel):
         return []
     return [
-        error(
-            "LLM159",
+        ENGINE_ON_THE_HUB.finding(
             "precompiled engines are loaded from S3, got a HuggingFaceModel",
             "pass S3Model('s3://bucket/prefix/'), the parent of the engine's folder",
         )
     ]
-
-
-def _class_of(architecture: object) -> str | None:
-    if isinstance(architecture, Mapping):
-        names = architecture.get("architectures") or [None]
-        architecture = names[0]
-    name = getattr(architecture, "architecture", architecture)
-    return name if isinstance(name, str) else None

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
+from cdk_sagemaker_llm.serving.lmi.base import option
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling
+from cdk_sagemaker_llm.serving.lmi.vllm_family import VllmFamily
 
 # The newest release that the SageMaker SDK lists, in all of its regions.
 NEWEST = "0.36.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Vllm(LmiServing):
+class Vllm(VllmFamily):
     """
     Serve with vLLM, the choice for new work.
 
@@ -67,13 +68,6 @@ class Vllm(LmiServing):
 
     version: str = NEWEST
     _: KW_ONLY
-    max_model_len: int | None = option("max_model_len")
-    enforce_eager: bool | None = option("enforce_eager")
-    gpu_memory_utilization: float | None = option("gpu_memory_utilization")
-    max_rolling_batch_prefill_tokens: int | None = option(
-        "max_rolling_batch_prefill_tokens"
-    )
-    load_format: str | None = option("load_format")
     kv_cache_dtype: str | None = option("kv_cache_dtype")
     enable_prefix_caching: bool | None = option("enable_prefix_caching")
     enable_chunked_prefill: bool | None = option("enable_chunked_prefill")
@@ -90,6 +84,10 @@ class Vllm(LmiServing):
         The image family that has vLLM at this version.
         """
         return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
+
+    def _cache_number_bytes(self) -> int:
+        dtype = self.kv_cache_dtype
+        return 1 if dtype and dtype.startswith("fp8") else 2
 
     def _engine(self) -> str:
         return "Python"

@@ -5,16 +5,23 @@ Hugging Face Text Generation Inference (TGI) on GPUs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.tgi_options import is_between
-from cdk_sagemaker_llm.findings import Finding, Severity
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.configuration import (
+    Accelerators,
+    Container,
+    Prepared,
+    settled,
+)
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.loading import start_up_seconds
 from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.checks.variables import (
@@ -32,6 +39,10 @@ from cdk_sagemaker_llm.serving.tgi.environment import (
 )
 
 FAMILY = "huggingface-llm"
+# CUDA graphs came with 2.0.0 (the launcher's options).
+_WITHOUT_GRAPHS = ("0.", "1.")
+# The launcher's default of max_batch_prefill_tokens up to 1.4.5.
+_PREFILL_TOKENS = 4096
 _OLD_NAME, _NEW_NAME = "max_input_length", "max_input_tokens"
 _VARIABLES = {
     "quantize": "HF_MODEL_QUANTIZE",
@@ -159,37 +170,54 @@ class Tgi:
     options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
 
-    def findings(
-        self, model: ModelSource | None, *, accelerators: int | None = None
-    ) -> list[Finding]:
+    def prepare(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> Prepared:
         """
-        Check the image, each variable for its version, and all against each other.
+        Check the image, each variable for its version, and all against each other;
+        describe all of it in environment variables.
         """
+        demand = self._demand(model)
+        devices = settled(accelerators, demand)
         found = image_findings(FAMILY, self.version)
-        if any(finding.severity is Severity.ERROR for finding in found):
-            return found
-        typed = self._typed(model, accelerators)
+        if errors_of(found):
+            return Prepared(None, tuple(found), demand)
+        typed = self._typed(model, devices)
+        environment = render({**typed, **self.options, **self.unchecked_options})
         found += count_findings(self._counts())
         found += overlap_findings(typed, self.options, self.unchecked_options)
         found += option_name_findings(self.options, known_variables())
-        found += credential_findings("options", render(self.options))
-        found += credential_findings(
-            "unchecked_options", render(self.unchecked_options)
-        )
-        return found + subject_findings(self._subject(typed, model, accelerators))
-
-    def container(
-        self, model: ModelSource | None, *, accelerators: int | None
-    ) -> Container:
-        """
-        Describe the container: all of it in environment variables.
-        """
-        typed = self._typed(model, accelerators)
-        return Container(
+        for where in ("options", "unchecked_options"):
+            found += credential_findings(where, render(getattr(self, where)))
+        found += subject_findings(self._subject(environment, model, devices))
+        if errors_of(found):
+            return Prepared(None, tuple(found), demand)
+        container = Container(
             image=find_image(FAMILY, self.version),
-            environment=render({**typed, **self.options, **self.unchecked_options}),
+            environment=environment,
             token_variables=TOKEN_VARIABLES,
             weights_uri=weights_uri(model),
+            start_up_seconds=start_up_seconds(demand),
+        )
+        return Prepared(container, tuple(found), demand)
+
+    def _demand(self, model: ModelSource | None) -> Demand:
+        usual = Assumptions()
+        records_graphs = not self.version.startswith(_WITHOUT_GRAPHS)
+        return Demand(
+            architecture=None if model is None else model.known_architecture,
+            assumptions=replace(
+                usual,
+                # Weights, activations and cache share all of the memory but what
+                # cuda_memory_fraction withholds.
+                gpu_memory_utilization=self.cuda_memory_fraction or 1.0,
+                cuda_graphs_gib=usual.cuda_graphs_gib if records_graphs else 0.0,
+                max_num_batched_tokens=self.max_batch_prefill_tokens or _PREFILL_TOKENS,
+            ),
+            weight_bits=weight_bits_of(self.quantize),
+            context_length=self.max_total_tokens,
+            batch_tokens=self.max_batch_total_tokens,
+            tensor_parallel_degree=self.num_gpus,
         )
 
     def _typed(
@@ -228,13 +256,15 @@ class Tgi:
 
     def _subject(
         self,
-        typed: Mapping[str, EnvironmentValue],
+        environment: Mapping[str, str],
         model: ModelSource | None,
         accelerators: int | None,
     ) -> TgiSubject:
-        environment = render({**typed, **self.options, **self.unchecked_options})
         if getattr(model, "token", None) is not None:
-            environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
+            environment = {
+                **environment,
+                **dict.fromkeys(TOKEN_VARIABLES, "by reference"),
+            }
         variables = self._variables()
         words = {variable: name for name, variable in variables.items()}
         words |= {v: name for name, v in variables.items() if self._has(name)}

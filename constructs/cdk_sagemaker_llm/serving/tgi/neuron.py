@@ -9,9 +9,13 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.findings import Finding, Severity, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule, error, errors_of
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.configuration import (
+    Accelerators,
+    Container,
+    Prepared,
+)
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.images import image_findings
@@ -45,16 +49,17 @@ _VARIABLES = {
     "max_batch_prefill_tokens": "MAX_BATCH_PREFILL_TOKENS",
 }
 
-CHECKS: dict[str, str] = {
-    "LLM180": (
-        "the Neuron image of TGI is given a type it does not compile to; the "
-        "environment variables of optimum-neuron"
-    ),
-    "LLM270": (
-        "a variable that early Neuron images of TGI are documented with, and later "
-        "ones derive from others; the deployment guides of Hugging Face"
-    ),
-}
+NOT_COMPILED_TO = Rule(
+    "LLM180",
+    "the Neuron image of TGI is given a type it does not compile to",
+    "the environment variables of optimum-neuron",
+)
+EARLY_VARIABLE = Rule(
+    "LLM270",
+    "a variable that early Neuron images of TGI are documented with, and later ones "
+    "derive from others",
+    "the deployment guides of Hugging Face",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,42 +106,35 @@ class TgiNeuron:
     options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
 
-    def findings(
+    def prepare(
         self,
         model: ModelSource | None,
-        *,
-        accelerators: int | None = None,  # noqa: ARG002 - cores of a chip vary
-    ) -> list[Finding]:
+        accelerators: Accelerators,  # noqa: ARG002 - cores are counted, not chips
+    ) -> Prepared:
         """
-        Check the image, the values, and the lengths against each other.
+        Check the image, the values, and the lengths against each other; describe all
+        of it in environment variables.
         """
         found = image_findings(FAMILY, self.version)
-        if any(finding.severity is Severity.ERROR for finding in found):
-            return found
+        if errors_of(found):
+            return Prepared(None, tuple(found))
         typed = self._typed(model)
         found += count_findings(self._counts())
         found += overlap_findings(typed, self.options, self.unchecked_options)
         found += self._name_findings()
         for where in ("options", "unchecked_options"):
             found += credential_findings(where, render(getattr(self, where)))
-        return found + self._value_findings() + self._model_findings(model)
-
-    def container(
-        self,
-        model: ModelSource | None,
-        *,
-        accelerators: int | None,  # noqa: ARG002 - cores are counted, not chips
-    ) -> Container:
-        """
-        Describe the container: all of it in environment variables.
-        """
-        values = {**self._typed(model), **self.options, **self.unchecked_options}
-        return Container(
+        found += [*self._type_findings(), *self._length_findings()]
+        found += self._model_findings(typed, model)
+        if errors_of(found):
+            return Prepared(None, tuple(found))
+        container = Container(
             image=find_image(FAMILY, self.version),
-            environment=render(values),
+            environment=render({**typed, **self.options, **self.unchecked_options}),
             token_variables=TOKEN_VARIABLES,
             weights_uri=weights_uri(model),
         )
+        return Prepared(container, tuple(found))
 
     def _typed(self, model: ModelSource | None) -> dict[str, EnvironmentValue]:
         values = {
@@ -155,8 +153,7 @@ class TgiNeuron:
         others = [name for name in self.options if name not in own]
         found = list(option_name_findings(others, (*known_variables(), *own)))
         found += [
-            warning(
-                "LLM270",
+            EARLY_VARIABLE.finding(
                 f"{name} is known of early Neuron images only",
                 "set max_batch_size and max_total_tokens",
             )
@@ -165,17 +162,13 @@ class TgiNeuron:
         ]
         return found
 
-    def _value_findings(self) -> list[Finding]:
-        return [*self._type_findings(), *self._length_findings()]
-
     def _type_findings(self) -> list[Finding]:
         given = self.auto_cast_type
         if given is None or given in CAST_TYPES:
             return []
         near = nearest(given, CAST_TYPES, count=1)
         return [
-            error(
-                "LLM180",
+            NOT_COMPILED_TO.finding(
                 f"auto_cast_type must be bf16 or fp16, got {given!r}",
                 f"did you mean {near[0]}?" if near else "",
             )
@@ -193,8 +186,10 @@ class TgiNeuron:
             )
         ]
 
-    def _model_findings(self, model: ModelSource | None) -> list[Finding]:
-        environment = render(self._typed(model))
+    def _model_findings(
+        self, typed: Mapping[str, EnvironmentValue], model: ModelSource | None
+    ) -> list[Finding]:
+        environment = render(typed)
         if getattr(model, "token", None) is not None:
             environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
         subject = TgiSubject(environment, self.version)

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm import (
     DeepSpeed,
     HuggingFaceModel,
     LmiDist,
+    ModelArchitecture,
     NeuronX,
     RopeScaling,
     S3Model,
@@ -22,6 +23,7 @@ from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from tests.unit.serving.answers import container_of, findings_of
 
 MODEL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
 URI = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team/vllm"
@@ -31,7 +33,7 @@ def lines(serving: LmiServing) -> list[str]:
     """
     Return the serving.properties without the lines every backend has.
     """
-    files = serving.container(MODEL, accelerators=8).files
+    files = container_of(serving, MODEL, 8).files
     text = files["serving.properties"].decode().splitlines()
     return [line for line in text if not line.startswith("option.model_id")]
 
@@ -40,7 +42,7 @@ def codes(serving: LmiServing) -> list[str]:
     """
     Return the codes of the errors found for 8 devices.
     """
-    return [f.code for f in errors_of(serving.findings(MODEL, accelerators=8))]
+    return [f.code for f in errors_of(findings_of(serving, MODEL, 8))]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_each_backend_writes_its_file_for_its_image(
     """
     assert codes(serving) == []
     assert lines(serving) == expected
-    assert serving.container(MODEL, accelerators=8).image.tag == image
+    assert container_of(serving, MODEL, 8).image.tag == image
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,7 @@ def test_each_backend_is_clean_at_every_version_that_has_it(
     """
     What the class writes by itself is what that version wants.
     """
-    found = serving.findings(MODEL, accelerators=8)
+    found = findings_of(serving, MODEL, 8)
 
     assert {f.code for f in found} <= {"LLM201"}
 
@@ -273,7 +275,7 @@ def test_fails_in_the_callers_words(
     """
     A parameter is called by its name, an option by its key.
     """
-    (found,) = errors_of(serving.findings(MODEL, accelerators=8))
+    (found,) = errors_of(findings_of(serving, MODEL, 8))
 
     assert found.code == code
     assert message in found.message
@@ -307,7 +309,8 @@ def test_warns_if_the_image_does_not_compile_the_model(
     """
     Such a model needs an engine that was compiled ahead of time.
     """
-    found = TensorRtLlm(version, architecture=architecture).findings(MODEL)
+    model = HuggingFaceModel("org/model", architecture=architecture)
+    found = findings_of(TensorRtLlm(version), model)
 
     assert ("LLM219" in {f.code for f in found}) == warned
 
@@ -316,10 +319,10 @@ def test_an_engine_compiled_ahead_of_time_is_loaded_from_s3() -> None:
     """
     Its prefix is the model; nothing is compiled, so that any architecture goes.
     """
-    serving = TensorRtLlm("0.26.0", precompiled=True, architecture="GemmaForCausalLM")
-    model = S3Model("s3://bucket/engines/")
-    found = serving.findings(model, accelerators=8)
-    text = serving.container(model, accelerators=8).files["serving.properties"]
+    serving = TensorRtLlm("0.26.0", precompiled=True)
+    model = S3Model("s3://bucket/engines/", architecture="GemmaForCausalLM")
+    found = findings_of(serving, model, 8)
+    text = container_of(serving, model, 8).files["serving.properties"]
 
     assert {f.code for f in found} == {"LLM201"}
     assert b"option.model_id=s3://bucket/engines/\n" in text
@@ -327,11 +330,13 @@ def test_an_engine_compiled_ahead_of_time_is_loaded_from_s3() -> None:
 
 def test_attention_heads_are_divided() -> None:
     """
-    A configuration of the model's is enough to know.
+    The number of them is enough to know.
     """
-    config = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 40}
-    serving = Vllm(tensor_parallel_degree=16, architecture=config)
-    (found,) = errors_of(serving.findings(MODEL, accelerators=16))
+    known = ModelArchitecture.custom(
+        parameters=13 * 10**9, kv_bytes_per_token=2**19, num_attention_heads=40
+    )
+    model = HuggingFaceModel("org/model", architecture=known)
+    (found,) = errors_of(findings_of(Vllm(tensor_parallel_degree=16), model, 16))
 
     assert found.code == "LLM156"
     assert "tensor_parallel_degree must divide the 40 attention heads" in found.message
@@ -368,19 +373,19 @@ def test_a_container_of_ones_own_runs_by_its_uri(suffix: str, expected: str) -> 
     Tag or digest, in whatever region the registry is.
     """
     serving = CustomContainer.from_uri(URI + suffix, environment={"X": "1"})
-    container = serving.container(MODEL, accelerators=1)
+    container = container_of(serving, MODEL, 1)
 
     assert container.image.uri("us-east-1") == expected
     assert container.environment == {"HF_MODEL_ID": MODEL.model_id, "X": "1"}
-    assert serving.findings(MODEL) == []
+    assert findings_of(serving, MODEL) == []
 
 
 def test_weights_on_s3_are_put_into_a_container_of_ones_own() -> None:
     """
     SageMaker itself downloads the prefix.
     """
-    container = CustomContainer.from_uri(URI).container(
-        S3Model("s3://bucket/p/"), accelerators=1
+    container = container_of(
+        CustomContainer.from_uri(URI), S3Model("s3://bucket/p/"), 1
     )
 
     assert container.weights_uri == "s3://bucket/p/"
@@ -404,6 +409,6 @@ def test_warns_if_a_gated_model_has_no_token(model_id: str, *, warned: bool) -> 
     """
     The download fails after minutes, on instances that are paid for.
     """
-    found = Vllm().findings(HuggingFaceModel(model_id))
+    found = findings_of(Vllm(), HuggingFaceModel(model_id))
 
     assert ("LLM214" in {f.code for f in found}) == warned

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cdk_sagemaker_llm import HuggingFaceModel, ServingFolder
 from cdk_sagemaker_llm.findings import Finding, Severity
+from tests.unit.serving.answers import container_of, findings_of
 
 GOOD = "engine=MPI\noption.model_id=a/b\n"
 
@@ -23,7 +24,7 @@ def errors(path: Path) -> list[Finding]:
     """
     Return the errors found in a folder.
     """
-    return [f for f in folder(path).findings(None) if f.severity is Severity.ERROR]
+    return [f for f in findings_of(folder(path), None) if f.severity is Severity.ERROR]
 
 
 def test_all_files_travel_but_what_was_left_behind(tmp_path: Path) -> None:
@@ -36,7 +37,7 @@ def test_all_files_travel_but_what_was_left_behind(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "model.pyc").write_text("x")
 
-    container = folder(tmp_path).container(None, accelerators=8)
+    container = container_of(folder(tmp_path), None, 8)
 
     assert sorted(container.files) == [
         "model.py",
@@ -69,7 +70,7 @@ def test_warns_if_there_is_no_engine(tmp_path: Path) -> None:
     """
     (tmp_path / "serving.properties").write_text("option.model_id=a/b\n")
 
-    found = {f.code: f for f in folder(tmp_path).findings(None)}
+    found = {f.code: f for f in findings_of(folder(tmp_path), None)}
 
     assert errors(tmp_path) == []
     assert found["LLM215"].remedy == "write engine=MPI"
@@ -153,6 +154,6 @@ def test_fails_if_a_model_is_named_twice(tmp_path: Path) -> None:
     """
     (tmp_path / "serving.properties").write_text(GOOD)
 
-    found = folder(tmp_path).findings(HuggingFaceModel("a/b"))
+    found = findings_of(folder(tmp_path), HuggingFaceModel("a/b"))
 
     assert "LLM117" in [f.code for f in found]

@@ -9,6 +9,7 @@ import pytest
 from cdk_sagemaker_llm import HuggingFaceModel, S3Model, TensorRtLlm
 from cdk_sagemaker_llm.findings import Severity
 from cdk_sagemaker_llm.models import ModelSource
+from tests.unit.serving.answers import container_of, findings_of
 
 MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
 UNRESOLVED = "s3://${Token[Bucket.Ref.1]}/weights/"
@@ -18,7 +19,7 @@ def written(serving: TensorRtLlm, model: ModelSource | None = MISTRAL) -> str:
     """
     Return the serving.properties of a configuration.
     """
-    files = serving.container(model, accelerators=4).files
+    files = container_of(serving, model, 4).files
     return files["serving.properties"].decode()
 
 
@@ -26,7 +27,7 @@ def errors(serving: TensorRtLlm, model: ModelSource | None = MISTRAL) -> list[st
     """
     Return the codes of the errors found.
     """
-    found = serving.findings(model)
+    found = findings_of(serving, model)
     return [f.code for f in found if f.severity is Severity.ERROR]
 
 
@@ -82,7 +83,7 @@ def test_a_bucket_known_at_deployment_travels_as_a_variable() -> None:
     A placeholder is never written into a file.
     """
     serving = TensorRtLlm("0.26.0")
-    container = serving.container(S3Model(UNRESOLVED), accelerators=4)
+    container = container_of(serving, S3Model(UNRESOLVED), 4)
 
     assert b"Token" not in container.files["serving.properties"]
     assert container.environment == {"OPTION_MODEL_ID": UNRESOLVED}
@@ -122,7 +123,7 @@ def test_warns_that_the_images_have_ended() -> None:
     """
     It runs, but gets no fixes.
     """
-    (found,) = TensorRtLlm("0.26.0").findings(MISTRAL)
+    (found,) = findings_of(TensorRtLlm("0.26.0"), MISTRAL)
 
     assert found.severity is Severity.WARNING
     assert found.code == "LLM201"

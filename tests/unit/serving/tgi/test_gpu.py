@@ -9,6 +9,7 @@ from aws_cdk import SecretValue
 
 from cdk_sagemaker_llm import HuggingFaceModel, S3Model, Tgi
 from cdk_sagemaker_llm.findings import Severity
+from tests.unit.serving.answers import container_of, findings_of
 
 LLAMA = HuggingFaceModel("meta-llama/Llama-2-13b-chat-hf")
 
@@ -24,7 +25,7 @@ def test_the_reference_environment_is_written() -> None:
         max_batch_total_tokens=16384,
     )
 
-    container = serving.container(LLAMA, accelerators=1)
+    container = container_of(serving, LLAMA, 1)
 
     assert container.environment == {
         "HF_MODEL_ID": "meta-llama/Llama-2-13b-chat-hf",
@@ -43,7 +44,7 @@ def test_quantization_is_passed_on(quantize: str) -> None:
     """
     The optional setting of reference deployment C.
     """
-    container = Tgi("1.4.5", quantize=quantize).container(LLAMA, accelerators=1)
+    container = container_of(Tgi("1.4.5", quantize=quantize), LLAMA, 1)
 
     assert container.environment["HF_MODEL_QUANTIZE"] == quantize
 
@@ -52,8 +53,8 @@ def test_the_gpus_of_a_copy_are_used_unless_said_otherwise() -> None:
     """
     ``num_gpus`` wins over what the copy reserves.
     """
-    ours = Tgi("1.4.5").container(LLAMA, accelerators=4).environment
-    theirs = Tgi("1.4.5", num_gpus=2).container(LLAMA, accelerators=4).environment
+    ours = container_of(Tgi("1.4.5"), LLAMA, 4).environment
+    theirs = container_of(Tgi("1.4.5", num_gpus=2), LLAMA, 4).environment
 
     assert ours["SM_NUM_GPUS"] == "4"
     assert theirs["SM_NUM_GPUS"] == "2"
@@ -64,7 +65,7 @@ def test_a_revision_is_passed_on() -> None:
     The same weights at every start.
     """
     model = HuggingFaceModel("a/b", revision="main")
-    container = Tgi("1.4.5").container(model, accelerators=1)
+    container = container_of(Tgi("1.4.5"), model, 1)
 
     assert container.environment["HF_MODEL_REVISION"] == "main"
 
@@ -73,7 +74,7 @@ def test_weights_on_s3_are_put_in_place_by_sagemaker() -> None:
     """
     TGI reads a local path, never an S3 address.
     """
-    container = Tgi("1.4.5").container(S3Model("s3://b/weights/"), accelerators=1)
+    container = container_of(Tgi("1.4.5"), S3Model("s3://b/weights/"), 1)
 
     assert container.environment["HF_MODEL_ID"] == "/opt/ml/model"
     assert container.weights_uri == "s3://b/weights/"
@@ -117,7 +118,7 @@ def test_fails_if_more_gpus_are_asked_for_than_a_copy_has() -> None:
     """
     In the words of the parameter.
     """
-    found = Tgi("1.4.5", num_gpus=4).findings(LLAMA, accelerators=2)
+    found = findings_of(Tgi("1.4.5", num_gpus=4), LLAMA, 2)
 
     assert "num_gpus must be at most the 2 accelerators of each copy, got 4" in [
         f.message for f in found
@@ -128,14 +129,14 @@ def test_fails_without_a_model() -> None:
     """
     The image exits without HF_MODEL_ID.
     """
-    assert "LLM112" in [f.code for f in Tgi("1.4.5").findings(None)]
+    assert "LLM112" in [f.code for f in findings_of(Tgi("1.4.5"), None)]
 
 
 def test_the_nearest_option_is_named() -> None:
     """
     With the way past for what something else reads.
     """
-    found = Tgi("1.4.5", options={"max_best_off": 3}).findings(LLAMA)
+    found = findings_of(Tgi("1.4.5", options={"max_best_off": 3}), LLAMA)
     remedy = next(f.remedy for f in found if f.code == "LLM160")
 
     assert "MAX_BEST_OF" in remedy
@@ -169,7 +170,7 @@ def test_every_parameter_becomes_its_variable() -> None:
     )
 
     assert errors(serving) == []
-    assert serving.container(LLAMA, accelerators=2).environment == {
+    assert container_of(serving, LLAMA, 2).environment == {
         "HF_MODEL_ID": "meta-llama/Llama-2-13b-chat-hf",
         "HF_MODEL_QUANTIZE": "eetq",
         "HF_MODEL_TRUST_REMOTE_CODE": "true",
@@ -200,7 +201,7 @@ def test_no_cuda_graphs_are_asked_for_by_an_empty_list() -> None:
     """
     serving = Tgi("3.3.6", cuda_graphs=[])
 
-    assert serving.container(LLAMA, accelerators=1).environment["CUDA_GRAPHS"] == "0"
+    assert container_of(serving, LLAMA, 1).environment["CUDA_GRAPHS"] == "0"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,7 @@ def test_the_longest_prompt_is_written_under_its_versions_name(
     serving = Tgi(version, max_input_length=100, max_total_tokens=200)
 
     assert errors(serving) == []
-    assert serving.container(LLAMA, accelerators=1).environment[variable] == "100"
+    assert container_of(serving, LLAMA, 1).environment[variable] == "100"
 
 
 def test_an_unchecked_option_is_passed_on_as_it_is() -> None:
@@ -226,7 +227,7 @@ def test_an_unchecked_option_is_passed_on_as_it_is() -> None:
     serving = Tgi("1.4.5", unchecked_options={"CUDA_GRAPHS": "?", "MAX_BEST_OF": "x"})
 
     assert errors(serving) == []
-    environment = serving.container(LLAMA, accelerators=1).environment
+    environment = container_of(serving, LLAMA, 1).environment
     assert environment["CUDA_GRAPHS"] == "?"
 
 
@@ -234,19 +235,19 @@ def test_a_gated_model_needs_a_token() -> None:
     """
     A warning: only the Hub knows who may download what.
     """
-    without = Tgi("1.4.5").findings(LLAMA)
-    public = Tgi("1.4.5").findings(HuggingFaceModel("a/b"))
+    without = findings_of(Tgi("1.4.5"), LLAMA)
+    public = findings_of(Tgi("1.4.5"), HuggingFaceModel("a/b"))
     token = SecretValue.secrets_manager("hub-token")
     with_token = HuggingFaceModel(LLAMA.model_id, token=token)
 
     assert "LLM214" in [f.code for f in without]
     assert "LLM214" not in [f.code for f in public]
-    assert "LLM214" not in [f.code for f in Tgi("1.4.5").findings(with_token)]
+    assert "LLM214" not in [f.code for f in findings_of(Tgi("1.4.5"), with_token)]
 
 
 def errors(serving: Tgi) -> list[str]:
     """
     Return the codes of the errors, for one model on two GPUs.
     """
-    found = serving.findings(LLAMA, accelerators=2)
+    found = findings_of(serving, LLAMA, 2)
     return [f.code for f in found if f.severity is Severity.ERROR]

@@ -9,7 +9,8 @@ import pytest
 from cdk_sagemaker_llm import HuggingFaceModel, S3Model
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.findings import Severity
-from cdk_sagemaker_llm.serving.tgi.neuron import CHECKS, FAMILY, TgiNeuron
+from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY, TgiNeuron
+from tests.unit.serving.answers import container_of, findings_of
 
 MODEL = HuggingFaceModel("a/b", revision="main")
 
@@ -30,7 +31,7 @@ def test_every_parameter_becomes_its_variable() -> None:
         unchecked_options={"LOG_LEVEL": "debug"},
     )
 
-    container = serving.container(MODEL, accelerators=1)
+    container = container_of(serving, MODEL, 1)
 
     assert codes(serving) == []
     assert container.image.repository == "huggingface-pytorch-tgi-inference"
@@ -56,7 +57,7 @@ def test_every_image_is_served_with_nothing_but_a_model(version: str) -> None:
     serving = TgiNeuron(version)
 
     assert codes(serving) == []
-    assert serving.container(MODEL, accelerators=1).image.version == version
+    assert container_of(serving, MODEL, 1).image.version == version
 
 
 def test_weights_on_s3_are_put_in_place_by_sagemaker() -> None:
@@ -64,7 +65,7 @@ def test_weights_on_s3_are_put_in_place_by_sagemaker() -> None:
     A model that was compiled before, for one.
     """
     model = S3Model("s3://b/compiled/")
-    container = TgiNeuron("0.3.0").container(model, accelerators=1)
+    container = container_of(TgiNeuron("0.3.0"), model, 1)
 
     assert container.environment == {"HF_MODEL_ID": "/opt/ml/model"}
     assert container.weights_uri == "s3://b/compiled/"
@@ -95,7 +96,7 @@ def test_fails_without_a_model() -> None:
     """
     The image exits without HF_MODEL_ID.
     """
-    found = TgiNeuron("0.0.28").findings(None)
+    found = findings_of(TgiNeuron("0.0.28"), None)
 
     assert "LLM112" in [finding.code for finding in found]
 
@@ -114,23 +115,16 @@ def test_a_gated_model_needs_a_token() -> None:
     As on GPUs.
     """
     model = HuggingFaceModel("meta-llama/Meta-Llama-3-8B")
-    found = TgiNeuron("0.0.28").findings(model)
+    found = findings_of(TgiNeuron("0.0.28"), model)
 
     assert "LLM214" in [finding.code for finding in found]
-
-
-def test_its_own_checks_have_titles() -> None:
-    """
-    The others share theirs with TGI on GPUs.
-    """
-    assert sorted(CHECKS) == ["LLM180", "LLM270"]
 
 
 def codes(serving: TgiNeuron, severity: Severity | None = None) -> list[str]:
     """
     Return the codes of what is found, but for the end of the family.
     """
-    found = serving.findings(MODEL)
+    found = findings_of(serving, MODEL)
     return [
         f.code for f in found if f.code != "LLM201" and severity in (None, f.severity)
     ]

@@ -1,0 +1,372 @@
+"""
+The hosts of an endpoint as they will be: variants, and what is known of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.host_images import host_image_for
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.limits import (
+    bounds_findings,
+    count_findings,
+    name_findings,
+    range_findings,
+    seconds,
+    timeout_findings,
+)
+from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
+from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS, ProductionVariant
+from cdk_sagemaker_llm.serving.rules import API
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+    from aws_cdk import aws_iam as iam
+    from aws_cdk import aws_kms as kms
+
+    from cdk_sagemaker_llm.hosting.model import Model
+
+_GUIDE = "SageMaker developer guide"
+_MOST_VARIANTS = 10
+_LARGEST_VOLUME_GIB = 512
+
+IMPOSSIBLE_TYPE = Rule(
+    "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
+)
+LOCAL_STORAGE = Rule(
+    "LLM121",
+    "a volume's size or key is set where storage is local NVMe",
+    "SageMaker Python SDK",
+)
+MANAGED_WITH_MODEL = Rule(
+    "LLM122", "managed instance scaling is set on a variant with a model", _GUIDE
+)
+VARIANT_NAMES = Rule("LLM123", "variants have no, or the same, names", API)
+ROLE_OR_MODEL = Rule(
+    "LLM124", "an execution role and a model exclude each other", _GUIDE
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantDefinition:
+    """
+    A production variant, with what is known of its hardware.
+
+    Args:
+        variant: What was asked for.
+
+        hardware: The instance type; ``None`` if it is not known.
+
+        model: The model that fills the instances; ``None`` if they host components.
+
+        findings: What was found of the variant alone.
+    """
+
+    variant: ProductionVariant
+    hardware: InstanceType | None
+    model: ModelDefinition | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """
+        The most instances there may be for components; ``None`` if not known.
+        """
+        instances = self.variant.most_instances
+        if self.hardware is None or is_unresolved(instances):
+            return None
+        return Fleet(instance_type=self.hardware, instances=instances)
+
+    @property
+    def host_image(self) -> str | None:
+        """
+        The host image that the model's image needs; ``None`` for the type's default.
+        """
+        if self.model is None or self.hardware is None:
+            return None
+        return host_image_for(self.hardware, self.model.container.image.cuda_version)
+
+    def filled_by(self, model: Model) -> VariantDefinition:
+        """
+        Return this definition with the model that was made for it.
+        """
+        return replace(self, variant=self.variant.with_model(model))
+
+    def model_findings(
+        self, model: ModelDefinition, start_up: Duration | None
+    ) -> list[Finding]:
+        """
+        Check a model against these hosts.
+
+        Args:
+            model: The variant's model, or that of a component on it.
+
+            start_up: How long it may take to answer; ``None`` for the default.
+        """
+        if errors_of(model.findings):
+            return []
+        container = model.container
+        asked = self.variant.inference_ami_version
+        return [
+            *host_findings(self.hardware, container.image, asked),
+            *timeout_contradictions(
+                container.loading_seconds,
+                seconds(start_up) or START_UP_SECONDS,
+                was_chosen=bool(start_up),
+            ),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndpointConfigDefinition:
+    """
+    An endpoint configuration as it will be.
+
+    Args:
+        variants: Its variants.
+
+        execution_role: The role of an endpoint that hosts components.
+
+        network: Where these run; ``None`` for SageMaker's own network.
+
+        kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
+
+        detailed_observability: Whether GPU, host and container metrics are published.
+
+        findings: What was found of the variants, alone, together, and with their
+            models.
+    """
+
+    variants: tuple[VariantDefinition, ...]
+    execution_role: iam.IRole | None
+    network: Network | None
+    kms_key: kms.IKey | None
+    detailed_observability: bool
+    findings: tuple[Finding, ...]
+
+    def variant(self, name: str) -> VariantDefinition | None:
+        """
+        Return a variant by its name; ``None`` if there is none.
+        """
+        named = (each for each in self.variants if each.variant.variant_name == name)
+        return next(named, None)
+
+    def filled_by(self, model: Model) -> EndpointConfigDefinition:
+        """
+        Return this definition with the model that was made for its variants.
+        """
+        return replace(self, variants=tuple(v.filled_by(model) for v in self.variants))
+
+
+def known_hardware(instance_type: str | InstanceType) -> InstanceType | None:
+    """
+    Look an instance type up; ``None`` for a placeholder, and for one that there is
+    not: the variant's own check says so.
+    """
+    return _hardware_findings(instance_type)[0]
+
+
+def define_variant(
+    variant: ProductionVariant, *, model: ModelDefinition | None = None
+) -> VariantDefinition:
+    """
+    Check a variant against what the API accepts, and look its hardware up.
+
+    Args:
+        variant: What was asked for.
+
+        model: The model that is to fill it, before it is made.
+            If left out, it is the variant's own.
+    """
+    if model is None and variant.model is not None:
+        model = variant.model.definition
+    hardware, unknown = _hardware_findings(variant.instance_type)
+    found = [
+        *name_findings("variant_name", variant.variant_name),
+        *unknown,
+        *_volume_findings(variant, hardware),
+        *_scaling_findings(variant, has_model=model is not None),
+        *_timeout_findings(variant),
+    ]
+    return VariantDefinition(
+        variant=variant, hardware=hardware, model=model, findings=tuple(found)
+    )
+
+
+def define_endpoint_config(
+    variants: Sequence[VariantDefinition],
+    *,
+    hosts_components: bool,
+    execution_role: iam.IRole | None = None,
+    network: Network | None = None,
+    kms_key: kms.IKey | None = None,
+    detailed_observability: bool = False,
+) -> EndpointConfigDefinition:
+    """
+    Check the variants, alone and together.
+
+    Args:
+        variants: What the endpoint is to run.
+
+        hosts_components: Whether it has, or is given, a role, and so no model.
+
+        execution_role: The role of an endpoint that hosts components.
+
+        network: Where these run; ``None`` for SageMaker's own network.
+
+        kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
+
+        detailed_observability: Whether GPU, host and container metrics are published.
+    """
+    found = [finding for variant in variants for finding in variant.findings]
+    found += _name_findings([each.variant.variant_name for each in variants])
+    if network is not None and not hosts_components:
+        found.append(
+            ROLE_OR_MODEL.finding(
+                "network is for inference components",
+                "define the network of the variant's Model",
+            )
+        )
+    found += _role_findings(variants, hosts_components=hosts_components)
+    found += _key_findings(variants) if kms_key is not None else []
+    if not errors_of(found):
+        found += [
+            finding
+            for each in variants
+            if each.model is not None
+            for finding in each.model_findings(
+                each.model, each.variant.container_startup_health_check_timeout
+            )
+        ]
+    return EndpointConfigDefinition(
+        variants=tuple(variants),
+        execution_role=execution_role,
+        network=network,
+        kms_key=kms_key,
+        detailed_observability=detailed_observability,
+        findings=tuple(found),
+    )
+
+
+def _hardware_findings(
+    instance_type: str | InstanceType,
+) -> tuple[InstanceType | None, list[Finding]]:
+    if isinstance(instance_type, InstanceType):
+        return instance_type, []
+    if is_unresolved(instance_type):
+        return None, []
+    try:
+        return find_instance_type(instance_type), []
+    except ValueError as fault:
+        return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
+
+
+def _name_findings(names: Sequence[str]) -> list[Finding]:
+    found = []
+    if not 1 <= len(names) <= _MOST_VARIANTS:
+        found.append(
+            VARIANT_NAMES.finding(
+                f"variants must be 1 to {_MOST_VARIANTS}, got {len(names)}"
+            )
+        )
+    return found + [
+        VARIANT_NAMES.finding(f"variant_name {name!r} is used more than once")
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+
+
+def _role_findings(
+    variants: Sequence[VariantDefinition], *, hosts_components: bool
+) -> list[Finding]:
+    # An endpoint takes components if, and only if, its configuration has a role and
+    # no variant has a model (SageMaker guide, realtime-endpoints-deploy-models).
+    found = []
+    for each in variants:
+        name = each.variant.variant_name
+        if hosts_components and each.model is not None:
+            found.append(
+                ROLE_OR_MODEL.finding(
+                    f"variant {name!r} has a model, and execution_role is for "
+                    "inference components, which exclude each other",
+                )
+            )
+        if not hosts_components and each.model is None:
+            found.append(
+                ROLE_OR_MODEL.finding(
+                    f"variant {name!r} has neither a model nor, for inference "
+                    "components, an execution_role",
+                )
+            )
+    return found
+
+
+def _key_findings(variants: Sequence[VariantDefinition]) -> list[Finding]:
+    return [
+        LOCAL_STORAGE.finding(
+            f"{each.hardware} refuses kms_key: its NVMe storage is encrypted in "
+            "hardware",
+            "leave it out",
+        )
+        for each in variants
+        if each.hardware is not None and not each.hardware.volume_size_supported
+    ]
+
+
+def _volume_findings(
+    variant: ProductionVariant, hardware: InstanceType | None
+) -> list[Finding]:
+    if hardware is None or variant.volume_size is None:
+        return []
+    if hardware.volume_size_supported:
+        gibibytes = variant.volume_size.to_gibibytes()
+        return range_findings("volume_size", gibibytes, 1, _LARGEST_VOLUME_GIB, " GiB")
+    return [
+        LOCAL_STORAGE.finding(
+            f"{hardware} refuses volume_size: it has local NVMe storage",
+            "leave it out; /opt/ml and /tmp are on the NVMe disks",
+        )
+    ]
+
+
+def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
+    found = count_findings("initial_instance_count", variant.initial_instance_count, 1)
+    bounds = variant.managed_instance_scaling
+    if bounds is None:
+        return found
+    if has_model:
+        # CreateEndpointConfig refuses this since 2026-04.
+        found.append(
+            MANAGED_WITH_MODEL.finding(
+                "managed_instance_scaling goes with inference components only",
+                "scale a model's instances with auto_scale_instance_count",
+            )
+        )
+    return found + bounds_findings(
+        "min_instance_count",
+        bounds.min_instance_count,
+        "max_instance_count",
+        bounds.max_instance_count,
+    )
+
+
+def _timeout_findings(variant: ProductionVariant) -> list[Finding]:
+    return [
+        *timeout_findings(
+            "container_startup_health_check_timeout",
+            variant.container_startup_health_check_timeout,
+        ),
+        *timeout_findings(
+            "model_data_download_timeout", variant.model_data_download_timeout
+        ),
+        *timeout_findings(
+            "instance_provision_timeout", variant.instance_provision_timeout, least=300
+        ),
+    ]

@@ -1,0 +1,102 @@
+"""
+The service's rules for what users may choose: names, counts, ranges and time-outs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.rules import API, OUTSIDE_RANGE
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+
+# botocore 1.44.5: EndpointName, VariantName and InferenceComponentName.
+_LONGEST_NAME = 63
+_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*\Z")
+_TIMEOUT_SECONDS = (60, 3600)
+
+IMPOSSIBLE_NAME = Rule(
+    "LLM106", "a name has characters or a length that the service refuses", API
+)
+IMPOSSIBLE_COUNT = Rule(
+    "LLM105", "a count or bound is outside what the service takes", API
+)
+
+
+def name_findings(parameter: str, name: str | None) -> list[Finding]:
+    """
+    Check a name: at most 63 letters, digits and inner hyphens.
+    """
+    if name is None or is_unresolved(name):
+        return []
+    if len(name) <= _LONGEST_NAME and _NAME.match(name):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"{parameter} must be at most {_LONGEST_NAME} letters, digits and inner "
+            f"hyphens, got {name!r}",
+        )
+    ]
+
+
+def range_findings(
+    parameter: str, value: float | None, least: float, most: float, unit: str = ""
+) -> list[Finding]:
+    """
+    Check that a number is within what the API accepts.
+    """
+    if value is None or is_unresolved(value) or least <= value <= most:
+        return []
+    return [
+        OUTSIDE_RANGE.finding(
+            f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
+        )
+    ]
+
+
+def timeout_findings(
+    parameter: str, timeout: Duration | None, *, least: float = _TIMEOUT_SECONDS[0]
+) -> list[Finding]:
+    """
+    Check a time-out against the API's bounds.
+    """
+    most = _TIMEOUT_SECONDS[1]
+    return range_findings(parameter, seconds(timeout), least, most, " seconds")
+
+
+def count_findings(parameter: str, value: float, least: int) -> list[Finding]:
+    """
+    Check a count against its lower bound.
+    """
+    if is_unresolved(value) or value >= least:
+        return []
+    return [
+        IMPOSSIBLE_COUNT.finding(f"{parameter} must be at least {least}, got {value}")
+    ]
+
+
+def bounds_findings(
+    least_name: str, least: float, most_name: str, most: float
+) -> list[Finding]:
+    """
+    Check that a lower bound is not above its upper one.
+    """
+    if is_unresolved(least) or is_unresolved(most) or least <= most:
+        return []
+    return [
+        IMPOSSIBLE_COUNT.finding(
+            f"{most_name} must be at least {least_name}, got {most_name}={most} and "
+            f"{least_name}={least}",
+        )
+    ]
+
+
+def seconds(timeout: Duration | None) -> float | None:
+    """
+    Return a duration in seconds, as the API counts, or ``None`` for none.
+    """
+    return None if timeout is None else timeout.to_seconds()
