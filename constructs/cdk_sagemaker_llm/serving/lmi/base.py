@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Demand
@@ -265,7 +266,7 @@ class LmiServing:
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=_config(model),
+            architecture=config_of(None if model is None else model.architecture),
             backend=self.backend,
             strict=True,
         )
@@ -310,14 +311,13 @@ def _model_id(model: ModelSource | None) -> str | None:
     return None if is_unresolved(address) else address
 
 
-def _config(model: ModelSource | None) -> Mapping[str, object]:
+def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, object]:
     """
-    Return what is known of the model's config.json.
+    Return what is known of the model's config.json, as the checks of a file take it.
     """
-    given = None if model is None else model.architecture
-    known = sized(given)
+    known = sized(architecture)
     return {
-        "architectures": [class_of(given)],
+        "architectures": [class_of(architecture)],
         "num_attention_heads": known.num_attention_heads if known else None,
     }
 

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.images import image_findings
-from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS
+from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, config_of
 from cdk_sagemaker_llm.serving.lmi.checks import check_properties
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
@@ -145,7 +145,7 @@ class ServingFolder:
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=looked_up(self.architecture),
+            architecture=config_of(looked_up(self.architecture)),
         )
 
 
@@ -167,7 +167,7 @@ def artifact_findings(
     container: str,
     version: str,
     accelerators: int | None,
-    architecture: ModelArchitecture | str | None = None,
+    architecture: Mapping[str, object] | str | None = None,
     backend: str | None = None,
 ) -> list[Finding]:
     """
@@ -183,7 +183,7 @@ def artifact_findings(
 
         accelerators: Devices that each copy of the model has.
 
-        architecture: What the model is, or its class.
+        architecture: The model's class, or what is known of its config.json.
             If left out, what depends on it is not checked.
 
         backend: The backend that must come of it. If left out, any may.
