@@ -1,16 +1,20 @@
 """
-Every code that a finding can have: what it finds, and where the rule is from.
-
-``LLM1xx`` stop the synthesis, ``LLM2xx`` are shown and go on. A code keeps its meaning
-once it was released, so that acknowledging one stays right.
+Every rule of the library by its code; each stands beside the check that finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType, ModuleType
 
-from cdk_sagemaker_llm.serving.tgi.checks import CHECKS as _TGI
-from cdk_sagemaker_llm.serving.tgi.neuron import CHECKS as _TGI_NEURON
+import cdk_sagemaker_llm
+from cdk_sagemaker_llm.findings import Rule
+
+# They need what only the extras install, and find nothing of their own.
+_WITH_EXTRAS = ("cli", "local")
 
 _API = "SageMaker API, botocore 1.44.5"
 _GUIDE = "SageMaker developer guide"
@@ -18,7 +22,8 @@ _FRONT_END = "djl-serving, wlm: LmiUtils and LmiConfigRecommender"
 _MODELS = "djl-serving, djl_python/properties_manager"
 _HANDLERS = "djl-serving, the handlers of djl_python"
 
-_OWN = {
+# Those of modules that do not define theirs yet.
+_LEFTOVER = {
     "LLM101": "an instance type does not exist or cannot host endpoints; botocore",
     "LLM102": "an image family or version does not exist; SageMaker Python SDK",
     "LLM103": "the stack's region does not list the image; SageMaker Python SDK",
@@ -112,6 +117,61 @@ _OWN = {
     "LLM290": "the KV cache holds less than one whole sequence; the plan's arithmetic",
     "LLM291": "the KV cache holds less than the batch that is promised; the plan's "
     "arithmetic",
+    "LLM180": "the Neuron image of TGI is given a type it does not compile to; the "
+    "environment variables of optimum-neuron",
+    "LLM270": "a variable that early Neuron images of TGI are documented with, and "
+    "later ones derive from others; the deployment guides of Hugging Face",
 }
 
-CODES: Mapping[str, str] = dict(sorted({**_TGI, **_TGI_NEURON, **_OWN}.items()))
+
+@functools.cache
+def rules() -> Mapping[str, Rule]:
+    """
+    Return every rule by its code, in the order of the codes.
+
+    All modules are loaded for it, the CDK with them.
+
+    Raises:
+        ValueError: If two rules have one code.
+    """
+    defined = [rule for module in _modules() for rule in rules_in(module)]
+    leftover = [Rule(code, *text.split("; ", 1)) for code, text in _LEFTOVER.items()]
+    every = {**by_code(leftover), **by_code(defined)}
+    return MappingProxyType(dict(sorted(every.items())))
+
+
+def rules_in(module: ModuleType) -> list[Rule]:
+    """
+    Return the rules that a module defines, or imports.
+    """
+    return [value for value in vars(module).values() if isinstance(value, Rule)]
+
+
+def by_code(rules: Iterable[Rule]) -> dict[str, Rule]:
+    """
+    Key rules by their codes; one that several modules use is one.
+
+    Raises:
+        ValueError: If two rules have one code.
+    """
+    found: dict[str, Rule] = {}
+    for rule in rules:
+        other = found.setdefault(rule.code, rule)
+        if other is not rule:
+            raise ValueError(
+                f"{rule.code} must be the code of one rule, got {other.finds!r} and "
+                f"{rule.finds!r}"
+            )
+    return found
+
+
+def _modules() -> Iterator[ModuleType]:
+    package = cdk_sagemaker_llm
+    for part in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if part.name.rpartition(".")[2] in _WITH_EXTRAS:
+            continue
+        module = importlib.import_module(part.name)
+        yield module
+        path = getattr(module, "__path__", ())
+        for inner in pkgutil.walk_packages(path, f"{part.name}."):
+            yield importlib.import_module(inner.name)

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.tgi_options import (
     tgi_option_span,
     tgi_versions,
 )
-from cdk_sagemaker_llm.codes import CODES
+from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.tgi.checks import check_environment
 from cdk_sagemaker_llm.serving.tgi.values import value_fault
@@ -308,7 +308,7 @@ def test_each_code_that_is_found_has_a_title() -> None:
     given = dict.fromkeys((*tgi_option_names(), *tgi_aliases()), "?")
     found = [f for v in tgi_versions() for f in check_environment(given, version=v)]
 
-    assert {finding.code for finding in found} <= set(CODES)
+    assert {finding.code for finding in found} <= set(rules())
     for finding in found:
         expected = "LLM1" if finding.severity is Severity.ERROR else "LLM2"
         assert finding.code.startswith(expected)
@@ -331,4 +331,4 @@ def test_no_environment_breaks_the_checks(
     """
     found = check_environment(environment, version=version, accelerators=accelerators)
 
-    assert all(finding.message and finding.code in CODES for finding in found)
+    assert all(finding.message and finding.code in rules() for finding in found)
