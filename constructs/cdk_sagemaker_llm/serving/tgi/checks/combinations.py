@@ -237,7 +237,7 @@ SHARDED_EXL2 = Rule(
 
 def check_exl2(subject: TgiSubject) -> Iterator[Finding]:
     """
-    What exl2 quantized runs on one GPU, from 2.2.0 on, which brought it.
+    What is quantized with exl2 runs on one GPU, from 2.2.0 on, which brought it.
     """
     shards = subject.count("NUM_SHARD")
     if subject.value("QUANTIZE") == "exl2" and shards is not None and shards > 1:
