@@ -8,7 +8,14 @@ import re
 
 import pytest
 
-from cdk_sagemaker_llm.findings import error, raise_errors, warning
+from cdk_sagemaker_llm.findings import (
+    Finding,
+    Rule,
+    Severity,
+    error,
+    raise_errors,
+    warning,
+)
 
 
 def test_one_error_is_one_line() -> None:
@@ -39,3 +46,22 @@ def test_warnings_stop_nothing() -> None:
     Doubt never stops a synthesis.
     """
     raise_errors("App", [warning("LLM999", "doubt")])
+
+
+@pytest.mark.parametrize(
+    ("code", "severity"),
+    [
+        ("LLM100", Severity.ERROR),
+        ("LLM199", Severity.ERROR),
+        ("LLM200", Severity.WARNING),
+        ("LLM299", Severity.WARNING),
+    ],
+)
+def test_a_rules_code_says_how_certain_it_is(code: str, severity: Severity) -> None:
+    """
+    LLM1.. stop a synthesis, LLM2.. do not; a finding is as certain as its rule.
+    """
+    rule = Rule(code, "a is wrong", "the makers of a")
+
+    assert rule.severity is severity
+    assert rule.finding("a is 1", "use b") == Finding(severity, code, "a is 1", "use b")

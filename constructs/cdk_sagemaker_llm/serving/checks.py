@@ -27,5 +27,6 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
         value
         for module in modules
         for name, value in vars(module).items()
-        if name.startswith(_PREFIX) and value.__module__ == module.__name__
+        if name.startswith(_PREFIX)
+        and getattr(value, "__module__", None) == module.__name__
     )
