@@ -1,12 +1,14 @@
 """
-Write ``docs/checks.md`` from the codes in the library: ``python -m tools.checks``.
+Write ``docs/checks.md`` from the rules in the library: ``python -m tools.checks``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from cdk_sagemaker_llm.codes import CODES
+from cdk_sagemaker_llm.codes import rules
+from cdk_sagemaker_llm.findings import Rule, Severity
 
 TARGET = Path(__file__).parent.parent / "docs" / "checks.md"
 _HEAD = """\
@@ -26,19 +28,17 @@ def page() -> str:
     """
     Return the page's text.
     """
-    errors = {code: text for code, text in CODES.items() if code < "LLM2"}
-    warnings = {code: text for code, text in CODES.items() if code not in errors}
-    return f"{_HEAD}\n## Errors\n\n{_table(errors)}\n## Warnings\n\n{_table(warnings)}"
+    found = rules().values()
+    errors = _table(rule for rule in found if rule.severity is Severity.ERROR)
+    warnings = _table(rule for rule in found if rule.severity is Severity.WARNING)
+    return f"{_HEAD}\n## Errors\n\n{errors}\n## Warnings\n\n{warnings}"
 
 
-def _table(codes: dict[str, str]) -> str:
+def _table(rules: Iterable[Rule]) -> str:
     head = "| code | finds that | source of the rule |\n| --- | --- | --- |\n"
-    return head + "".join(_row(code, text) for code, text in codes.items())
-
-
-def _row(code: str, text: str) -> str:
-    what, _, source = text.partition("; ")
-    return f"| {code} | {what} | {source} |\n"
+    return head + "".join(
+        f"| {rule.code} | {rule.finds} | {rule.source} |\n" for rule in rules
+    )
 
 
 if __name__ == "__main__":

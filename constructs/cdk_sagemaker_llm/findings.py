@@ -84,20 +84,6 @@ class Rule:
         return Finding(self.severity, self.code, message, remedy)
 
 
-def error(code: str, message: str, remedy: str = "") -> Finding:
-    """
-    Make a finding that stops the synthesis.
-    """
-    return Finding(Severity.ERROR, code, message, remedy)
-
-
-def warning(code: str, message: str, remedy: str = "") -> Finding:
-    """
-    Make a finding that is shown and goes on.
-    """
-    return Finding(Severity.WARNING, code, message, remedy)
-
-
 def errors_of(findings: Iterable[Finding]) -> list[Finding]:
     """
     Return the errors among findings.

@@ -1,40 +1,133 @@
 """
-The codes: one list, which the code and the documentation agree with.
+The rules: each has a code of its own, an example that breaks it, and a line on a page.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from aws_cdk import Stack
+from aws_cdk.assertions import Annotations, Match
 
-from cdk_sagemaker_llm.codes import CODES
+from cdk_sagemaker_llm import Model, ServingFolder
+from cdk_sagemaker_llm.codes import by_code, rules, rules_in
+from cdk_sagemaker_llm.findings import Rule
+from tests.unit.rule_examples import DEFINITIONS, FOLDERS, TEXTS
 from tools.checks import TARGET, page
 
 SOURCE = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm"
 
 
-def codes_in(path: Path) -> set[str]:
+@pytest.mark.parametrize("code", sorted(TEXTS))
+def test_a_text_breaks_each_rule(code: str) -> None:
     """
-    Return the codes that a module makes findings with.
+    A check that nothing trips may be broken already.
     """
-    return set(re.findall(r'"(LLM\d{3})"', path.read_text(encoding="utf-8")))
+    assert code in [finding.code for finding in TEXTS[code]()]
 
 
-def test_every_code_in_use_is_listed_and_every_listed_one_in_use() -> None:
+@pytest.mark.parametrize("code", sorted(DEFINITIONS))
+def test_a_definition_breaks_each_rule(code: str, stack: Stack) -> None:
     """
-    A code without a description cannot be looked up; the reverse never appears.
+    What is certain is raised, what is doubtful is shown.
     """
-    lists = ("codes.py", "tgi_checks.py")
-    used = {
+    if rules()[code].severity == "error":
+        with pytest.raises(ValueError, match=rf"\b{code} "):
+            DEFINITIONS[code](stack)
+    else:
+        DEFINITIONS[code](stack)
+
+        Annotations.from_stack(stack).has_warning(
+            "*", Match.string_like_regexp(rf"\[ack: cdk-sagemaker-llm:{code}\]")
+        )
+
+
+@pytest.mark.parametrize("code", FOLDERS)
+def test_a_folder_breaks_each_rule(code: str, stack: Stack, tmp_path: Path) -> None:
+    """
+    A serving artifact is refused for what it holds, or does not.
+    """
+    folder = tmp_path / "artifact"
+    for name, size in FOLDERS[code].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"#" * size)
+    serving = ServingFolder(
+        folder, container_family="djl-tensorrtllm", version="0.26.0"
+    )
+
+    with pytest.raises(ValueError, match=rf"\b{code} "):
+        Model(stack, "It", serving=serving)
+
+
+def test_each_rule_has_an_example() -> None:
+    """
+    A new rule comes with an input that breaks it.
+    """
+    assert {*TEXTS, *DEFINITIONS, *FOLDERS} == set(rules())
+
+
+def test_each_code_in_the_source_is_a_rules() -> None:
+    """
+    A code without a rule cannot be looked up.
+    """
+    written = {
         code
         for path in SOURCE.rglob("*.py")
-        if path.name not in lists
-        for code in codes_in(path)
+        for code in re.findall(r'"(LLM\d{3})"', path.read_text(encoding="utf-8"))
     }
 
-    assert used == set(CODES)
+    assert written == set(rules())
+
+
+def test_rules_are_listed_by_their_codes() -> None:
+    """
+    In order, each under its own.
+    """
+    assert list(rules()) == sorted(rules())
+    assert all(rule.code == code for code, rule in rules().items())
+
+
+def test_a_rule_is_found_where_a_module_defines_it() -> None:
+    """
+    A module constant is all that a new rule needs.
+    """
+    module = ModuleType("checks_of_tomorrow")
+    vars(module).update(NO_SHARD=Rule("LLM899", "nothing"), LIMIT=4)
+
+    assert rules_in(module) == [Rule("LLM899", "nothing")]
+
+
+@pytest.mark.parametrize("finds", ["this", "that"])
+def test_fails_if_two_rules_have_one_code(finds: str) -> None:
+    """
+    Nor may one be written twice: a copy would drift, so that checks import it.
+    """
+    first, second = Rule("LLM899", "this"), Rule("LLM899", finds)
+
+    assert by_code([first, first]) == {"LLM899": first}
+    with pytest.raises(ValueError, match=f"LLM899 must .* got 'this' and '{finds}'"):
+        by_code([first, second])
+
+
+def test_the_registry_loads_nothing_before_it_is_asked() -> None:
+    """
+    Neither the CDK nor the checks.
+    """
+    code = (
+        "import sys, cdk_sagemaker_llm.codes;"
+        "print([m for m in ('aws_cdk', 'jsii', 'cdk_sagemaker_llm.serving')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "[]"
 
 
 def test_the_page_is_the_one_the_code_makes() -> None:
@@ -42,18 +135,3 @@ def test_the_page_is_the_one_the_code_makes() -> None:
     ``make docs`` writes it anew.
     """
     assert TARGET.read_text(encoding="utf-8") == page()
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_a_test_trips_each_code(code: str) -> None:
-    """
-    A check that nothing trips may be broken already.
-    """
-    tests = Path(__file__).parents[1]
-    mentions = [
-        path
-        for path in tests.rglob("*.py")
-        if path != Path(__file__) and code in path.read_text(encoding="utf-8")
-    ]
-
-    assert mentions

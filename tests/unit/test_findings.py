@@ -8,15 +8,18 @@ import re
 
 import pytest
 
-from cdk_sagemaker_llm.findings import error, raise_errors, warning
+from cdk_sagemaker_llm.findings import Finding, Rule, Severity, raise_errors
+
+FIRST, SECOND = Rule("LLM198", "one thing"), Rule("LLM199", "another thing")
+DOUBT = Rule("LLM299", "something doubtful")
 
 
 def test_one_error_is_one_line() -> None:
     """
     The subject heads it, the remedy ends it.
     """
-    with pytest.raises(ValueError, match=r"^App/Model: LLM999 a is wrong; use b$"):
-        raise_errors("App/Model", [error("LLM999", "a is wrong", "use b")])
+    with pytest.raises(ValueError, match=r"^App/Model: LLM199 a is wrong; use b$"):
+        raise_errors("App/Model", [SECOND.finding("a is wrong", "use b")])
 
 
 def test_several_errors_are_raised_together() -> None:
@@ -24,11 +27,11 @@ def test_several_errors_are_raised_together() -> None:
     Nobody mends one fault to be told of the next.
     """
     faults = [
-        error("LLM998", "first"),
-        warning("LLM1", "no"),
-        error("LLM999", "second"),
+        FIRST.finding("first"),
+        DOUBT.finding("no"),
+        SECOND.finding("second"),
     ]
-    message = "App: 2 errors\n  - LLM998 first\n  - LLM999 second"
+    message = "App: 2 errors\n  - LLM198 first\n  - LLM199 second"
 
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         raise_errors("App", faults)
@@ -38,4 +41,23 @@ def test_warnings_stop_nothing() -> None:
     """
     Doubt never stops a synthesis.
     """
-    raise_errors("App", [warning("LLM999", "doubt")])
+    raise_errors("App", [DOUBT.finding("doubt")])
+
+
+@pytest.mark.parametrize(
+    ("code", "severity"),
+    [
+        ("LLM100", Severity.ERROR),
+        ("LLM199", Severity.ERROR),
+        ("LLM200", Severity.WARNING),
+        ("LLM299", Severity.WARNING),
+    ],
+)
+def test_a_rules_code_says_how_certain_it_is(code: str, severity: Severity) -> None:
+    """
+    LLM1.. stop a synthesis, LLM2.. do not; a finding is as certain as its rule.
+    """
+    rule = Rule(code, "a is wrong", "the makers of a")
+
+    assert rule.severity is severity
+    assert rule.finding("a is 1", "use b") == Finding(severity, code, "a is 1", "use b")

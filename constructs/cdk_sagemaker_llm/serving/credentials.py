@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
 
 # The forms are published by the issuers: Hugging Face user tokens, AWS access key
 # ids, GitHub tokens, and the keys of OpenAI's API.
@@ -31,7 +32,9 @@ def credential_findings(where: str, values: Mapping[str, str]) -> list[Finding]:
         kind = _kind(name, value)
         if kind:
             found.append(
-                error("LLM107", f"{name} in {where} looks like {kind}", _REMEDY)
+                PLAIN_CREDENTIAL.finding(
+                    f"{name} in {where} looks like {kind}", _REMEDY
+                )
             )
     return found
 

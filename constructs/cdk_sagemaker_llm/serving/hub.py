@@ -4,7 +4,7 @@ The Hugging Face Hub: which models are gated, and which variables hold its token
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.findings import Finding, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
 
 # The Hub's client reads the first; the router of TGI up to 2.0.2 the second alone, and
 # hands the third on to it (the launcher's source).
@@ -26,16 +26,19 @@ _GATED = (
     "tiiuae/falcon-180B",
 )
 
+GATED_WITHOUT_TOKEN = Rule(
+    "LLM214", "a gated model without a token", "a list of known families"
+)
+
 
 def gated_findings(model_id: str, *, has_token: bool) -> list[Finding]:
     """
-    LLM214: a model that is known to be gated comes with a token.
+    A model that is known to be gated comes with a token.
     """
     if has_token or not model_id.startswith(_GATED):
         return []
     return [
-        warning(
-            "LLM214",
+        GATED_WITHOUT_TOKEN.finding(
             f"{model_id} is gated on the Hugging Face Hub, and no token is set",
             "pass HuggingFaceModel(..., token=secret), or stage the weights on S3",
         )

@@ -5,7 +5,8 @@ Checks every backend shares: the image exists, and its family is still released.
 from __future__ import annotations
 
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE
 
 # What is known of the end of a family, from the AWS Deep Learning Containers
 # release data (2026-08) and the projects' own announcements.
@@ -18,6 +19,10 @@ _ENDED = {
     "huggingface-llm-neuronx": "Text Generation Inference was archived in 2026-03",
 }
 
+ENDED_FAMILY = Rule(
+    "LLM201", "the image family gets no more releases", "AWS Deep Learning Containers"
+)
+
 
 def image_findings(family: str, version: str) -> list[Finding]:
     """
@@ -26,11 +31,10 @@ def image_findings(family: str, version: str) -> list[Finding]:
     try:
         find_image(family, version)
     except ValueError as fault:
-        return [error("LLM102", str(fault))]
+        return [UNKNOWN_IMAGE.finding(str(fault))]
     if family in _ENDED:
         return [
-            warning(
-                "LLM201",
+            ENDED_FAMILY.finding(
                 f"{family} {version} gets no fixes any more: {_ENDED[family]}",
                 "use vLLM on a current LMI image for new work",
             )

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.tgi_options import tgi_aliases
-from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE, UNREADABLE
 
 EnvironmentValue = str | int | float | bool | Sequence[str] | Sequence[int]
 
@@ -41,7 +42,7 @@ def weights_uri(model: ModelSource | None) -> str | None:
 
 def count_findings(counts: Mapping[str, int]) -> list[Finding]:
     """
-    LLM111, LLM114: parameters that count something are numbers of at least 1.
+    Parameters that count something are numbers of at least 1.
     """
     return [_count_fault(name, counts[name]) for name in wrong_counts(counts)]
 
@@ -53,18 +54,22 @@ def wrong_counts(counts: Mapping[str, int]) -> list[str]:
     return [name for name, value in counts.items() if value < 1]
 
 
+SET_TWICE = Rule(
+    "LLM163", "an option of TGI repeats what a parameter sets", "the library's own rule"
+)
+
+
 def overlap_findings(
     typed: Mapping[str, EnvironmentValue], *given: Mapping[str, EnvironmentValue]
 ) -> list[Finding]:
     """
-    LLM163: options say nothing that parameters, or one another, say already.
+    Options say nothing that parameters, or one another, say already.
     """
     taken = {_native(name) for name in typed}
     found = []
     for names in given:
         found += [
-            error(
-                "LLM163",
+            SET_TWICE.finding(
                 f"{name} is set twice: a parameter or another option sets it already",
                 "keep one of them",
             )
@@ -78,8 +83,8 @@ def overlap_findings(
 def _count_fault(name: str, value: int) -> Finding:
     if is_unresolved(value):
         message = f"{name} is known only at deployment, and is checked at synth"
-        return error("LLM114", message, "pass a number")
-    return error("LLM111", f"{name} must be at least 1, got {value}")
+        return UNREADABLE.finding(message, "pass a number")
+    return OUTSIDE_RANGE.finding(f"{name} must be at least 1, got {value}")
 
 
 def _native(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.findings import Finding, Rule, error, errors_of
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.tgi.checks.combinations import PROMPT_NOT_BELOW_TOTAL
 from cdk_sagemaker_llm.serving.tgi.checks.model import check_gated_model, check_model_id
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.checks.variables import (
@@ -179,8 +180,7 @@ class TgiNeuron:
         if longest is None or total is None or is_unresolved(total) or longest < total:
             return []
         return [
-            error(
-                "LLM115",
+            PROMPT_NOT_BELOW_TOTAL.finding(
                 "max_input_length must be below max_total_tokens, got "
                 f"{longest} and {total}",
             )

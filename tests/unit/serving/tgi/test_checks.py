@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.tgi_options import (
     tgi_option_span,
     tgi_versions,
 )
-from cdk_sagemaker_llm.codes import CODES
+from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.tgi.checks import check_environment
 from cdk_sagemaker_llm.serving.tgi.values import value_fault
@@ -42,6 +42,54 @@ COMPANIONS = {
     "SHARDED": {"NUM_SHARD": "2"},
     "ROPE_SCALING": {"ROPE_FACTOR": "2.0"},
 }
+# The smallest environment that breaks each rule, beside a model.
+BROKEN: list[tuple[str, dict[str, str], str]] = [
+    # A prompt below the total, with the defaults 1024 and 2048 up to 1.4.5.
+    ("0.9.3", {"MAX_INPUT_LENGTH": "8", "MAX_TOTAL_TOKENS": "8"}, "LLM115"),
+    ("1.4.0", {"MAX_INPUT_LENGTH": "2048"}, "LLM115"),
+    ("1.4.0", {"MAX_TOTAL_TOKENS": "1024"}, "LLM115"),
+    ("2.0.0", {"MAX_INPUT_TOKENS": "4096"}, "LLM115"),
+    ("2.4.0", {"MAX_INPUT_LENGTH": "4096"}, "LLM115"),
+    ("3.3.6", {"MAX_INPUT_TOKENS": "9", "MAX_TOTAL_TOKENS": "8"}, "LLM115"),
+    # A request within a batch.
+    ("0.9.3", {"MAX_TOTAL_TOKENS": "16001"}, "LLM116"),
+    ("1.4.5", {"MAX_TOTAL_TOKENS": "5001", **BATCH_OF_5000}, "LLM116"),
+    ("3.3.6", {"MAX_BATCH_TOTAL_TOKENS": "7", "MAX_TOTAL_TOKENS": "8"}, "LLM116"),
+    # A prompt within a prefill step, 4096 by default up to 1.4.5.
+    ("1.4.0", {"MAX_INPUT_LENGTH": "4097", "MAX_TOTAL_TOKENS": "8192"}, "LLM164"),
+    ("0.9.3", {"MAX_BATCH_PREFILL_TOKENS": "1023"}, "LLM164"),
+    ("2.3.1", {"MAX_INPUT_TOKENS": "9", "MAX_BATCH_PREFILL_TOKENS": "8"}, "LLM164"),
+    # A prefill step within a batch.
+    ("1.4.5", {"MAX_BATCH_TOTAL_TOKENS": "4095"}, "LLM165"),
+    ("0.9.3", {"MAX_BATCH_PREFILL_TOKENS": "16001"}, "LLM165"),
+    ("2.3.1", {"MAX_INPUT_TOKENS": "4000", **BATCH_OF_4049}, "LLM165"),
+    ("2.0.0", {"MAX_INPUT_TOKENS": "450", **NINE_OF_4049}, "LLM165"),
+    ("1.4.5", {"VALIDATION_WORKERS": "0"}, "LLM166"),
+    ("0.6.0", {"SM_NUM_GPUS": "0"}, "LLM167"),
+    ("1.4.5", {"SHARDED": "true", "NUM_SHARD": "1"}, "LLM168"),
+    ("2.2.0", {"QUANTIZE": "exl2", "NUM_SHARD": "2"}, "LLM169"),
+    ("1.4.5", {"DTYPE": "float16", "QUANTIZE": "gptq"}, "LLM170"),
+    ("2.0.0", {"MAX_INPUT_LENGTH": "8", "MAX_INPUT_TOKENS": "8"}, "LLM171"),
+    ("1.4.5", {"HF_MODEL_ID": "s3://bucket/weights/"}, "LLM173"),
+    ("1.4.5", {"HF_MODEL_ID": ""}, "LLM112"),
+    # What is no more, or not yet.
+    ("2.4.0", {"MESSAGES_API_ENABLED": "true"}, "LLM161"),
+    ("1.3.3", {"MESSAGES_API_ENABLED": "true"}, "LLM161"),
+    ("2.0.0", {"ENABLE_CUDA_GRAPHS": "true"}, "LLM161"),
+    ("1.4.5", {"MAX_INPUT_TOKENS": "8"}, "LLM161"),
+    ("0.6.0", {"HF_MODEL_TRUST_REMOTE_CODE": "true"}, "LLM161"),
+    # Doubts.
+    ("1.4.5", {"SM_NUM_GPUS": "4", "NUM_SHARD": "2"}, "LLM260"),
+    ("1.4.5", {"MAX_TOTAL_TOKEN": "8"}, "LLM261"),
+    ("1.4.5", {"PORT": "80"}, "LLM262"),
+    ("2.0.2", {"HF_TOKEN": "t"}, "LLM263"),
+    ("2.3.1", {"HF_TOKEN": "t", "HUGGING_FACE_HUB_TOKEN": "u"}, "LLM264"),
+    ("1.4.5", {"HF_MODEL_ID": "meta-llama/Llama-2-13b-chat-hf"}, "LLM214"),
+    ("1.4.5", {"ROPE_SCALING": "linear"}, "LLM266"),
+    ("1.4.5", {"CUDA_MEMORY_FRACTION": "90"}, "LLM267"),
+    ("2.0.2", {"MAX_TOTAL_TOKENS": "2048"}, "LLM268"),
+    ("2.3.1", {"MAX_BATCH_PREFILL_TOKENS": "2048"}, "LLM269"),
+]  # fmt: skip
 
 
 def codes(found: list[Finding]) -> list[str]:
@@ -141,56 +189,7 @@ def test_choices_are_told_apart_by_case() -> None:
     assert "HF_MODEL_QUANTIZE must be bitsandbytes" in found[0].message
 
 
-@pytest.mark.parametrize(
-    ("version", "given", "code"),
-    [
-        # A prompt below the total, with the defaults 1024 and 2048 up to 1.4.5.
-        ("0.9.3", {"MAX_INPUT_LENGTH": "8", "MAX_TOTAL_TOKENS": "8"}, "LLM115"),
-        ("1.4.0", {"MAX_INPUT_LENGTH": "2048"}, "LLM115"),
-        ("1.4.0", {"MAX_TOTAL_TOKENS": "1024"}, "LLM115"),
-        ("2.0.0", {"MAX_INPUT_TOKENS": "4096"}, "LLM115"),
-        ("2.4.0", {"MAX_INPUT_LENGTH": "4096"}, "LLM115"),
-        ("3.3.6", {"MAX_INPUT_TOKENS": "9", "MAX_TOTAL_TOKENS": "8"}, "LLM115"),
-        # A request within a batch.
-        ("0.9.3", {"MAX_TOTAL_TOKENS": "16001"}, "LLM116"),
-        ("1.4.5", {"MAX_TOTAL_TOKENS": "5001", **BATCH_OF_5000}, "LLM116"),
-        ("3.3.6", {"MAX_BATCH_TOTAL_TOKENS": "7", "MAX_TOTAL_TOKENS": "8"}, "LLM116"),
-        # A prompt within a prefill step, 4096 by default up to 1.4.5.
-        ("1.4.0", {"MAX_INPUT_LENGTH": "4097", "MAX_TOTAL_TOKENS": "8192"}, "LLM164"),
-        ("0.9.3", {"MAX_BATCH_PREFILL_TOKENS": "1023"}, "LLM164"),
-        ("2.3.1", {"MAX_INPUT_TOKENS": "9", "MAX_BATCH_PREFILL_TOKENS": "8"}, "LLM164"),
-        # A prefill step within a batch.
-        ("1.4.5", {"MAX_BATCH_TOTAL_TOKENS": "4095"}, "LLM165"),
-        ("0.9.3", {"MAX_BATCH_PREFILL_TOKENS": "16001"}, "LLM165"),
-        ("2.3.1", {"MAX_INPUT_TOKENS": "4000", **BATCH_OF_4049}, "LLM165"),
-        ("2.0.0", {"MAX_INPUT_TOKENS": "450", **NINE_OF_4049}, "LLM165"),
-        ("1.4.5", {"VALIDATION_WORKERS": "0"}, "LLM166"),
-        ("0.6.0", {"SM_NUM_GPUS": "0"}, "LLM167"),
-        ("1.4.5", {"SHARDED": "true", "NUM_SHARD": "1"}, "LLM168"),
-        ("2.2.0", {"QUANTIZE": "exl2", "NUM_SHARD": "2"}, "LLM169"),
-        ("1.4.5", {"DTYPE": "float16", "QUANTIZE": "gptq"}, "LLM170"),
-        ("2.0.0", {"MAX_INPUT_LENGTH": "8", "MAX_INPUT_TOKENS": "8"}, "LLM171"),
-        ("1.4.5", {"HF_MODEL_ID": "s3://bucket/weights/"}, "LLM173"),
-        ("1.4.5", {"HF_MODEL_ID": ""}, "LLM112"),
-        # What is no more, or not yet.
-        ("2.4.0", {"MESSAGES_API_ENABLED": "true"}, "LLM161"),
-        ("1.3.3", {"MESSAGES_API_ENABLED": "true"}, "LLM161"),
-        ("2.0.0", {"ENABLE_CUDA_GRAPHS": "true"}, "LLM161"),
-        ("1.4.5", {"MAX_INPUT_TOKENS": "8"}, "LLM161"),
-        ("0.6.0", {"HF_MODEL_TRUST_REMOTE_CODE": "true"}, "LLM161"),
-        # Doubts.
-        ("1.4.5", {"SM_NUM_GPUS": "4", "NUM_SHARD": "2"}, "LLM260"),
-        ("1.4.5", {"MAX_TOTAL_TOKEN": "8"}, "LLM261"),
-        ("1.4.5", {"PORT": "80"}, "LLM262"),
-        ("2.0.2", {"HF_TOKEN": "t"}, "LLM263"),
-        ("2.3.1", {"HF_TOKEN": "t", "HUGGING_FACE_HUB_TOKEN": "u"}, "LLM264"),
-        ("1.4.5", {"HF_MODEL_ID": "meta-llama/Llama-2-13b-chat-hf"}, "LLM214"),
-        ("1.4.5", {"ROPE_SCALING": "linear"}, "LLM266"),
-        ("1.4.5", {"CUDA_MEMORY_FRACTION": "90"}, "LLM267"),
-        ("2.0.2", {"MAX_TOTAL_TOKENS": "2048"}, "LLM268"),
-        ("2.3.1", {"MAX_BATCH_PREFILL_TOKENS": "2048"}, "LLM269"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("version", "given", "code"), BROKEN)
 def test_a_rule_is_broken_alone(version: str, given: dict[str, str], code: str) -> None:
     """
     Each case breaks one rule, and nothing else is said of it.
@@ -308,7 +307,7 @@ def test_each_code_that_is_found_has_a_title() -> None:
     given = dict.fromkeys((*tgi_option_names(), *tgi_aliases()), "?")
     found = [f for v in tgi_versions() for f in check_environment(given, version=v)]
 
-    assert {finding.code for finding in found} <= set(CODES)
+    assert {finding.code for finding in found} <= set(rules())
     for finding in found:
         expected = "LLM1" if finding.severity is Severity.ERROR else "LLM2"
         assert finding.code.startswith(expected)
@@ -331,4 +330,4 @@ def test_no_environment_breaks_the_checks(
     """
     found = check_environment(environment, version=version, accelerators=accelerators)
 
-    assert all(finding.message and finding.code in CODES for finding in found)
+    assert all(finding.message and finding.code in rules() for finding in found)

@@ -4,58 +4,30 @@ Checks of a serving.properties against the LMI version that will read it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.findings import Finding, error
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.lmi.checks import (
     combinations,
     launcher,
+    neuron,
     options,
     parallelism,
+    values,
+    vllm,
 )
 from cdk_sagemaker_llm.serving.lmi.checks.files import text_findings
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture, Subject
 from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS, resolve
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
+from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
 from cdk_sagemaker_llm.wording import any_of
 
-_CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
-    launcher.check_engine,
-    launcher.check_engine_of_backend,
-    launcher.check_rolling_batch,
-    launcher.check_slow_scheduler,
-    launcher.check_replaced_batch,
-    launcher.check_asynchronous_mode,
-    launcher.check_dynamic_batching,
-    launcher.check_missing_engine,
-    options.check_names,
-    options.check_values,
-    options.check_deprecated,
-    combinations.check_two_addresses,
-    combinations.check_dtype,
-    combinations.check_dtype_with_quantize,
-    combinations.check_lora_with_speculation,
-    combinations.check_fast_loader_with_speculation,
-    combinations.check_rope_scaling,
-    combinations.check_smoothquant,
-    combinations.check_ignored_quantize,
-    combinations.check_output_formatter,
-    combinations.check_chatglm,
-    combinations.check_checkpoint,
-    combinations.check_device_map,
-    combinations.check_neuron_loader,
-    combinations.check_neuron_values,
-    combinations.check_pipeline,
-    combinations.check_speculation_of_vllm,
-    combinations.check_parsers,
-    combinations.check_engine_names,
-    parallelism.check_degrees,
-    parallelism.check_devices,
-    parallelism.check_heads,
-)
+_CHECKS = checks_of(launcher, options, values, combinations, neuron, vllm, parallelism)
 
 
 def check_properties(
@@ -111,7 +83,7 @@ def check_properties(
     try:
         properties = parse(text)
     except PropertiesError as fault:
-        return [*found, error("LLM114", str(fault))]
+        return [*found, UNREADABLE.finding(str(fault))]
     return found + property_findings(
         properties,
         container=container,
@@ -149,7 +121,7 @@ def property_findings(
     subject = Subject(properties, launch, accelerators, name, heads, strict)
     found = [finding for check in _CHECKS for finding in check(subject)]
     if backend is not None:
-        found += launcher.check_backend(subject, backend)
+        found += launcher.backend_findings(subject, backend)
     return found
 
 
@@ -157,14 +129,14 @@ def _misuse(container: str, version: str, backend: str | None) -> list[Finding]:
     found = []
     if container not in CONTAINERS:
         reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
-        return [error("LLM102", reason)]
+        return [UNKNOWN_IMAGE.finding(reason)]
     if backend is not None and backend not in BACKENDS:
         reason = f"backend must be {any_of(BACKENDS)}, got {backend!r}"
-        found.append(error("LLM134", reason))
+        found.append(launcher.OTHER_BACKEND.finding(reason))
     try:
         LmiVersion.parse(find_image(container, version).version)
     except ValueError as fault:
-        found.append(error("LLM102", str(fault)))
+        found.append(UNKNOWN_IMAGE.finding(str(fault)))
     return found
 
 

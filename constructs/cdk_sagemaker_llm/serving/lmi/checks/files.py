@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.sources import JAVA
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, pairs
 
 
@@ -25,21 +26,26 @@ def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
         yield from _partition_script_findings(text)
 
 
+NOT_ASCII = Rule("LLM217", "characters that Java reads otherwise", JAVA)
+
+
 def _encoding_findings(text: str) -> Iterator[Finding]:
     """
-    LLM217: Java reads the bytes as ISO-8859-1.
+    Java reads the bytes as ISO-8859-1.
     """
     if not text.isascii():
-        yield warning(
-            "LLM217",
+        yield NOT_ASCII.finding(
             "the file has characters outside ASCII, which Java reads as ISO-8859-1",
             r"write them as \uXXXX",
         )
 
 
+WRITTEN_TWICE = Rule("LLM218", "a property is written twice", JAVA)
+
+
 def _repetitions(text: str) -> Iterator[Finding]:
     """
-    LLM218: of two values of one property the last wins.
+    Of two values of one property the last wins.
     """
     seen: dict[str, str] = {}
     try:
@@ -48,12 +54,19 @@ def _repetitions(text: str) -> Iterator[Finding]:
         return
     for key, value in found:
         if seen.setdefault(key, value) != value:
-            yield warning("LLM218", f"{key} is written twice: the last value wins")
+            yield WRITTEN_TWICE.finding(f"{key} is written twice: the last value wins")
+
+
+UNREADABLE_LINE = Rule(
+    "LLM157",
+    "a line that the TensorRT-LLM partition script cannot read",
+    "partition/trt_llm_partition.py",
+)
 
 
 def _partition_script_findings(text: str) -> Iterator[Finding]:
     """
-    LLM157: up to LMI 0.32 a second reader splits every line at its equals sign.
+    Up to LMI 0.32 a second reader splits every line at its equals sign.
 
     The script (``partition/trt_llm_partition.py``) knows no escapes and no other
     separators, and ends on a line without an equals sign.
@@ -62,8 +75,7 @@ def _partition_script_findings(text: str) -> Iterator[Finding]:
         stripped = line.strip()
         if not stripped or stripped.startswith("#") or "=" in stripped:
             continue
-        yield error(
-            "LLM157",
+        yield UNREADABLE_LINE.finding(
             f"line {number} has no equals sign, on which the TensorRT-LLM partition "
             "script ends",
             "write key=value",

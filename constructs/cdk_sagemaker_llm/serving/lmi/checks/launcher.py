@@ -10,8 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.lmi_options import option_type
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.sources import (
+    FRONT_END,
+    HANDLERS,
+    MODELS,
+    NEURONX,
+)
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+from cdk_sagemaker_llm.serving.lmi.checks.values import REPLACED_VALUE
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
 from cdk_sagemaker_llm.wording import any_of, nearest
 
@@ -19,10 +26,12 @@ _SCHEDULERS = ("auto", "disable")
 # What each image has installed, beside Hugging Face Accelerate.
 _DEEPSPEED_IMAGE = ("lmi-dist", "vllm", "scheduler", "deepspeed")
 
+UNKNOWN_ENGINE = Rule("LLM130", "the engine does not exist in that image", FRONT_END)
+
 
 def check_engine(subject: Subject) -> Iterator[Finding]:
     """
-    LLM130: the engine is one that the front end has at that version.
+    The engine is one that the front end has at that version.
     """
     engine = subject.launch.engine
     if engine is None:
@@ -32,29 +41,39 @@ def check_engine(subject: Subject) -> Iterator[Finding]:
         return
     if engine == "DeepSpeed":
         reason = f"engine=DeepSpeed does not exist in {_image(subject)}"
-        yield error("LLM130", reason, f"write engine={any_of(known)}")
+        yield UNKNOWN_ENGINE.finding(reason, f"write engine={any_of(known)}")
         return
     near = nearest(engine.capitalize(), known) or known
-    yield error(
-        "LLM130",
+    yield UNKNOWN_ENGINE.finding(
         f"engine must be {any_of(known)}, got {engine!r}",
         f"write engine={near[0]}; the name is case-sensitive",
     )
 
 
+WRONG_ENGINE = Rule("LLM131", "the engine cannot start the backend", MODELS)
+
+
 def check_engine_of_backend(subject: Subject) -> Iterator[Finding]:
     """
-    LLM131: the engine can start the backend that the file resolves to.
+    The engine can start the backend that the file resolves to.
     """
     for needed, reason in _engine_faults(subject):
-        yield error(
-            "LLM131", f"{reason}, got {_engine_text(subject)}", f"write engine={needed}"
+        yield WRONG_ENGINE.finding(
+            f"{reason}, got {_engine_text(subject)}", f"write engine={needed}"
         )
+
+
+UNKNOWN_BATCH = Rule(
+    "LLM132", "the rolling batch does not exist at that version", MODELS
+)
+BATCH_NOT_IN_IMAGE = Rule(
+    "LLM133", "the rolling batch's backend is not in the image", HANDLERS
+)
 
 
 def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
     """
-    LLM132, LLM133: the rolling batch exists and its backend is in the image.
+    The rolling batch exists and its backend is in the image.
     """
     written = subject.option("rolling_batch")
     if written is None or _takes_any_batch(subject):
@@ -62,50 +81,58 @@ def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
     choices = _batch_choices(subject)
     batch = written.lower() if _lowers_batch(subject) else written
     if batch in _removed(subject):
-        yield error(
-            "LLM133",
+        yield BATCH_NOT_IN_IMAGE.finding(
             f"option.rolling_batch={written} is not in {_image(subject)}: "
             f"{_removed(subject)[batch]}",
             _way_out(subject),
         )
     elif batch not in choices and not _is_replaced(subject, batch):
-        yield error(
-            "LLM132",
+        yield UNKNOWN_BATCH.finding(
             f"option.rolling_batch must be {any_of(choices)} in {_image(subject)}, "
             f"got {written!r}",
             _way_out(subject),
         )
 
 
-def check_backend(subject: Subject, wanted: str) -> Iterator[Finding]:
+OTHER_BACKEND = Rule(
+    "LLM134", "the file runs another backend than the one named", HANDLERS
+)
+UNDECIDED_BACKEND = Rule(
+    "LLM207", "the architecture decides the backend, and is not known", HANDLERS
+)
+
+
+def backend_findings(subject: Subject, wanted: str) -> Iterator[Finding]:
     """
-    LLM134, LLM207: the file resolves to the backend that was named.
+    The file resolves to the backend that was named.
     """
     backends = subject.launch.backends
     if wanted not in backends:
-        yield error(
-            "LLM134",
+        yield OTHER_BACKEND.finding(
             f"the file runs {any_of(backends)} in {_image(subject)}, not {wanted}",
             _remedy_for(wanted, subject),
         )
     elif len(backends) > 1 and subject.launch.container != "djl-neuronx":
-        yield warning(
-            "LLM207",
+        yield UNDECIDED_BACKEND.finding(
             f"the file runs {any_of(backends)} in {_image(subject)}, as the model's "
             "architecture decides",
             _remedy_for(wanted, subject),
         )
 
 
+SLOW_SCHEDULER = Rule(
+    "LLM206", "the automatic choice falls back to the slow scheduler", HANDLERS
+)
+
+
 def check_slow_scheduler(subject: Subject) -> Iterator[Finding]:
     """
-    LLM206: the automatic choice falls back to the slow scheduler.
+    The automatic choice falls back to the slow scheduler.
     """
     if subject.launch.rolling_batch != "auto" or subject.architecture is None:
         return
     if subject.launch.backends == ("scheduler",):
-        yield warning(
-            "LLM206",
+        yield SLOW_SCHEDULER.finding(
             f"option.rolling_batch=auto runs {subject.architecture} on the slow "
             f"scheduler in {_image(subject)}",
             "write option.rolling_batch=vllm with engine=Python, or lmi-dist with "
@@ -115,42 +142,48 @@ def check_slow_scheduler(subject: Subject) -> Iterator[Finding]:
 
 def check_replaced_batch(subject: Subject) -> Iterator[Finding]:
     """
-    LLM209: the container replaces the rolling batch that was written.
+    The container replaces the rolling batch that was written.
     """
     batch = subject.launch.rolling_batch
     if batch is None:
         return
     if _is_replaced(subject, batch):
-        yield warning(
-            "LLM209",
+        yield REPLACED_VALUE.finding(
             f"option.rolling_batch={batch} runs as vllm in {_image(subject)}",
             "leave option.rolling_batch out",
         )
     elif _takes_any_batch(subject) and batch not in _batch_choices(subject):
-        yield warning(
-            "LLM209",
+        yield REPLACED_VALUE.finding(
             f"option.rolling_batch={batch} runs as auto in {_image(subject)}",
             "write option.rolling_batch=auto",
         )
 
 
+ASYNCHRONOUS_BATCH = Rule(
+    "LLM155", "the asynchronous service with a rolling batch", FRONT_END
+)
+
+
 def check_asynchronous_mode(subject: Subject) -> Iterator[Finding]:
     """
-    LLM155: the asynchronous service and a rolling batch exclude each other.
+    The asynchronous service and a rolling batch exclude each other.
     """
     batch = subject.launch.rolling_batch
     if subject.flag("async_mode") and batch not in (None, *_SCHEDULERS):
-        yield error(
-            "LLM155",
+        yield ASYNCHRONOUS_BATCH.finding(
             f"option.async_mode=true and option.rolling_batch={batch} exclude each "
             "other",
             "leave one of them out",
         )
 
 
+TWO_BATCHES = Rule("LLM143", "dynamic and rolling batches on Neuron", NEURONX)
+STREAMED_BATCH = Rule("LLM144", "streaming with dynamic batches", "Properties")
+
+
 def check_dynamic_batching(subject: Subject) -> Iterator[Finding]:
     """
-    LLM143, LLM144: batches of requests, with a rolling batch or with streaming.
+    Batches of requests, with a rolling batch or with streaming.
     """
     size = _python_batch_size(subject)
     batch = subject.launch.rolling_batch
@@ -158,28 +191,30 @@ def check_dynamic_batching(subject: Subject) -> Iterator[Finding]:
         return
     neuron = subject.launch.container == "djl-neuronx"
     if neuron and batch not in (None, "disable") and subject.version.at_least("0.26"):
-        yield error(
-            "LLM143",
+        yield TWO_BATCHES.finding(
             f"batch_size={size} and option.rolling_batch={batch} exclude each other "
             "on Neuron",
             "write option.max_rolling_batch_size instead of batch_size",
         )
     streams = (subject.option("enable_streaming") or "false").lower() != "false"
     if streams and not neuron and batch in (None, "disable") and _may_stop(subject):
-        yield error(
-            "LLM144",
+        yield STREAMED_BATCH.finding(
             f"batch_size={size} cannot stream: it returns whole batches",
             "leave option.enable_streaming out, or write a rolling batch",
         )
 
 
+NO_ENGINE = Rule(
+    "LLM215", "no engine is written, and a gated model will not load", FRONT_END
+)
+
+
 def check_missing_engine(subject: Subject) -> Iterator[Finding]:
     """
-    LLM215: without an engine LMI up to 0.26 loads no gated model (LmiUtils).
+    Without an engine LMI up to 0.26 loads no gated model (LmiUtils).
     """
     if subject.launch.engine is None and subject.version.before("0.27"):
-        yield warning(
-            "LLM215",
+        yield NO_ENGINE.finding(
             f"engine is left out: LMI {subject.version} then fetches config.json "
             "without the Hugging Face token, and a gated model does not load",
             f"write engine={_usual_engine(subject)}",

@@ -1,5 +1,5 @@
 """
-Checks of single options: is the name known, can the value be read.
+Checks of single options: is the name known, has it an effect.
 """
 
 from __future__ import annotations
@@ -9,25 +9,19 @@ from collections.abc import Iterable, Iterator
 
 from cdk_sagemaker_llm.catalog.lmi_options import (
     ARGUMENTS_SINCE,
-    OptionType,
     Span,
-    deprecated_since,
     engine_argument_state,
     engine_arguments,
-    front_end_type,
     is_known,
     option_names,
     option_spans,
-    option_type,
 )
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.sources import FRONT_END, MODELS
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
-from cdk_sagemaker_llm.serving.lmi.values import fault_of, java_int_fault
 from cdk_sagemaker_llm.wording import any_of, nearest
 
-# Read by LmiUtils and the handlers beside their property models (0.25 to 0.36).
-_TIMEOUTS = ("option.model_loading_timeout", "option.predict_timeout")
 # The documentation of 0.26 lists them with the prefix, and the server reads them
 # without it.
 _WITHOUT_PREFIX = ("option.max_batch_delay", "option.max_idle_time")
@@ -67,25 +61,28 @@ _TENSORRT_LLM_EXTRAS = frozenset(
         "use_meta_recipe",
     }
 )
-# vLLM reads these itself, as its command line does (vLLM 0.6.3 to 0.23).
-_ENGINE_ARGUMENT_TYPES = {
-    "block_size": "int",
-    "gpu_memory_utilization": "float",
-    "max_logprobs": "int",
-    "max_lora_rank": "int",
-    "max_loras": "int",
-    "seed": "int",
-    "swap_space": "float",
-}
-_CHECKED_ELSEWHERE = ("engine", "option.rolling_batch")
+
+UNKNOWN_OPTION = Rule("LLM204", "an option does not exist and is ignored", MODELS)
+NO_EFFECT = Rule(
+    "LLM205", "an option has no effect with that backend or version", MODELS
+)
+WRONG_PREFIX = Rule("LLM210", "a key has a prefix too many or too few", FRONT_END)
+DROPPED_ARGUMENT = Rule(
+    "LLM220",
+    "an argument that newer releases of vLLM seem to have dropped",
+    "not verified",
+)
+READ_BY_NOTHING = Rule(
+    "LLM158", "an option has no effect, and nothing else could read it", MODELS
+)
 
 
 def check_names(subject: Subject) -> Iterator[Finding]:
     """
-    LLM204, LLM205, LLM210: every option has an effect at this version.
+    Every option has an effect at this version.
 
     Code beside the file may read any option, so that one without effect is a
-    warning; where there is none such it is LLM158.
+    warning; where there is none such it is an error.
     """
     if _has_code_of_its_own(subject):
         return
@@ -94,40 +91,21 @@ def check_names(subject: Subject) -> Iterator[Finding]:
             yield _as_error(finding) if subject.strict else finding
 
 
-def check_values(subject: Subject) -> Iterator[Finding]:
-    """
-    LLM135, LLM136, LLM209, LLM212: every value can be read.
-    """
-    for key, value in subject.properties.items():
-        if key not in _CHECKED_ELSEWHERE:
-            yield from _value_findings(subject, key, value)
-
-
-def check_deprecated(subject: Subject) -> Iterator[Finding]:
-    """
-    LLM208: an option that its documentation calls deprecated.
-    """
-    for key in subject.properties:
-        since = deprecated_since(key)
-        if since:
-            yield warning("LLM208", f"{key} is deprecated since LMI {since}")
-
-
 def _as_error(finding: Finding) -> Finding:
-    certain = finding.code != "LLM220"
-    return error("LLM158", finding.message, finding.remedy) if certain else finding
+    if finding.code == DROPPED_ARGUMENT.code:
+        return finding
+    return READ_BY_NOTHING.finding(finding.message, finding.remedy)
 
 
 def _name_findings(subject: Subject, key: str) -> Iterator[Finding]:
     if key in _WITHOUT_PREFIX:
         plain = key.removeprefix("option.")
-        yield warning(
-            "LLM210", f"{key} has no effect: the server reads {plain}", f"write {plain}"
+        yield WRONG_PREFIX.finding(
+            f"{key} has no effect: the server reads {plain}", f"write {plain}"
         )
     elif not key.startswith("option.") and is_option_name(f"option.{key}"):
         if not option_spans(key):
-            yield warning(
-                "LLM210",
+            yield WRONG_PREFIX.finding(
                 f"{key} has no effect: the backend reads option.{key}",
                 f"write option.{key}",
             )
@@ -144,13 +122,20 @@ def is_option_name(key: str) -> bool:
     return bool(option_spans(key)) or key.removeprefix("option.") in engine_arguments()
 
 
+def passes_through(subject: Subject) -> bool:
+    """
+    Whether this version hands what it does not know itself on to vLLM.
+    """
+    return subject.version.at_least(ARGUMENTS_SINCE)
+
+
 def _has_effect(subject: Subject, key: str) -> bool:
     if is_known(key, _readers(subject), subject.version):
         return True
     if not key.startswith("option."):
         return False
     name = key.removeprefix("option.")
-    if "vllm" in subject.launch.backends and _passes_through(subject):
+    if "vllm" in subject.launch.backends and passes_through(subject):
         return engine_argument_state(name, subject.version) == "known"
     newest_trtllm = subject.runs("trtllm") and subject.version.at_least("0.33")
     return newest_trtllm and name in _TENSORRT_LLM_EXTRAS
@@ -169,14 +154,10 @@ def _readers(subject: Subject) -> list[str]:
     return names
 
 
-def _passes_through(subject: Subject) -> bool:
-    return subject.version.at_least(ARGUMENTS_SINCE)
-
-
 def _without_effect(subject: Subject, key: str) -> Finding:
     name = key.removeprefix("option.")
     is_argument = key.startswith("option.") and name in engine_arguments()
-    if is_argument and _passes_through(subject) and "vllm" in subject.launch.backends:
+    if is_argument and passes_through(subject) and "vllm" in subject.launch.backends:
         return _argument_of_another_vllm(subject, key, name)
     if option_spans(key):
         return _not_at_this_version(subject, key)
@@ -186,8 +167,8 @@ def _without_effect(subject: Subject, key: str) -> Finding:
         key, option_names(), 1
     )
     remedy = f"did you mean {near[0]}?" if near else "leave it out"
-    return warning(
-        "LLM204", f"{key} is no option of {_where(subject)}: it is ignored", remedy
+    return UNKNOWN_OPTION.finding(
+        f"{key} is no option of {_where(subject)}: it is ignored", remedy
     )
 
 
@@ -196,8 +177,7 @@ def _not_at_this_version(subject: Subject, key: str) -> Finding:
     spans = option_spans(key)
     own = [span for span in spans if span.backend in readers]
     reason = _when(own) if own else f"it is an option of {_whose(subject, spans)}"
-    return warning(
-        "LLM205",
+    return NO_EFFECT.finding(
         f"{key} has no effect in {_where(subject)}: {reason}",
         _renamed(subject, key) if own else "leave it out",
     )
@@ -213,17 +193,17 @@ def _argument_of_vllm(subject: Subject, key: str) -> Finding:
         reason = f"arguments of vLLM pass through from LMI {ARGUMENTS_SINCE} on"
     else:
         reason = "it is an argument of vLLM"
-    return warning("LLM205", f"{key} has no effect in {_where(subject)}: {reason}")
+    return NO_EFFECT.finding(f"{key} has no effect in {_where(subject)}: {reason}")
 
 
 def _argument_of_another_vllm(subject: Subject, key: str, name: str) -> Finding:
     where = _where(subject)
     if engine_argument_state(name, subject.version) == "doubtful":
-        return warning(
-            "LLM220", f"newer releases of vLLM seem to have dropped {key} ({where})"
+        return DROPPED_ARGUMENT.finding(
+            f"newer releases of vLLM seem to have dropped {key} ({where})"
         )
     reason = "it came with a later release of vLLM"
-    return warning("LLM205", f"{key} has no effect in {where}: {reason}")
+    return NO_EFFECT.finding(f"{key} has no effect in {where}: {reason}")
 
 
 def _when(spans: Iterable[Span]) -> str:
@@ -250,7 +230,7 @@ def _whose(subject: Subject, spans: Iterable[Span]) -> str:
 
 
 def _names_here(subject: Subject) -> tuple[str, ...]:
-    passes = "vllm" in subject.launch.backends and _passes_through(subject)
+    passes = "vllm" in subject.launch.backends and passes_through(subject)
     return _known_names(tuple(_readers(subject)), subject.version, passes)
 
 
@@ -264,99 +244,6 @@ def _known_names(
     if passes:
         names += sorted(f"option.{name}" for name in engine_arguments())
     return tuple(names)
-
-
-def _value_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
-    if key in _TIMEOUTS:
-        fault = java_int_fault(value)
-        if fault:
-            yield warning(
-                "LLM209", f"{key} must be {fault}, got {value!r}: it is ignored"
-            )
-        return
-    front = front_end_type(key)
-    if front and front.kind in ("int", "int-or-max"):
-        yield from _java_findings(key, value, front)
-        return
-    yield from _model_findings(subject, key, value)
-
-
-def _java_findings(key: str, value: str, front: OptionType) -> Iterator[Finding]:
-    if front.kind == "int-or-max" and value == "max":
-        return
-    fault = java_int_fault(value)
-    if fault:
-        rule = f"{fault} or max" if front.kind == "int-or-max" else fault
-        yield error("LLM135", f"{key} must be {rule}, got {value!r}")
-
-
-def _model_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
-    declared = _declared(subject, key)
-    faults = [_fault(subject, one, key, value) for one in declared]
-    if not faults or None in faults:
-        yield from _documented_findings(declared, key, value)
-        return
-    kind = declared[0].kind
-    code = "LLM136" if kind in ("enum", "int-enum") else "LLM135"
-    if kind == "enum" and declared[0].documented_only:
-        yield warning("LLM212", f"{key} is documented as {faults[0]}, got {value!r}")
-        return
-    near = nearest(value, declared[0].choices, count=1)
-    remedy = f"did you mean {near[0]}?" if near else ""
-    yield error(code, f"{key} must be {faults[0]}, got {value!r}", remedy)
-
-
-def _fault(subject: Subject, declared: OptionType, key: str, value: str) -> str | None:
-    if key == "option.enable_streaming":
-        value = value.lower()
-    if key == "option.quantize" and subject.runs("deepspeed"):
-        # DeepSpeedProperties warns of an unknown method and goes on without.
-        return None
-    # The base model reads this one with int() itself.
-    strict = subject.version.before("0.28") or key == "option.batch_size"
-    return fault_of(declared, value, strict_int=strict)
-
-
-def _declared(subject: Subject, key: str) -> list[OptionType]:
-    found = []
-    for backend in subject.launch.backends:
-        one = option_type(_model_of(subject, backend), key, subject.version)
-        one = one or option_type("common", key, subject.version)
-        found.append(one or _argument_type(subject, backend, key))
-    # A backend that does not know the option takes any value.
-    return [one for one in found if one] if all(found) else []
-
-
-def _model_of(subject: Subject, backend: str) -> str:
-    # At 0.25 only the handler had a property model; the schedulers had none.
-    handled = backend in ("vllm", "lmi-dist", "scheduler")
-    early = handled and subject.version.before("0.26")
-    return "hf" if backend == "huggingface" or early else backend
-
-
-def _argument_type(subject: Subject, backend: str, key: str) -> OptionType | None:
-    if backend != "vllm" or not _passes_through(subject):
-        return None
-    kind = _ENGINE_ARGUMENT_TYPES.get(key.removeprefix("option."))
-    return OptionType(kind=kind) if kind else None
-
-
-def _documented_findings(
-    declared: Iterable[OptionType], key: str, value: str
-) -> Iterator[Finding]:
-    for one in declared:
-        if one.documented_only and one.kind in ("int", "float"):
-            number = float(value)
-            if one.above is not None and not number > one.above:
-                yield warning(
-                    "LLM212", f"{key} is documented as above {one.above:g}, got {value}"
-                )
-            if one.range and not one.range[0] <= number <= one.range[1]:
-                low, high = one.range
-                yield warning(
-                    "LLM212",
-                    f"{key} is documented as {low:g} to {high:g}, got {value}",
-                )
 
 
 def _has_code_of_its_own(subject: Subject) -> bool:

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.sources import FRONT_END, MODELS
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+
+OUTSIDE_OPTION_RANGE = Rule("LLM137", "a number is outside the option's range", MODELS)
 
 
 def check_degrees(subject: Subject) -> Iterator[Finding]:
     """
-    LLM137: degrees, batch sizes and time-outs are at least 1.
+    Degrees, batch sizes and time-outs are at least 1.
     """
     for name in (
         "tensor_parallel_degree",
@@ -23,12 +26,18 @@ def check_degrees(subject: Subject) -> Iterator[Finding]:
     ):
         number = subject.number(name)
         if number is not None and number < 1:
-            yield error("LLM137", f"option.{name} must be at least 1, got {number}")
+            yield OUTSIDE_OPTION_RANGE.finding(
+                f"option.{name} must be at least 1, got {number}"
+            )
+
+
+TOO_FEW_DEVICES = Rule("LLM154", "one copy needs more devices than it has", FRONT_END)
+IDLE_DEVICES = Rule("LLM211", "devices stay idle", FRONT_END)
 
 
 def check_devices(subject: Subject) -> Iterator[Finding]:
     """
-    LLM154, LLM211: one copy fits the devices, and leaves none idle.
+    One copy fits the devices, and leaves none idle.
 
     The front end starts ``devices // (tensor * pipeline)`` workers, and fails where
     that is none.
@@ -41,31 +50,33 @@ def check_devices(subject: Subject) -> Iterator[Finding]:
         "NeuronCores" if subject.launch.container == "djl-neuronx" else "accelerators"
     )
     if workers_need > devices:
-        yield error(
-            "LLM154",
+        yield TOO_FEW_DEVICES.finding(
             f"{_degrees(subject)} needs {workers_need} {unit}, and there are {devices}",
             f"write option.tensor_parallel_degree={_largest(devices)} or max",
         )
     elif devices % workers_need:
         idle = devices % workers_need
-        yield warning(
-            "LLM211",
+        yield IDLE_DEVICES.finding(
             f"{_degrees(subject)} leaves {idle} of {devices} {unit} idle",
             "write a degree that divides them",
         )
 
 
+UNEVEN_HEADS = Rule(
+    "LLM156", "tensor parallelism does not divide the attention heads", "the engines"
+)
+
+
 def check_heads(subject: Subject) -> Iterator[Finding]:
     """
-    LLM156: tensor parallelism divides the attention heads.
+    Tensor parallelism divides the attention heads.
     """
     degree, heads = subject.number("tensor_parallel_degree"), subject.attention_heads
     if not degree or degree < 1 or not heads or heads % degree == 0:
         return
     if subject.runs("trtllm", "vllm", "lmi-dist"):
         fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
-        yield error(
-            "LLM156",
+        yield UNEVEN_HEADS.finding(
             f"option.tensor_parallel_degree must divide the {heads} attention heads, "
             f"got {degree}",
             f"use {', '.join(fitting)}",

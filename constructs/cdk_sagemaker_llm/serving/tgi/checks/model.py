@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.hub import (
     FORWARDED_TOKEN,
     HUB_TOKEN,
@@ -15,6 +15,8 @@ from cdk_sagemaker_llm.serving.hub import (
     TOKEN_VARIABLES,
     gated_findings,
 )
+from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS
+from cdk_sagemaker_llm.serving.tgi.checks.sources import ENTRY_POINT
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 
 _TOKENS = (*TOKEN_VARIABLES, FORWARDED_TOKEN)
@@ -22,47 +24,61 @@ _TOKENS = (*TOKEN_VARIABLES, FORWARDED_TOKEN)
 
 def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM112: HF_MODEL_ID is set; the entry point exits without it.
+    HF_MODEL_ID is set; the entry point exits without it.
     """
     if not subject.environment.get("HF_MODEL_ID"):
-        yield error("LLM112", "model is missing: TGI needs HF_MODEL_ID")
+        yield NO_WEIGHTS.finding("model is missing: TGI needs HF_MODEL_ID")
+
+
+WEIGHTS_ON_S3 = Rule("LLM173", "TGI is given weights on S3 as its model", ENTRY_POINT)
 
 
 def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM173: HF_MODEL_ID is a Hub id or a local path (the launcher's help).
+    HF_MODEL_ID is a Hub id or a local path (the launcher's help).
     """
     model = subject.raw("HF_MODEL_ID") or ""
     if model.startswith("s3://"):
-        yield error(
-            "LLM173",
+        yield WEIGHTS_ON_S3.finding(
             f"HF_MODEL_ID must be a Hugging Face repository or a path, got {model!r}",
             "let SageMaker bring the weights: S3Model puts them into /opt/ml/model",
         )
 
 
+UNREAD_TOKEN = Rule(
+    "LLM263",
+    "the token stands where TGI up to 2.0.2 does not read it",
+    "router/src/main.rs of TGI",
+)
+
+
 def check_token_name(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM263: up to 2.0.2 the router reads HUGGING_FACEHUB_TOKEN alone.
+    Up to 2.0.2 the router reads HUGGING_FACEHUB_TOKEN alone.
     """
     present = _present(subject)
     if subject.is_between("0.6.0", "2.0.2") and present == {HUB_TOKEN}:
-        yield warning(
-            "LLM263",
+        yield UNREAD_TOKEN.finding(
             f"the router of TGI {subject.version} does not read {HUB_TOKEN}: it "
             "cannot fetch the tokenizer of a gated model",
             f"set {ROUTER_TOKEN} as well",
         )
 
 
+TWO_TOKENS = Rule(
+    "LLM264",
+    "two token variables of TGI hold different tokens",
+    "launcher and router of TGI, which read one or the other",
+)
+
+
 def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM264: two token variables hold one token, for parts read different ones.
+    Two token variables hold one token, for parts read different ones.
     """
     first, second = subject.raw(HUB_TOKEN), subject.raw(ROUTER_TOKEN)
     if first and second and first != second:
-        yield warning(
-            "LLM264",
+        yield TWO_TOKENS.finding(
             f"{HUB_TOKEN} and {ROUTER_TOKEN} differ, and parts of TGI read one or "
             "the other",
             "set both to the same token",
@@ -71,7 +87,7 @@ def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
 
 def check_gated_model(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM214: a model that is known to be gated comes with a token.
+    A model that is known to be gated comes with a token.
     """
     model = subject.raw("HF_MODEL_ID") or ""
     yield from gated_findings(model, has_token=bool(_present(subject)))

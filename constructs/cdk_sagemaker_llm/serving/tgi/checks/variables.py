@@ -14,7 +14,8 @@ from cdk_sagemaker_llm.catalog.tgi_options import (
     tgi_option_names,
     tgi_option_span,
 )
-from cdk_sagemaker_llm.findings import Finding, error, warning
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.tgi.checks.sources import ENTRY_POINT, OPTIONS
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.values import as_count, value_fault
 from cdk_sagemaker_llm.wording import nearest
@@ -41,9 +42,12 @@ def known_variables() -> tuple[str, ...]:
     return (*tgi_option_names(), *tgi_aliases())
 
 
+UNKNOWN_OPTION = Rule("LLM160", "an option is none of TGI's launcher", OPTIONS)
+
+
 def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Finding]:
     """
-    LLM160: a name given as an option is one of the launcher's.
+    A name given as an option is one of the launcher's.
 
     Args:
         names: The names given.
@@ -54,24 +58,35 @@ def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Fin
     return [_unknown(name, there) for name in names if name not in there]
 
 
+NOT_AT_THIS_VERSION = Rule(
+    "LLM161", "an option is not, or no more, known to this version of TGI", OPTIONS
+)
+
+
 def check_versions(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM161: this version knows each variable of the launcher (launcher/src/main.rs).
+    This version knows each variable of the launcher (launcher/src/main.rs).
     """
     for name in _checked(subject):
         native = tgi_aliases().get(name, name)
         if native in tgi_option_names() and not subject.knows(native):
-            yield error(
-                "LLM161",
+            yield NOT_AT_THIS_VERSION.finding(
                 f"{_word(subject, name)} has no effect in TGI {subject.version}: "
                 f"{_when(subject, native)}",
                 _INSTEAD.get(native, "leave it out"),
             )
 
 
+UNREADABLE_VALUE = Rule(
+    "LLM162",
+    "TGI's launcher cannot read a value, by type, range or choices",
+    "the parsers of clap 4",
+)
+
+
 def check_values(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM162: the launcher can read each value (clap's parsers).
+    The launcher can read each value (clap's parsers).
     """
     for name in _checked(subject):
         option = find_tgi_option(tgi_aliases().get(name, name), subject.version)
@@ -81,64 +96,73 @@ def check_values(subject: TgiSubject) -> Iterator[Finding]:
         fault = value_fault(option, value)
         if fault:
             near = nearest(value, option.choices, count=1)
-            yield error(
-                "LLM162",
+            yield UNREADABLE_VALUE.finding(
                 f"{_word(subject, name)} must be {fault}, got {value!r}",
                 f"did you mean {near[0]}?" if near else "",
             )
 
 
+OVERRIDDEN = Rule(
+    "LLM260", "SageMaker's name of a setting overrides TGI's own", ENTRY_POINT
+)
+
+
 def check_overridden(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM260: SageMaker's name of a setting and the launcher's agree.
+    SageMaker's name of a setting and the launcher's agree.
 
     The entry point copies the former over the latter.
     """
     for alias, native in tgi_aliases().items():
         theirs, own = subject.raw(alias), subject.raw(native)
         if theirs and own and theirs != own:
-            yield warning(
-                "LLM260",
+            yield OVERRIDDEN.finding(
                 f"{native}={own} has no effect: {alias}={theirs} wins over it",
                 "set one of them",
             )
 
 
+MISSPELT = Rule(
+    "LLM261", "a variable is almost one of TGI's, which ignores it", OPTIONS
+)
+
+
 def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM261: a variable that is almost a known one is ignored.
+    A variable that is almost a known one is ignored.
     """
     known = known_variables()
     for name in _checked(subject):
         if name not in known:
             near = difflib.get_close_matches(name.upper(), known, 1, _MISTYPED)
             if near:
-                yield warning(
-                    "LLM261",
+                yield MISSPELT.finding(
                     f"{name} is no variable of TGI's launcher: it is ignored",
                     f"did you mean {near[0]}?",
                 )
 
 
+OTHER_PORT = Rule("LLM262", "TGI is given another port than SageMaker's", ENTRY_POINT)
+
+
 def check_port(subject: TgiSubject) -> Iterator[Finding]:
     """
-    LLM262: the image always listens on SageMaker's port (sagemaker-entrypoint.sh).
+    The image always listens on SageMaker's port (sagemaker-entrypoint.sh).
     """
     port = subject.value("PORT")
     if as_count(port) is not None and port != _PORT:
-        yield warning(
-            "LLM262", f"PORT={port} has no effect: the image listens on {_PORT}"
+        yield OTHER_PORT.finding(
+            f"PORT={port} has no effect: the image listens on {_PORT}"
         )
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> Finding:
     if name in tgi_flags():
         message = f"{name} has no variable, and the image passes no arguments"
-        return error("LLM160", message, "leave it out")
+        return UNKNOWN_OPTION.finding(message, "leave it out")
     near = nearest(name.upper(), known, count=1)
     meant = f"write {near[0]}, or " if near else ""
-    return error(
-        "LLM160",
+    return UNKNOWN_OPTION.finding(
         f"{name} is no option of TGI's launcher",
         f"{meant}pass it in unchecked_options if something else reads it",
     )

@@ -1,0 +1,99 @@
+"""
+Checks of options that only vLLM has, or that it names otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.sources import VLLM
+from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+from cdk_sagemaker_llm.serving.lmi.values import as_int
+
+PIPELINE_WITH_VLLM = Rule("LLM149", "pipeline parallelism with vLLM", VLLM)
+
+
+def check_pipeline(subject: Subject) -> Iterator[Finding]:
+    """
+    vLLM in LMI has no pipeline parallelism (VllmRbProperties, 0.31+).
+    """
+    degree = as_int(subject.option("pipeline_parallel_degree"))
+    if not subject.runs("vllm") or subject.version.before("0.31"):
+        return
+    if degree is not None and degree != 1:
+        yield PIPELINE_WITH_VLLM.finding(
+            f"option.pipeline_parallel_degree must be 1 with vLLM, got {degree}",
+            "use option.tensor_parallel_degree",
+        )
+
+
+NO_BLOCK_MANAGER = Rule(
+    "LLM150", "speculative decoding without the second block manager", VLLM
+)
+
+
+def check_speculation_of_vllm(subject: Subject) -> Iterator[Finding]:
+    """
+    Speculative decoding needs the second block manager (0.31).
+    """
+    if not subject.runs("vllm") or not subject.version.at_least("0.31"):
+        return
+    if subject.version.at_least("0.32") or not subject.option("speculative_model"):
+        return
+    if not subject.flag("use_v2_block_manager"):
+        yield NO_BLOCK_MANAGER.finding(
+            "option.speculative_model needs option.use_v2_block_manager",
+            "write option.use_v2_block_manager=true",
+        )
+
+
+NO_PARSER = Rule("LLM152", "tool calls or reasoning without a parser", VLLM)
+
+
+def check_parsers(subject: Subject) -> Iterator[Finding]:
+    """
+    Tool calls and reasoning need the parser of the model (0.33+).
+    """
+    if not subject.runs("vllm") or subject.version.before("0.33"):
+        return
+    pairs = {
+        "enable_auto_tool_choice": "tool_call_parser",
+        "enable_reasoning": "reasoning_parser",
+    }
+    for switch, parser in pairs.items():
+        if subject.flag(switch) and not subject.option(parser):
+            yield NO_PARSER.finding(f"option.{switch}=true needs option.{parser}")
+
+
+TWO_VALUES = Rule(
+    "LLM153", "LMI's and vLLM's name of one setting with two values", VLLM
+)
+NAME_OF_VLLM = Rule("LLM216", "vLLM's name of a setting that LMI sets itself", VLLM)
+
+
+def check_engine_names(subject: Subject) -> Iterator[Finding]:
+    """
+    LMI's name and vLLM's name of one setting (0.32+).
+    """
+    if not subject.runs("vllm") or subject.version.before("0.32"):
+        return
+    pairs = {
+        "tensor_parallel_size": "tensor_parallel_degree",
+        "pipeline_parallel_size": "pipeline_parallel_degree",
+        "max_num_seqs": "max_rolling_batch_size",
+    }
+    for theirs, ours in pairs.items():
+        given, other = subject.option(theirs), subject.option(ours)
+        if given is None:
+            continue
+        if other is not None and other != given:
+            yield TWO_VALUES.finding(
+                f"option.{ours}={other} and option.{theirs}={given} contradict",
+                f"leave option.{theirs} out",
+            )
+        else:
+            yield NAME_OF_VLLM.finding(
+                f"option.{theirs} can clash with LMI's own option.{ours}",
+                f"write option.{ours}",
+            )

@@ -1,0 +1,245 @@
+"""
+For each rule the smallest input that breaks it, by way of what users call.
+
+Most stand in the tables of the engines' own tests: a new rule adds a row there, or an
+entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
+
+from cdk_sagemaker_llm import (
+    EndpointConfig,
+    HuggingFaceModel,
+    InferenceComponent,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    ManagedInstanceScaling,
+    Model,
+    Network,
+    ProductionVariant,
+    ResourceRequirements,
+    S3Model,
+    ServingFolder,
+    TensorRtLlm,
+    Tgi,
+    TgiNeuron,
+    Vllm,
+)
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving import check_environment, check_properties
+from tests.conftest import ROOT
+from tests.unit.serving.lmi.checks.test_rules import (
+    AUTO,
+    DS,
+    ERRORS,
+    LMI,
+    MPI,
+    PYTHON,
+    TRT,
+    VLLM,
+    WARNINGS,
+)
+from tests.unit.serving.tgi.test_checks import BROKEN, MODEL
+
+GPT2 = HuggingFaceModel("gpt2")
+CODE_LLAMA = HuggingFaceModel("codellama/CodeLlama-7b-hf")
+MIXTRAL = HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1")
+QWEN = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct")
+ON_S3 = S3Model("s3://bucket/model/")
+WITH_TOKEN = HuggingFaceModel("a/b", token=SecretValue.secrets_manager("hub"))
+PLAIN_TOKEN = "hf_" + "a" * 34
+TGI = Tgi("3.3.6")
+ONE = ResourceRequirements(accelerators=1)
+HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
+DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
+
+_file = partial(check_properties, accelerators=4)
+_model = partial(Model, id="It", model=GPT2)
+_endpoint = partial(LlmEndpoint, id="It", model=GPT2, instance_type="ml.g5.12xlarge")
+
+
+def _variables(
+    version: str, given: dict[str, str], accelerators: int | None = None
+) -> Callable[[], list[Finding]]:
+    return partial(
+        check_environment,
+        {**MODEL, **given},
+        version=version,
+        accelerators=accelerators,
+    )
+
+
+def _variant(
+    *,
+    volume_size: Size | None = None,
+    managed_instance_scaling: ManagedInstanceScaling | None = None,
+) -> Callable[[Stack], object]:
+    def define(stack: Stack) -> object:
+        variant = ProductionVariant(
+            instance_type="ml.g5.xlarge",
+            model=Model(stack, "Model", serving=TGI, model=GPT2),
+            volume_size=volume_size,
+            managed_instance_scaling=managed_instance_scaling,
+        )
+        return EndpointConfig(stack, "It", variants=[variant])
+
+    return define
+
+
+def _component(
+    *,
+    model: HuggingFaceModel | S3Model = GPT2,
+    resources: ResourceRequirements | None = None,
+) -> Callable[[Stack], object]:
+    def define(stack: Stack) -> object:
+        return _host(stack).add_model("It", model=model, resources=resources)
+
+    return define
+
+
+def _host(stack: Stack) -> InferenceComponentEndpoint:
+    return InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.p4d.24xlarge", max_instance_count=2
+    )
+
+
+def _in_another_region(_: Stack) -> object:
+    stack = Stack(App(), "Iso", env=Environment(region="us-iso-east-1"))
+    return Model(stack, "It", serving=TensorRtLlm("0.26.0"), model=GPT2)
+
+
+def _without_model_and_role(stack: Stack) -> object:
+    variant = ProductionVariant(instance_type="ml.g5.xlarge")
+    return EndpointConfig(stack, "It", variants=[variant])
+
+
+def _with_another_role(stack: Stack) -> object:
+    model = Model(stack, "Model", serving=TGI, model=GPT2)
+    endpoint = _host(stack).endpoint
+    return InferenceComponent(
+        stack, "It", endpoint=endpoint, model=model, resources=ONE
+    )
+
+
+def _filled_at_deployment(stack: Stack) -> object:
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type=CfnParameter(stack, "Type").value_as_string
+    )
+    return host.add_model("It", model=GPT2, resources=ONE, copies="fill")
+
+
+def _scaled_too_far(stack: Stack) -> object:
+    component = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    return component.auto_scale_copy_count(max_capacity=17)
+
+
+# What is checked without a construct.
+TEXTS: dict[str, Callable[[], list[Finding]]] = {
+    **{
+        code: partial(_file, text, container=container, version=version)
+        for _, container, version, text, code in (*ERRORS, *WARNINGS)
+    },
+    "LLM128": partial(
+        _file, MPI, container=TRT, version="0.26.0", architecture="ChatGLMModel"
+    ),
+    "LLM134": partial(_file, PYTHON, container=DS, version="0.26.0", backend="vllm"),
+    "LLM156": partial(
+        _file, DEGREE_OF_3, container=LMI, version="0.30.0", architecture=HEADS
+    ),
+    "LLM158": partial(
+        _file, f"{PYTHON}option.x=1\n", container=LMI, version="0.36.0", strict=True
+    ),
+    "LLM206": partial(
+        _file,
+        MPI + AUTO,
+        container=DS,
+        version="0.26.0",
+        architecture="MistralForCausalLM",
+    ),
+    "LLM207": partial(
+        _file, MPI + AUTO, container=DS, version="0.26.0", backend="lmi-dist"
+    ),
+    **{code: _variables(version, given) for version, given, code in BROKEN},
+    "LLM162": _variables("1.4.5", {"MAX_INPUT_LENGTH": "?"}),
+    "LLM174": _variables("1.4.5", {"NUM_SHARD": "4"}, accelerators=2),
+}
+
+# What a construct refuses, or warns of.
+DEFINITIONS: dict[str, Callable[[Stack], object]] = {
+    "LLM101": partial(_endpoint, instance_type="ml.g5.13xlarge"),
+    "LLM103": _in_another_region,
+    "LLM104": _component(resources=ResourceRequirements(copies=17, accelerators=1)),
+    "LLM105": partial(_endpoint, instance_count=0),
+    "LLM106": partial(_endpoint, endpoint_name="a_b"),
+    "LLM107": partial(_model, serving=TGI, environment={"MY_KEY": PLAIN_TOKEN}),
+    "LLM111": partial(_endpoint, model_data_download_timeout=Duration.seconds(59)),
+    "LLM113": partial(_model, serving=TGI, environment={"HF_MODEL_ID": "a/b"}),
+    "LLM117": partial(
+        _model,
+        serving=ServingFolder(
+            ROOT / "assets" / "mixtral-8x7b", container_family=TRT, version="0.26.0"
+        ),
+    ),
+    "LLM119": partial(_model, serving=Vllm(), network=Network(isolated=True)),
+    "LLM120": partial(_model, serving=TGI, environment={"V": "x" * 1025}),
+    "LLM121": _variant(volume_size=Size.gibibytes(30)),
+    "LLM122": _variant(
+        managed_instance_scaling=ManagedInstanceScaling(
+            min_instance_count=1, max_instance_count=2
+        )
+    ),
+    "LLM123": partial(EndpointConfig, id="It", variants=[]),
+    "LLM124": _without_model_and_role,
+    "LLM125": _with_another_role,
+    "LLM127": partial(_endpoint, instance_type="ml.inf2.48xlarge"),
+    "LLM159": partial(_model, serving=TensorRtLlm("0.26.0", precompiled=True)),
+    "LLM160": partial(_model, serving=Tgi("3.3.6", options={"MAX_BEST": 4})),
+    "LLM163": partial(
+        _model, serving=Tgi("3.3.6", speculate=2, options={"SPECULATE": 3})
+    ),
+    "LLM180": partial(_model, serving=TgiNeuron("0.0.28", auto_cast_type="bfloat16")),
+    "LLM190": partial(_endpoint, model=MIXTRAL),
+    "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
+    "LLM192": _component(model=ON_S3),
+    "LLM193": _filled_at_deployment,
+    "LLM201": partial(_model, serving=TGI),
+    "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
+    "LLM203": _scaled_too_far,
+    "LLM213": partial(_endpoint, serving=Vllm(model_loading_timeout=7200)),
+    "LLM219": partial(
+        _model,
+        serving=TensorRtLlm("0.25.0"),
+        model=HuggingFaceModel("a/b", architecture="MistralForCausalLM"),
+    ),
+    "LLM221": partial(
+        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
+    ),
+    "LLM270": partial(
+        _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
+    ),
+    "LLM290": partial(
+        _endpoint,
+        instance_type="ml.g5.xlarge",
+        model=CODE_LLAMA,
+        serving=Vllm("0.30.0", max_model_len=16384),
+    ),
+    "LLM291": partial(
+        _endpoint,
+        instance_type="ml.g5.xlarge",
+        model=CODE_LLAMA,
+        serving=Tgi("1.4.5", max_batch_total_tokens=65536),
+    ),
+}
+
+# Serving folders: their files by size, none for no folder.
+FOLDERS: dict[str, dict[str, int]] = {
+    "LLM108": {},
+    "LLM109": {"model.py": 1},
+    "LLM118": {"serving.properties": 1, "model.safetensors": 65 * 2**20},
+    "LLM126": {"one/serving.properties": 1, "two/serving.properties": 1},
+}
