@@ -75,8 +75,9 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q \
 	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
 
-docs: setup ## Write docs/checks.md from the code.
+docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.checks
+	@$(BIN)/python -m tools.architecture
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \

@@ -1,8 +1,8 @@
 """
 Telling values that are known at synth from the CDK's placeholders.
 
-The CDK has ``Token.is_unresolved`` for this; checks that must not import the CDK
-look for the marker that its encoding leaves in strings, lists and numbers
+What belongs here stands for ``Token.is_unresolved`` where checks must not import the
+CDK: it looks for the marker that its encoding leaves in strings, lists and numbers
 (aws-cdk-lib, core/lib/private/encoding.ts).
 """
 

@@ -1,5 +1,7 @@
 """
 Every rule of the library by its code; each stands beside the check that finds it.
+
+What belongs here only collects.
 """
 
 from __future__ import annotations

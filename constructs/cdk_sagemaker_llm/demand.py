@@ -1,7 +1,8 @@
 """
 What a serving configuration asks of an accelerator's memory.
 
-Whoever serves knows its engine and says it here; whoever plans reads it from here.
+What belongs here is agreed between who serves and who plans: the one knows its engine
+and says it here, the other reads it from here.
 """
 
 from __future__ import annotations

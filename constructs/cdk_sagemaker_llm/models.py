@@ -1,5 +1,7 @@
 """
 Where a model's weights come from, and what the model is.
+
+What belongs here is what a user says of a model, whatever serves it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """
 How messages name things: ``a, b or c``, and the known name that was likely meant.
+
+What belongs here is text alone; it knows nothing of the field.
 """
 
 from __future__ import annotations

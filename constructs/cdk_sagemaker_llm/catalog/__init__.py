@@ -1,5 +1,7 @@
 """
-Facts as data: which images and instance types exist, with source and date.
+Facts as data: which images, instance types, options and models exist.
+
+What belongs here is a data file with its source and date, and one small reader of it.
 """
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image, registry_account

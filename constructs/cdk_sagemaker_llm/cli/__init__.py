@@ -1,5 +1,8 @@
 """
 The command ``sagemaker-llm``.
+
+What belongs here reads arguments and files and prints; what it prints is computed in
+the rooms below.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 The embedded AWS: enough of AWS on this machine to deploy to and to call.
 
-Importing this package loads neither moto nor the CDK; the server does, in its own
-process.
+What belongs here answers as AWS does. Importing this package loads neither moto nor
+the CDK; the server does, in its own process.
 """
 
 from cdk_sagemaker_llm.local.embedded import EmbeddedAws, EmbeddedAwsError

@@ -1,5 +1,8 @@
 """
 How a model is served: backends as typed configurations, and folders of your own.
+
+What belongs here knows what runs in a container: a wing for each kind of image, and
+above them what the wings share.
 """
 
 from cdk_sagemaker_llm.findings import Finding

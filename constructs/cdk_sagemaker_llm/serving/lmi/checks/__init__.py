@@ -1,5 +1,7 @@
 """
 Checks of a serving.properties against the LMI version that will read it.
+
+What belongs here is a rule and the small function that finds it broken.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """
 Checks of a Text Generation Inference environment against the version that reads it.
+
+What belongs here is a rule and the small function that finds it broken.
 """
 
 from __future__ import annotations

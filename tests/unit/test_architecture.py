@@ -1,0 +1,64 @@
+"""
+The house: imports lead down, never in a circle, and every room says what it is for.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import architecture
+
+
+def test_no_arrow_runs_up() -> None:
+    """
+    A room knows those below it, and none above.
+    """
+    assert architecture.upward() == []
+
+
+def test_no_import_leads_back() -> None:
+    """
+    Not between two modules either, and not for types alone.
+    """
+    assert architecture.circles() == []
+
+
+def test_the_wings_of_serving_do_not_know_each_other() -> None:
+    """
+    What they share stands above them.
+    """
+    crossing = [
+        (name, other)
+        for name, path in architecture.modules()
+        for other in architecture.imports(path)
+        if {".".join(each.split(".")[:2]) for each in (name, other)}
+        == {"serving.lmi", "serving.tgi"}
+    ]
+
+    assert crossing == []
+
+
+@pytest.mark.parametrize("room", [r for r in architecture.FLOORS if r != "fit"])
+def test_every_room_says_what_belongs_there(room: str) -> None:
+    """
+    In its first lines.
+    """
+    assert "What belongs here " in architecture.first_lines(room)
+
+
+def test_the_list_of_rooms_is_whole() -> None:
+    """
+    A new room takes its place among the others.
+    """
+    rooms = {name.split(".")[0] for name, _ in architecture.modules()}
+
+    assert rooms == set(architecture.FLOORS)
+
+
+def test_the_page_is_the_one_the_code_makes() -> None:
+    """
+    ``make docs`` writes it anew.
+    """
+    written = architecture.TARGET.read_text(encoding="utf-8")
+
+    assert written == architecture.page()

@@ -1,0 +1,171 @@
+"""
+Write ``docs/architecture.md`` from the imports: ``python -m tools.architecture``.
+
+The rooms, their order and their first lines are the code's own; an import that runs
+up, or a circle, is an error here.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = "cdk_sagemaker_llm"
+SOURCE = ROOT / "constructs" / PACKAGE
+TARGET = ROOT / "docs" / "architecture.md"
+# Ground floor first: an import may only lead to a room that stands before its own.
+FLOORS = (
+    "_tokens",
+    "wording",
+    "findings",
+    "catalog",
+    "architectures",
+    "models",
+    "demand",
+    "serving",
+    "fit",
+    "codes",
+    "hosting",
+    "local",
+    "cli",
+)
+# From here on rooms may load the CDK, boto3 or moto.
+FIRST_HEAVY = "hosting"
+_HEAD = """\
+# Architecture
+
+An arrow is an import, and may only lead down; what is reached through another room is
+not drawn.
+What is pure Python loads in a tenth of a second, without the CDK and without Node.
+A definition flows once through the house.
+A pattern has the serving configuration prepare the container for this model and these
+accelerators, makes the plan, tries the placement, and reports all findings together;
+then it hands a frozen definition to constructs that only write resources.
+This page is generated from the code by `make docs`, and a test holds it.
+
+"""
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """
+    List the package's modules by dotted name, without the package's own.
+    """
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name:
+            yield name, path
+
+
+def imports(path: Path) -> set[str]:
+    """
+    Return the package's modules that a file imports, for types alone too.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    found = set()
+    for node in froms:
+        module = (node.module or "").removeprefix(PACKAGE).removeprefix(".")
+        for alias in node.names:
+            inner = f"{module}.{alias.name}" if module else alias.name
+            found.add(inner if inner in _known() else module)
+    return found & _known()
+
+
+def arrows() -> dict[str, set[str]]:
+    """
+    Return which rooms each room imports.
+    """
+    found: dict[str, set[str]] = {room: set() for room in FLOORS}
+    for name, path in modules():
+        room = name.split(".")[0]
+        found[room] |= {other.split(".")[0] for other in imports(path)} - {room}
+    return found
+
+
+def upward() -> list[str]:
+    """
+    Name the imports that lead up.
+    """
+    order = {room: floor for floor, room in enumerate(FLOORS)}
+    return [
+        f"{room} imports {other}, which stands above it"
+        for room, others in arrows().items()
+        for other in sorted(others)
+        if order[other] > order[room]
+    ]
+
+
+def circles() -> list[str]:
+    """
+    Name the modules from which imports lead back to themselves.
+    """
+    graph = {name: imports(path) - {name} for name, path in modules()}
+    return [name for name in graph if name in _reachable(graph, name)]
+
+
+def page() -> str:
+    """
+    Return the page's text.
+    """
+    picture = "\n".join(["```mermaid", *_picture(), "```", ""])
+    rooms = "\n".join(f"| `{room}` | {_says(room)} |" for room in FLOORS)
+    table = f"| room | what belongs there |\n| --- | --- |\n{rooms}\n"
+    return f"{_HEAD}{picture}\n{table}"
+
+
+def first_lines(room: str) -> str:
+    """
+    Return what a room says of itself: its docstring.
+    """
+    path = SOURCE / f"{room}.py"
+    path = path if path.exists() else SOURCE / room / "__init__.py"
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def _says(room: str) -> str:
+    return " ".join(first_lines(room).replace("``", "`").split())
+
+
+def _picture() -> Iterator[str]:
+    yield "flowchart TD"
+    heavy = FLOORS.index(FIRST_HEAVY)
+    for title, rooms in (("CDK", FLOORS[heavy:]), ("pure Python", FLOORS[:heavy])):
+        yield f'  subgraph "{title}"'
+        yield from (f"    {room}" for room in reversed(rooms))
+        yield "  end"
+    for room, others in reversed(arrows().items()):
+        for other in sorted(_direct(others), key=FLOORS.index, reverse=True):
+            yield f"  {room} --> {other}"
+
+
+def _direct(others: set[str]) -> set[str]:
+    """
+    Leave out what is reached through another room: the picture stays readable.
+    """
+    graph = arrows()
+    through = {far for other in others for far in _reachable(graph, other)}
+    return others - through
+
+
+def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    waiting = list(graph.get(start, ()))
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(graph.get(name, ()))
+    return found
+
+
+@functools.cache
+def _known() -> frozenset[str]:
+    return frozenset(name for name, _ in modules())
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page(), encoding="utf-8")
