@@ -5,6 +5,7 @@ Whether models fit the instances they are to run on, and how often.
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.memory import MemoryTerms
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Assumptions",
     "Capacity",
+    "Fleet",
     "MemoryTerms",
     "Packing",
     "Plan",
