@@ -20,8 +20,8 @@ from cdk_sagemaker_llm.cli.fleets import quotas, read_fleets
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.fit.engines import demand_of
-from cdk_sagemaker_llm.fit.planning import Plan
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
+from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving import (
     LmiDist,
     ServingConfiguration,

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.cli.fleets import Fleet, quotas
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.cli.choices import Choice
-    from cdk_sagemaker_llm.fit.planning import Plan
+    from cdk_sagemaker_llm.fit.plans import Plan
 
 _BAR_CELLS = 48
 _MOST_ROWS = 15

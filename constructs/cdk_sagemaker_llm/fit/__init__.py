@@ -9,7 +9,8 @@ from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.memory import MemoryTerms
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
-from cdk_sagemaker_llm.fit.planning import Plan, plan
+from cdk_sagemaker_llm.fit.planning import plan
+from cdk_sagemaker_llm.fit.plans import Plan
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.recommending import Recommendation, recommend

@@ -12,7 +12,8 @@ from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, error, warning
 from cdk_sagemaker_llm.fit.engines import demand_of
 from cdk_sagemaker_llm.fit.memory import GIB, token_bytes
-from cdk_sagemaker_llm.fit.planning import Plan, plan
+from cdk_sagemaker_llm.fit.planning import plan
+from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
