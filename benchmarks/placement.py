@@ -1,8 +1,9 @@
 """
 What packing copies of models onto instances costs, and how often its answer is open.
 
-Random fleets of copies are packed onto every number of ml.p4d.24xlarge from what their
-sums need up to what is found to suffice: the numbers between are the hard ones.
+Fleets as users write them, and random ones that are made to be hard, are packed onto
+every number of instances from what their sums need up to what is found to suffice: the
+numbers between are the hard ones.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
@@ -23,6 +24,10 @@ from cdk_sagemaker_llm.fit import (
 )
 
 CAPACITY = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
+TYPES = ("ml.p4d.24xlarge", "ml.g5.48xlarge", "ml.p5.48xlarge")
+# Accelerators of a copy: as parallel engines split models, and any number.
+USUAL = (None, 1, 1, 1, 1, 2, 2, 4, 4, 8)
+ANY = (1, 2, 3, 4, 5, 6, 7, 8)
 # Sizes of copies, and copies of each on average.
 SHAPES = (
     (3, 3),
@@ -42,6 +47,27 @@ SHAPES = (
     (50, 2),
 )
 Fleet = Mapping[str, ResourceRequirements]
+
+
+def written(random: Random, sizes: Sequence[int | None]) -> tuple[Fleet, Capacity]:
+    """
+    Make 2 to 12 models as users write them, and choose the type of their instances.
+    """
+    capacity = Capacity.of(find_instance_type(random.choice(TYPES)))
+    models = {}
+    for number in range(random.randrange(2, 13)):
+        accelerators = random.choice(sizes)
+        # Cores and memory are thought of as those of an accelerator.
+        share = accelerators or 1
+        cpus = random.choice((None, None, 1, 2, 4, 6, 8, 10, 12))
+        memory_gib = random.choice((1, 4, 8, 16, 20, 32, 48, 64, 90))
+        models[f"Model{number}"] = ResourceRequirements(
+            copies=random.choice((1, 1, 2, 2, 3, 4, 4, 6, 8)),
+            accelerators=accelerators,
+            cpus=cpus and cpus * share,
+            memory_mib=memory_gib * share * 1024,
+        )
+    return models, capacity
 
 
 def fleet(random: Random, sizes: int, copies: int) -> Fleet:
@@ -94,28 +120,28 @@ def answer(packing: Packing) -> str:
     return "impossible" if packing.is_impossible else "open"
 
 
-def timed(models: Fleet, instances: int) -> tuple[str, float]:
+def timed(
+    models: Fleet, instances: int, capacity: Capacity = CAPACITY
+) -> tuple[str, float]:
     """
     Pack, and tell the answer and the seconds.
     """
     began = time.perf_counter()
-    packing = pack(models, CAPACITY, instances)
+    packing = pack(models, capacity, instances)
     return answer(packing), time.perf_counter() - began
 
 
-def hard(models: Fleet) -> list[tuple[str, float]]:
+def hard(models: Fleet, capacity: Capacity = CAPACITY) -> list[tuple[str, float]]:
     """
     Pack onto ever more instances until all copies have a place.
     """
-    sums = ("accelerators", "cpus", "memory_mib")
     least = max(
-        -(-sum(n.copies * (getattr(n, name) or 0) for n in models.values()) // have)
-        for name in sums
-        if (have := getattr(CAPACITY, name))
+        -(-sum(n.copies * n.units[axis] for n in models.values()) // have)
+        for axis, have in enumerate(capacity.units)
     )
-    found = [timed(models, int(least))]
+    found = [timed(models, least, capacity)]
     while found[-1][0] != "placed":
-        found.append(timed(models, int(least) + len(found)))
+        found.append(timed(models, least + len(found), capacity))
     return found
 
 
@@ -135,9 +161,20 @@ def main() -> None:
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fleets", type=int, default=60, help="fleets a line")
-    seeds = range(parser.parse_args().fleets)
+    parser.add_argument(
+        "--written", type=int, default=3000, help="fleets as users write them, a line"
+    )
+    arguments = parser.parse_args()
+    seeds = range(arguments.fleets)
     print("| fleets | placed | impossible | open | slowest answer |")
     print("| --- | --- | --- | --- | --- |")
+    for name, choices in (("usual", USUAL), ("any", ANY)):
+        found = [
+            each
+            for seed in range(arguments.written)
+            for each in hard(*written(repeatable(seed), choices))
+        ]
+        print(row(f"as written, {name} numbers of accelerators", found), flush=True)
     for sizes, copies in SHAPES:
         found = [
             each

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.findings import Finding
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements
-    from cdk_sagemaker_llm.fit.planning import Plan
+    from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
@@ -103,7 +103,7 @@ _HOMES = {
     "ModelArchitecture": "architectures.architecture",
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
-    "Plan": "fit.planning",
+    "Plan": "fit.plans",
     "ProductionVariant": "hosting.variant",
     "ResourceRequirements": "fit.placement",
     "RopeScaling": "serving.lmi.tuning",

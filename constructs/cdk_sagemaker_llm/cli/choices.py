@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.fit.planning import Plan
+from cdk_sagemaker_llm.fit.plans import Plan
 
 
 @dataclass(frozen=True, slots=True)

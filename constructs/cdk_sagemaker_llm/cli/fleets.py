@@ -4,34 +4,34 @@ What the endpoints of a synthesised app take: instances, accelerators, quotas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.cli.assembly import Stack, read_stacks, target_of, text_of
+from cdk_sagemaker_llm.cli.assembly import (
+    AssemblyError,
+    Stack,
+    read_stacks,
+    target_of,
+    text_of,
+)
+from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+# What a template leaves open is counted as the least that the API takes.
+_LEAST_MEMORY_MIB = 128
+
+Models = Mapping[str, ResourceRequirements]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hosted:
+class HostedVariant:
     """
-    A model on a fleet: how many copies, and what each reserves.
-    """
-
-    name: str
-    copies: int
-    accelerators: float
-    cpus: float
-    memory_mib: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fleet:
-    """
-    The instances of one variant of an endpoint.
+    The instances of one variant of an endpoint, and what runs on them.
 
     Args:
         endpoint: Stack and logical id of the endpoint.
@@ -44,7 +44,13 @@ class Fleet:
 
         most_instances: Instances that scaling may add up to.
 
-        models: What runs on them.
+        filled_by:
+            The model of which each instance runs one copy.
+            If left out, components share the instances.
+
+        components:
+            What a copy of each component reserves, and how many copies there are.
+            If left out, there are none.
     """
 
     endpoint: str
@@ -52,32 +58,42 @@ class Fleet:
     instance_type: str
     instances: int
     most_instances: int
-    models: tuple[Hosted, ...]
+    filled_by: str | None = None
+    components: Models = field(default_factory=dict)
 
     @property
-    def hardware(self) -> InstanceType | None:
+    def fleet(self) -> Fleet | None:
         """
-        The instance type's hardware; ``None`` if the catalogue does not have it.
+        The instances with their models; ``None`` if the catalogue lacks the type.
         """
         try:
-            return find_instance_type(self.instance_type)
+            hardware = find_instance_type(self.instance_type)
         except ValueError:
             return None
+        models = self.components
+        if self.filled_by is not None:
+            models = {self.filled_by: _whole_instance(hardware, self.instances)}
+        return Fleet(instance_type=hardware, instances=self.instances, models=models)
 
     @property
-    def accelerators(self) -> int | None:
+    def copies(self) -> dict[str, int]:
         """
-        Accelerators of the instances at the start; ``None`` if not known.
+        Copies at the start, by model.
         """
-        hardware = self.hardware
-        return None if hardware is None else hardware.accelerators * self.instances
+        if self.filled_by is not None:
+            return {self.filled_by: self.instances}
+        return {name: needs.copies for name, needs in self.components.items()}
 
     @property
-    def used(self) -> float:
+    def accelerators_used(self) -> int | None:
         """
-        Accelerators that the copies at the start reserve.
+        Accelerators that all copies at the start reserve; ``None`` if not known.
         """
-        return sum(model.copies * model.accelerators for model in self.models)
+        if self.fleet is not None:
+            return self.fleet.accelerators_used
+        if self.filled_by is not None:
+            return None
+        return sum(n.copies * (n.accelerators or 0) for n in self.components.values())
 
     @property
     def quota(self) -> str:
@@ -87,99 +103,95 @@ class Fleet:
         return f"{self.instance_type} for endpoint usage"
 
 
-def read_fleets(path: Path) -> list[Fleet]:
+def read_variants(path: Path) -> list[HostedVariant]:
     """
-    Read the fleets of every endpoint in a cloud assembly.
+    Read the variants of every endpoint in a cloud assembly.
 
     Raises:
-        AssemblyError: If the assembly cannot be read.
+        AssemblyError: If the assembly cannot be read, or asks for what SageMaker's
+            API does not accept.
     """
     return [
-        fleet
+        _variant(stack, endpoint, variant)
         for stack in read_stacks(path)
         for endpoint, properties in stack.of_type("Endpoint")
-        for fleet in _of_endpoint(stack, endpoint, properties)
+        for variant in _variants_of(stack, properties)
     ]
 
 
-def quotas(fleets: list[Fleet]) -> dict[str, int]:
+def quotas(variants: Sequence[HostedVariant]) -> dict[str, int]:
     """
-    Return the service quotas that all fleets need together, by name.
+    Return the service quotas that all variants need together, by name.
     """
     needed: dict[str, int] = {}
-    for fleet in fleets:
-        needed[fleet.quota] = needed.get(fleet.quota, 0) + fleet.most_instances
+    for variant in variants:
+        needed[variant.quota] = needed.get(variant.quota, 0) + variant.most_instances
     return dict(sorted(needed.items()))
 
 
-def _of_endpoint(
-    stack: Stack, endpoint: str, properties: Mapping[str, Any]
-) -> list[Fleet]:
-    config_id = target_of(properties.get("EndpointConfigName"))
+def _variants_of(
+    stack: Stack, endpoint: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any]]:
+    config_id = target_of(endpoint.get("EndpointConfigName"))
     config = stack.resources.get(config_id or "", {}).get("Properties", {})
-    return [
-        _fleet(stack, endpoint, variant)
-        for variant in config.get("ProductionVariants", [])
-    ]
+    found: Sequence[Mapping[str, Any]] = config.get("ProductionVariants", [])
+    return found
 
 
-def _fleet(stack: Stack, endpoint: str, variant: Mapping[str, Any]) -> Fleet:
+def _variant(stack: Stack, endpoint: str, variant: Mapping[str, Any]) -> HostedVariant:
     name = str(variant.get("VariantName", "AllTraffic"))
     instances = _whole(variant.get("InitialInstanceCount"), 1)
     managed = variant.get("ManagedInstanceScaling", {})
     scaled = _scaled_to(stack, f"endpoint/${{{endpoint}}}/variant/{name}")
-    most = max(instances, _whole(managed.get("MaxInstanceCount"), 0), scaled)
-    instance_type = text_of(variant.get("InstanceType", "unknown"))
-    fleet = Fleet(
+    model = target_of(variant.get("ModelName"))
+    return HostedVariant(
         endpoint=f"{stack.name}/{endpoint}",
         variant=name,
-        instance_type=instance_type,
+        instance_type=text_of(variant.get("InstanceType", "unknown")),
         instances=instances,
-        most_instances=most,
-        models=_components(stack, endpoint, name),
-    )
-    model = target_of(variant.get("ModelName"))
-    return fleet if model is None else _filled(fleet, model)
-
-
-def _filled(fleet: Fleet, model: str) -> Fleet:
-    hardware = fleet.hardware
-    whole = Hosted(
-        name=model,
-        copies=fleet.instances,
-        accelerators=hardware.accelerators if hardware else 0,
-        cpus=hardware.vcpus if hardware else 0,
-        memory_mib=hardware.memory_gib * 1024 if hardware else 0,
-    )
-    return Fleet(
-        endpoint=fleet.endpoint,
-        variant=fleet.variant,
-        instance_type=fleet.instance_type,
-        instances=fleet.instances,
-        most_instances=fleet.most_instances,
-        models=(whole,),
+        most_instances=max(
+            instances, _whole(managed.get("MaxInstanceCount"), 0), scaled
+        ),
+        filled_by=model,
+        components=_components(stack, endpoint, name) if model is None else {},
     )
 
 
-def _components(stack: Stack, endpoint: str, variant: str) -> tuple[Hosted, ...]:
-    return tuple(
-        _hosted(name, properties)
+def _whole_instance(hardware: InstanceType, copies: int) -> ResourceRequirements:
+    return ResourceRequirements(
+        copies=copies,
+        accelerators=hardware.accelerators or None,
+        cpus=hardware.vcpus,
+        memory_mib=int(hardware.memory_gib * 1024),
+    )
+
+
+def _components(stack: Stack, endpoint: str, variant: str) -> Models:
+    return {
+        name: _needs(f"{stack.name}/{name}", properties)
         for name, properties in stack.of_type("InferenceComponent")
         if target_of(properties.get("EndpointName")) == endpoint
         if properties.get("VariantName", variant) == variant
-    )
+        # An adapter is loaded into the copies of its base and reserves nothing.
+        if "BaseInferenceComponentName" not in properties.get("Specification", {})
+    }
 
 
-def _hosted(name: str, properties: Mapping[str, Any]) -> Hosted:
+def _needs(component: str, properties: Mapping[str, Any]) -> ResourceRequirements:
     specification = properties.get("Specification", {})
     needs = specification.get("ComputeResourceRequirements", {})
-    return Hosted(
-        name=name,
-        copies=_whole(properties.get("RuntimeConfig", {}).get("CopyCount"), 0),
-        accelerators=_number(needs.get("NumberOfAcceleratorDevicesRequired")),
-        cpus=_number(needs.get("NumberOfCpuCoresRequired")),
-        memory_mib=_number(needs.get("MinMemoryRequiredInMb")),
-    )
+    try:
+        return ResourceRequirements(
+            copies=_whole(properties.get("RuntimeConfig", {}).get("CopyCount"), 0),
+            accelerators=math.ceil(
+                _number(needs.get("NumberOfAcceleratorDevicesRequired"))
+            )
+            or None,
+            cpus=_number(needs.get("NumberOfCpuCoresRequired")) or None,
+            memory_mib=_whole(needs.get("MinMemoryRequiredInMb"), _LEAST_MEMORY_MIB),
+        )
+    except ValueError as fault:
+        raise AssemblyError(f"{component}: {fault}") from fault
 
 
 def _scaled_to(stack: Stack, resource_id: str) -> int:

@@ -13,14 +13,14 @@ import typer
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import instance_type_names
-from cdk_sagemaker_llm.cli import plan_text
+from cdk_sagemaker_llm.cli import fleet_text, plan_text
 from cdk_sagemaker_llm.cli.assembly import AssemblyError, is_assembly
 from cdk_sagemaker_llm.cli.choices import Choice
-from cdk_sagemaker_llm.cli.fleets import quotas, read_fleets
+from cdk_sagemaker_llm.cli.fleets import read_variants
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.demand import Assumptions, Demand
-from cdk_sagemaker_llm.fit.planning import Plan
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
+from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving import (
     LmiDist,
     ServingConfiguration,
@@ -119,15 +119,11 @@ def plan(
 
 
 def _plan_app(path: Path, *, as_json: bool) -> None:
-    fleets = read_fleets(path)
-    if not as_json:
-        plan_text.show_fleets(fleets)
-        return
-    answer = {
-        "endpoints": [plan_text.fleet_facts(fleet) for fleet in fleets],
-        "quotas": quotas(fleets),
-    }
-    typer.echo(json.dumps(answer, indent=2))
+    variants = read_variants(path)
+    if as_json:
+        typer.echo(json.dumps(fleet_text.facts(variants), indent=2))
+    else:
+        fleet_text.show(variants)
 
 
 def _architecture(model: str) -> ModelArchitecture:

@@ -1,21 +1,19 @@
 """
-Plans and fleets for the terminal: tables, and a bar of each accelerator's memory.
+Plans for the terminal: tables, and a bar of each accelerator's memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cdk_sagemaker_llm.cli.fleets import Fleet, quotas
-
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.cli.choices import Choice
-    from cdk_sagemaker_llm.fit.planning import Plan
+    from cdk_sagemaker_llm.fit.plans import Plan
 
 _BAR_CELLS = 48
 _MOST_ROWS = 15
@@ -68,55 +66,6 @@ def show_ranking(choices: Sequence[Choice]) -> None:
     console.print(_legend(), highlight=False)
 
 
-def show_fleets(fleets: Sequence[Fleet]) -> None:
-    """
-    Print what each endpoint takes, and the quotas of all.
-    """
-    console = _console()
-    if not fleets:
-        console.print("the app defines no endpoint", highlight=False)
-        return
-    for fleet in fleets:
-        facts = fleet_facts(fleet)
-        console.print(
-            f"{fleet.endpoint} ({fleet.variant}): {fleet.instances} x "
-            f"{fleet.instance_type}, at most {fleet.most_instances}",
-            highlight=False,
-        )
-        console.print(
-            f"  accelerators: {_text(facts['accelerators_used'])} used, "
-            f"{_text(facts['accelerators_free'])} free",
-            highlight=False,
-        )
-        for model in fleet.models:
-            console.print(
-                f"  {model.copies} x {model.name}: {model.accelerators:g} accelerators,"
-                f" {model.cpus:g} CPU cores, {model.memory_mib:,.0f} MiB each",
-                highlight=False,
-            )
-    console.print("\nservice quotas, for all instances that may run", highlight=False)
-    for name, count in quotas(list(fleets)).items():
-        console.print(f"  {name}: {count}", highlight=False)
-
-
-def fleet_facts(fleet: Fleet) -> dict[str, Any]:
-    """
-    Return what is known of a fleet, for JSON.
-    """
-    total = fleet.accelerators
-    return {
-        "endpoint": fleet.endpoint,
-        "variant": fleet.variant,
-        "instance_type": fleet.instance_type,
-        "instances": fleet.instances,
-        "most_instances": fleet.most_instances,
-        "accelerators_used": fleet.used,
-        "accelerators_free": None if total is None else total - fleet.used,
-        "copies": {model.name: model.copies for model in fleet.models},
-        "quota": fleet.quota,
-    }
-
-
 def memory_bar(plan: Plan, *, cells: int = _BAR_CELLS) -> Text:
     """
     Draw the terms of one accelerator to scale; what is too much ends in ``!``.
@@ -159,10 +108,6 @@ def _legend() -> str:
         f"{letter} {name.replace('_', ' ')}" for name, (letter, _) in _STYLES.items()
     )
     return f"{names} of one sequence; sequences: at once on one copy"
-
-
-def _text(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:g}"
 
 
 def _console() -> Console:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm.fit.memory import GIB
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.fit.planning import Plan
+    from cdk_sagemaker_llm.fit.plans import Plan
 
 _MOST_BARS = 12
 

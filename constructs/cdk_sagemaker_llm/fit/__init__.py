@@ -1,14 +1,19 @@
 """
 Whether models fit the instances they are to run on, and how often.
+
+What belongs here computes with numbers of models, engines and instances; it makes
+nothing, and asks no engine itself.
 """
 
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.memory import MemoryTerms
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
-from cdk_sagemaker_llm.fit.planning import Plan, plan
+from cdk_sagemaker_llm.fit.planning import plan
+from cdk_sagemaker_llm.fit.plans import Plan
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.recommending import Recommendation, recommend
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Assumptions",
     "Capacity",
+    "Fleet",
     "MemoryTerms",
     "Packing",
     "Plan",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
 
 Counts = tuple[int, ...]
+Fillings = list[Counts]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

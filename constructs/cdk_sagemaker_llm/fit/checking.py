@@ -10,7 +10,8 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.memory import GIB, token_bytes
-from cdk_sagemaker_llm.fit.planning import Plan, plan
+from cdk_sagemaker_llm.fit.planning import plan
+from cdk_sagemaker_llm.fit.plans import Plan
 
 _ARITHMETIC = "the plan's arithmetic"
 DOES_NOT_LOAD = Rule(

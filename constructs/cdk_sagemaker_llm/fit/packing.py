@@ -2,13 +2,16 @@
 Packing copies of several models onto equal instances, exactly.
 
 A packing of all copies is shown, a refusal is proven, and where neither is at hand
-after a bounded number of steps the answer says just that. Rules of thumb come first,
-then proofs that count what instances can hold, then a search of all packings.
+after a bounded number of steps the answer says just that, and refuses nothing. Rules
+of thumb come first, then a count of what instances can use of each resource, then a
+search of all packings.
 
-How exact that is shows ``benchmarks/placement.py``, which asks for the hardest numbers
-of instances: every fleet of three sizes of copies, in any number, and of five sizes in
-some 25 copies is decided. Of larger ones, up to fifty sizes or 160 copies, about one
-answer in a hundred is open. Of more than 200 sizes only the simple cases are decided.
+How exact that is shows ``benchmarks/placement.py``, which asks for every number of
+instances from the sum of the copies up to one that suffices. For 6,000 fleets of 2 to
+12 models as users write them, 3 of 9,466 answers are open, and none where each copy has
+1, 2, 4 or 8 accelerators; the slowest takes 0.14 s. Of fleets that are made to be hard
+one answer in 13 is open: most of those in which eight sizes, in 20 copies each, compete
+for all three resources. Of more than 200 sizes only the simple cases are decided.
 """
 
 from __future__ import annotations
@@ -16,10 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm.fit._filling import greedily
-from cdk_sagemaker_llm.fit._kinds import Kinds
-from cdk_sagemaker_llm.fit._proofs import Cut, sums
-from cdk_sagemaker_llm.fit._search import Verdict, search
+from cdk_sagemaker_llm.fit._greedy import greedily
+from cdk_sagemaker_llm.fit._kinds import Counts, Kinds
+from cdk_sagemaker_llm.fit._search import Limit, limits, search
 from cdk_sagemaker_llm.fit.placement import (
     Capacity,
     ResourceRequirements,
@@ -135,30 +137,30 @@ def pack(
         the reasons if it is proven that there is none of all.
     """
     kinds = Kinds.of(models, capacity)
+    among = limits(kinds)
+    at_least = max((each.instances_for(kinds.counts) for each in among), default=0)
     fillings, left = greedily(kinds, instances)
-    reasons = overflow(models, capacity, instances) if any(left) else []
-    verdict = Verdict()
-    if any(left) and not reasons:
-        verdict = search(kinds, instances)
-        if verdict.fillings is not None:
-            fillings, left = verdict.fillings, ()
-    *placed, left_over = (
-        {name: held[name] for name in models if name in held}
-        for held in kinds.by_model([*fillings, left])
-    )
-    packing = Packing(
+    *places, left_over = _by_model(kinds, models, [*fillings, left])
+    best = Packing(
         capacity=capacity,
         needs=dict(models),
-        instances=tuple(placed),
+        instances=tuple(places),
         left_over=left_over,
-        reasons=tuple(reasons),
-        at_least=_least(kinds, instances if reasons else -1),
+        reasons=(),
+        at_least=at_least,
     )
-    if not verdict.is_impossible:
-        return packing
-    counted = verdict.cut.instances_for(kinds.counts) - 1 if verdict.cut else instances
-    why = _why(packing, verdict.cut)
-    return replace(packing, reasons=(why,), at_least=_least(kinds, counted))
+    if best.is_complete:
+        return best
+    reasons = overflow(models, capacity, instances) or _unusable(best, among)
+    if reasons:
+        return _refused(best, reasons)
+    verdict = search(kinds, instances, among)
+    if verdict.is_impossible:
+        return _refused(best, [_no_way(best)])
+    if verdict.fillings is None:
+        return best
+    places = _by_model(kinds, models, verdict.fillings)
+    return replace(best, instances=tuple(places), left_over={})
 
 
 def fewest_instances(
@@ -180,11 +182,11 @@ def fewest_instances(
     faults = overflow(one_each, capacity, len(one_each))
     if faults:
         raise ValueError("; ".join(faults))
-    at_least = count = _least(Kinds.of(models, capacity), 0)
+    at_least = count = 1
     while not (packing := pack(models, capacity, count)).is_complete:
         at_least = max(at_least, packing.at_least)
         count = max(count + 1, at_least)
-    return replace(packing, at_least=at_least)
+    return replace(packing, at_least=max(at_least, packing.at_least))
 
 
 def most_copies(
@@ -218,29 +220,51 @@ def most_copies(
     return fewest
 
 
-def _least(kinds: Kinds, too_few: int) -> int:
-    bounds = [cut.instances_for(kinds.counts) for cut in sums(kinds)]
-    return max([too_few + 1, *bounds])
+def _by_model(
+    kinds: Kinds,
+    models: Mapping[str, ResourceRequirements],
+    fillings: Sequence[Counts],
+) -> list[dict[str, int]]:
+    # In the order of the models, as their user wrote them.
+    return [
+        {name: held[name] for name in models if name in held}
+        for held in kinds.by_model(fillings)
+    ]
 
 
-def _why(packing: Packing, cut: Cut | None) -> str:
+def _refused(best: Packing, reasons: Sequence[str]) -> Packing:
+    at_least = max(best.at_least, len(best.instances) + 1)
+    return replace(best, reasons=tuple(reasons), at_least=at_least)
+
+
+def _unusable(best: Packing, among: Sequence[Limit]) -> list[str]:
     """
-    Name the copies, and the resource that their sizes leave unused.
+    Name the first resource of which the sizes of copies leave too much unused.
     """
-    asked = listed({name: needs.copies for name, needs in packing.needs.items()})
-    count = len(packing.instances)
-    where = f"{asked} cannot be placed on {count} instances in any way"
-    if cut is None or cut.axis is None:
-        left, short = listed(packing.left_over), _short(packing)
-        return f"{where}: the best leaves {left} over for want of {short}"
-    resource, has = _RESOURCES[cut.axis], packing.capacity.units[cut.axis]
-    total = sum(
-        needs.copies * needs.units[cut.axis] for needs in packing.needs.values()
-    )
-    return (
-        f"{where}: copies of these sizes can use at most {plain(cut.most)} of "
-        f"the {plain(has)} {resource} of an instance, and need {plain(total)} in all"
-    )
+    for limit in among:
+        asked = sum(
+            needs.copies * needs.units[limit.axis] for needs in best.needs.values()
+        )
+        if asked > limit.most * len(best.instances):
+            has = best.capacity.units[limit.axis]
+            why = (
+                f"copies of these sizes can use at most {plain(limit.most)} of "
+                f"the {plain(has)} {_RESOURCES[limit.axis]} of an instance, "
+                f"and need {plain(asked)} in all"
+            )
+            return [f"{_nowhere(best)}: {why}"]
+    return []
+
+
+def _no_way(best: Packing) -> str:
+    left = listed(best.left_over)
+    return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
+
+
+def _nowhere(best: Packing) -> str:
+    asked = listed({name: needs.copies for name, needs in best.needs.items()})
+    count = len(best.instances)
+    return f"{asked} cannot be placed on {count} instances in any way"
 
 
 def _short(packing: Packing) -> str:

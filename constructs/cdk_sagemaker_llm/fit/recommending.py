@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.fit.planning import Plan, plan
+from cdk_sagemaker_llm.fit.planning import plan
+from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 Traffic = Literal["uneven", "even"]
-# The newest image of each that the SageMaker SDK lists.
-_TENSORRT_LLM, _NEURONX = "0.33.0", "0.29.0"
 # The models of LMI's NeuronX tests (0.27 to 0.29).
 _ON_NEURON = ("Llama", "Mistral", "Mixtral", "GPTNeoX", "GPTJ", "Bloom", "GPT2", "OPT")
 _CORES_PER_CHIP = 2
@@ -128,7 +128,7 @@ def _on_tensorrt_llm(found: Plan) -> Recommendation:
     answer = found.context_length // 4
     return Recommendation(
         serving=TensorRtLlm(
-            _TENSORRT_LLM,
+            image_versions(TensorRtLlm.family_name)[-1],
             tensor_parallel_degree=found.tensor_parallel_degree,
             max_rolling_batch_size=batch,
             max_input_len=found.context_length - answer,
@@ -156,7 +156,7 @@ def _on_neuron(
     tokens = min(context_length or 4096, model.context_length)
     return Recommendation(
         serving=NeuronX(
-            _NEURONX,
+            image_versions(NeuronX.family_name)[-1],
             tensor_parallel_degree=degree,
             n_positions=tokens,
             max_rolling_batch_size=4,

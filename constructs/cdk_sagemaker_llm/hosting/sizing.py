@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
-from cdk_sagemaker_llm.fit.planning import Plan
+from cdk_sagemaker_llm.fit.plans import Plan
 
 Copies = int | Literal["fill"]
 

@@ -15,10 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aws_cdk import App, Stack
+
+from cdk_sagemaker_llm import (
+    CustomContainer,
+    InferenceComponentEndpoint,
+    InstanceType,
+    ResourceRequirements,
+)
 
 ROOT = Path(__file__).parents[3]
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 LLAMA_13B = "meta-llama/Llama-2-13b-hf"
+IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/model:1"
 
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -149,6 +158,93 @@ def test_a_synthesised_app_says_what_it_takes(tmp_path: Path) -> None:
     assert list(shared["copies"].values()) == [8]
     assert "1 x ml.g5.12xlarge, at most 4" in text
     assert "ml.p4d.24xlarge for endpoint usage: 2" in text
+
+
+def define_host(stack: Stack, instance_type: str | InstanceType) -> None:
+    """
+    Define models of 5 and of 1 accelerators that need two p4d, and start on one.
+    """
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type=instance_type, max_instance_count=3
+    )
+    for name, copies, accelerators, cpus in (("Large", 2, 5, 40), ("Small", 4, 1, 2.5)):
+        host.add_model(
+            name,
+            serving=CustomContainer.from_uri(IMAGE),
+            resources=ResourceRequirements(
+                copies=copies, accelerators=accelerators, cpus=cpus, memory_mib=2048
+            ),
+        )
+    host.add_model(
+        "Reranker",
+        serving=CustomContainer.from_uri(IMAGE),
+        resources=ResourceRequirements(copies=0, memory_mib=1536),
+    )
+
+
+def named(copies: dict[str, int]) -> dict[str, int]:
+    """
+    Call components as they were defined, without the hashes of their ids.
+    """
+    return {name[4 : name.index("Component")]: n for name, n in copies.items()}
+
+
+def test_copies_of_an_app_have_their_places(app: App, stack: Stack) -> None:
+    """
+    On the instances at the start, what has no place there, and how many do.
+    """
+    define_host(stack, "ml.p4d.24xlarge")
+    folder = app.synth().directory
+    (answer,) = run_json(folder)["endpoints"]
+    lines = [line.strip() for line in run(folder).stdout.splitlines()]
+
+    assert named(answer["copies"]) == {"Large": 2, "Small": 4, "Reranker": 0}
+    assert (answer["accelerators_used"], answer["accelerators_free"]) == (14, -6)
+    assert [named(one) for one in answer["placement"]] == [{"Large": 1, "Small": 3}]
+    assert named(answer["left_over"]) == {"Large": 1, "Small": 1}
+    assert answer["fewest_instances"] == 2
+    (reason,) = answer["reasons"]
+    assert reason.endswith("do not fit, one instance holds 1")
+    assert lines[0].endswith("(AllTraffic): 1 x ml.p4d.24xlarge, at most 3")
+    assert lines[1] == "accelerators: 14 used, -6 free"
+    assert lines[2].startswith("2 x HostLarge")
+    assert lines[2].endswith(": 5 accelerators, 40 CPU cores, 2,048 MiB each")
+    assert lines[3].endswith(": 1 accelerators, 2.5 CPU cores, 2,048 MiB each")
+    assert lines[4].startswith("0 x HostReranker")
+    assert lines[4].endswith(": 0 accelerators, 0 CPU cores, 1,536 MiB each")
+    assert lines[5].startswith("instance 1: 1 x HostLarge")
+    assert lines[5].endswith("; free 0 accelerators, 48.5 CPU cores, 1144 GiB")
+    assert lines[6].startswith("no place: 1 x HostLarge")
+    assert lines[7] == reason
+    assert lines[8:10] == ["fewest instances for all copies: 2", ""]
+
+
+def test_an_instance_type_that_is_not_known_has_copies_and_no_places(
+    app: App, stack: Stack
+) -> None:
+    """
+    What each copy reserves is in the template, what an instance has is not.
+    """
+    newer = InstanceType.of("ml.p9.24xlarge", accelerators=8, vcpus=96, memory_gib=99)
+    define_host(stack, newer)
+    folder = app.synth().directory
+    (answer,) = run_json(folder)["endpoints"]
+    text = run(folder).stdout
+
+    assert named(answer["copies"]) == {"Large": 2, "Small": 4, "Reranker": 0}
+    assert answer["accelerators_used"] == 14
+    for name in (
+        "accelerators_free",
+        "placement",
+        "left_over",
+        "reasons",
+        "fewest_instances",
+    ):
+        assert answer[name] is None
+    assert "accelerators: 14 used, unknown free" in text
+    assert "5 accelerators, 40 CPU cores, 2,048 MiB each" in text
+    assert "instance 1" not in text
+    assert "ml.p9.24xlarge for endpoint usage: 3" in text
 
 
 def test_a_picture_is_drawn(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.fit import (
     fewest_instances,
     pack,
 )
-from cdk_sagemaker_llm.fit._filling import greedily
+from cdk_sagemaker_llm.fit._greedy import greedily
 from cdk_sagemaker_llm.fit._kinds import Kinds, minus
 from cdk_sagemaker_llm.fit._search import MOST_KINDS
 from cdk_sagemaker_llm.fit.packing import most_copies
