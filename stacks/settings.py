@@ -22,9 +22,9 @@ class Settings:
     ``cdk deploy --all -c region=eu-west-1 -c mistral_max_instances=2``
 
     Args:
-        account: The AWS account. Left out, that of the credentials.
+        account: The AWS account. If left out, it is that of the credentials.
 
-        region: The AWS region. Left out, that of the credentials.
+        region: The AWS region. If left out, it is that of the credentials.
 
         hugging_face_token_secret: The name or ARN of the Secrets Manager secret
             whose string is a Hugging Face token that may read Llama 2.

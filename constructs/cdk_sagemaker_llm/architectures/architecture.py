@@ -148,13 +148,14 @@ class ModelArchitecture:
 
             kv_bytes_per_token: Bytes of the cache for one token in 16 bits.
 
-            active_parameters: Those that a token passes. Left out, all.
+            active_parameters: Those that a token passes. If left out, it is all of
+                them.
 
-            num_attention_heads: Left out, any power of two is taken to divide them.
+            num_attention_heads: If left out, any power of two is taken to divide them.
 
             num_key_value_heads:
                 Over how many accelerators the cache can be split.
-                Left out, each accelerator is taken to hold all of it.
+                If left out, each accelerator is taken to hold all of it.
 
             context_length: Tokens that the model was made for.
 

@@ -64,7 +64,7 @@ def plan(
         int, typer.Option(help="Bits of a weight: 4, 8, 16 or 32.")
     ] = 16,
     tensor_parallel_degree: Annotated[
-        int | None, typer.Option(help="Left out, the smallest that fits.")
+        int | None, typer.Option(help="If left out, the smallest that fits.")
     ] = None,
     copies: Annotated[int, typer.Option(min=1, help="Copies that must run.")] = 1,
     prices: Annotated[

@@ -30,17 +30,17 @@ class ResourceRequirements:
     ``ResourceRequirements(copies=8, accelerators=1, cpus=10, memory_mib=100 * 1024)``
 
     Args:
-        copies: Copies to start with. Left out, one.
+        copies: Copies to start with. If left out, one starts.
 
-        accelerators: Whole devices per copy. Left out, the copy reserves none.
+        accelerators: Whole devices per copy. If left out, the copy reserves none.
 
         cpus: CPU cores per copy, at least 0.25.
-            Left out, the copy reserves none.
+            If left out, the copy reserves none.
 
         memory_mib:
             Host memory per copy in MiB, at least 128; a reservation, not a cap.
-            Left out, 1024: the scheduler has far less than the host's memory to
-            give, so that a small reservation is the safe one.
+            If left out, it is 1024: the scheduler has far less than the host's memory
+            to give, so that a small reservation is the safe one.
 
     Raises:
         ValueError: If a value is outside what the service's API accepts.
@@ -127,7 +127,8 @@ class Capacity:
 
             memory_reserve_mib:
                 Host memory that no copy can reserve.
-                Left out, 13 GiB: extrapolated from one measurement, for advice only.
+                If left out, it is 13 GiB: extrapolated from one measurement, for advice
+                only.
         """
         nameplate = cls.of(instance_type)
         left = nameplate.memory_mib - memory_reserve_mib

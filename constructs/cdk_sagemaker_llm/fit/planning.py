@@ -40,13 +40,14 @@ def plan(
 
         context_length:
             Tokens of prompt and answer together that must be possible.
-            Left out, 4096, or what the model has if that is less.
+            If left out, it is 4096, or what the model has if that is less.
 
         tensor_parallel_degree:
             Over how many accelerators a copy is split.
-            Left out, the smallest with which it fits.
+            If left out, it is the smallest with which it fits.
 
-        assumptions: What to take for granted of the engine. Left out, vLLM's.
+        assumptions: What to take for granted of the engine. If left out, it is what
+            vLLM takes.
 
     Raises:
         ValueError: If an argument is none that a plan can be made for.

@@ -75,7 +75,7 @@ def recommend(
 
         context_length:
             Tokens of prompt and answer together that must be possible.
-            Left out, as in ``plan``.
+            If left out, it is as in ``plan``.
 
     Raises:
         ValueError: If the model does not fit, or no backend runs it there.

@@ -53,7 +53,7 @@ class Endpoint(EndpointBase):
         endpoint_name:
             A name of at most 63 letters, digits and inner hyphens, unique in
             account and region whatever its case.
-            Left out, CloudFormation makes one.
+            If left out, CloudFormation makes one.
 
     Raises:
         ValueError: If the name is not of that form.
@@ -126,7 +126,7 @@ class Endpoint(EndpointBase):
 
             variant_name:
                 Which variant; it must have a model.
-                Left out, the only one.
+                If left out, it is the only one.
 
         Raises:
             ValueError: If the bounds or the variant are wrong.

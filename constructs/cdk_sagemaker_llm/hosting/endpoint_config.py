@@ -41,19 +41,22 @@ class EndpointConfig(Construct):
         execution_role:
             The role of an endpoint that hosts inference components; it must be the
             role of their models too.
-            Left out, the variants' models bring theirs.
+            If left out, the variants' models bring theirs.
 
         network:
             Where inference components run; it must be their models' network too.
-            Left out, SageMaker's own network; a variant's model brings its own.
+            If left out, it is SageMaker's own network; a variant's model brings its
+            own.
 
         kms_key:
             The key for the instances' EBS volumes.
-            Left out, SageMaker's own; types with NVMe storage encrypt in hardware.
+            If left out, it is SageMaker's own; types with NVMe storage encrypt in
+            hardware.
 
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
-            Left out, no: the service's own default for new configurations is yes.
+            If left out, they do not; the service's own default for new configurations
+            is that they do.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.

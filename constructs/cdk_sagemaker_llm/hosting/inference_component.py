@@ -65,15 +65,15 @@ class InferenceComponent(Construct):
 
         inference_component_name:
             A name of at most 63 letters, digits and inner hyphens.
-            Left out, CloudFormation makes one.
+            If left out, CloudFormation makes one.
 
         container_startup_health_check_timeout:
             How long a copy may take to answer, 60 to 3600 seconds.
-            Left out, 30 minutes.
+            If left out, it is 30 minutes.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            Left out, the service's default: the tarball is small.
+            If left out, the service's default applies: the tarball is small.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.

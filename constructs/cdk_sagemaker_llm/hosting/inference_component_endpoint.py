@@ -59,35 +59,36 @@ class InferenceComponentEndpoint(Construct):
 
         max_instance_count:
             Up to how many instances SageMaker adds when copies need them.
-            Left out, the number is fixed.
+            If left out, the number is fixed.
 
         endpoint_name:
             A name of your own.
-            Left out, CloudFormation makes one.
+            If left out, CloudFormation makes one.
 
         role:
             The execution role of the endpoint and all its models.
-            Left out, one is made.
+            If left out, one is made.
 
         network:
             The VPC of the endpoint and all its models.
-            Left out, SageMaker's own network.
+            If left out, it is SageMaker's own network.
 
         container_startup_health_check_timeout:
             How long a container may take to answer, 60 to 3600 seconds.
-            Left out, 30 minutes.
+            If left out, it is 30 minutes.
 
         instance_provision_timeout:
             How long to wait for instances, 300 to 3600 seconds.
-            Left out, the service's default.
+            If left out, the service's default applies.
 
         inference_ami_version:
             The host image, where a container needs a newer GPU driver.
-            Left out, the type's default.
+            If left out, it is the type's default.
 
         kms_key:
             The key for the instances' EBS volumes.
-            Left out, SageMaker's own; types with NVMe storage encrypt in hardware.
+            If left out, it is SageMaker's own; types with NVMe storage encrypt in
+            hardware.
 
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
@@ -182,40 +183,41 @@ class InferenceComponentEndpoint(Construct):
 
             model:
                 Where the weights come from.
-                Left out, the serving configuration's own files must name them.
+                If left out, the serving configuration's own files must name them.
 
             serving:
                 Which backend serves the model, and how.
-                Left out, vLLM on the newest LMI.
+                If left out, it is vLLM on the newest LMI.
 
             resources:
                 What each copy reserves, and how many copies start.
-                Left out, what the plan for the model's size asks for, if it is known.
+                If left out, it is what the plan for the model's size asks for, if that
+                is known.
 
             copies:
                 How many copies start, or ``"fill"`` for as many as the instances
                 hold beside the other models.
-                Left out, what ``resources`` say, or one.
+                If left out, it is what ``resources`` say, or one.
 
             inference_component_name:
                 A name of your own.
-                Left out, CloudFormation makes one.
+                If left out, CloudFormation makes one.
 
             environment: Further environment variables of the container.
 
             container_startup_health_check_timeout:
                 How long a copy may take to load, 60 to 3600 seconds.
-                Left out, the endpoint's; else 30 minutes, or more where the model's
-                size asks for it.
+                If left out, it is the endpoint's; else 30 minutes, or more where the
+                model's size asks for it.
 
             model_data_download_timeout:
                 How long the download of the model data may take.
-                Left out, the service's default: the tarball is small.
+                If left out, the service's default applies: the tarball is small.
 
             assumptions:
                 What to take for granted of the memory that the engine needs, where
                 the cautious figures of the plan refuse what is known to run.
-                Left out, what the serving configuration says.
+                If left out, it is what the serving configuration says.
 
         Raises:
             ValueError: If the definition could not start, or the instances cannot

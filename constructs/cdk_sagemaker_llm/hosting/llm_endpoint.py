@@ -51,47 +51,48 @@ class LlmEndpoint(Construct):
 
         serving:
             Which backend serves the model, and how.
-            Left out, vLLM on the newest LMI.
+            If left out, it is vLLM on the newest LMI.
 
         model:
             Where the weights come from.
-            Left out, the serving configuration's own files must name them.
+            If left out, the serving configuration's own files must name them.
 
         instance_count: Instances at the start.
 
         endpoint_name:
             A name of your own.
-            Left out, CloudFormation makes one.
+            If left out, CloudFormation makes one.
 
         environment: Further environment variables of the container.
 
         role:
             The execution role; it is given what the model needs.
-            Left out, one is made.
+            If left out, one is made.
 
         network:
             The VPC to run in, and whether the container is cut off from it.
-            Left out, SageMaker's own network.
+            If left out, it is SageMaker's own network.
 
         container_startup_health_check_timeout:
             How long the model may take to load, 60 to 3600 seconds.
-            Left out, 30 minutes, or more where the model's size asks for it.
+            If left out, it is 30 minutes, or more where the model's size asks for it.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            Left out, the service's default: the tarball is small.
+            If left out, the service's default applies: the tarball is small.
 
         instance_provision_timeout:
             How long to wait for instances, 300 to 3600 seconds.
-            Left out, the service's default.
+            If left out, the service's default applies.
 
         inference_ami_version:
             The host image, where the container needs a newer GPU driver.
-            Left out, the type's default.
+            If left out, it is the type's default.
 
         kms_key:
             The key for the instances' EBS volumes.
-            Left out, SageMaker's own; types with NVMe storage encrypt in hardware.
+            If left out, it is SageMaker's own; types with NVMe storage encrypt in
+            hardware.
 
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
@@ -99,7 +100,7 @@ class LlmEndpoint(Construct):
         assumptions:
             What to take for granted of the memory that the engine needs, where the
             cautious figures of the plan refuse what is known to run.
-            Left out, what the serving configuration says.
+            If left out, it is what the serving configuration says.
 
     Raises:
         ValueError: If the definition could not start; all reasons at once.

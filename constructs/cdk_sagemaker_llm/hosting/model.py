@@ -42,21 +42,21 @@ class Model(Construct):
 
         model:
             Where the weights come from.
-            Left out, the serving configuration's own files must name them.
+            If left out, the serving configuration's own files must name them.
 
         accelerators:
             Devices that each copy has, for backends that split over all of them.
-            Left out, the backend decides.
+            If left out, the backend decides.
 
         environment: Further environment variables of the container.
 
         role:
             The execution role; it is given what this model needs.
-            Left out, one is made.
+            If left out, one is made.
 
         network:
             The VPC to run in, and whether the container is cut off from it.
-            Left out, SageMaker's own network.
+            If left out, it is SageMaker's own network.
 
     Raises:
         ValueError: If the definition could not start; all reasons at once.

@@ -29,15 +29,15 @@ class Network:
     ``Network(isolated=True)``
 
     Args:
-        vpc: The VPC. Left out, SageMaker's own network is used.
+        vpc: The VPC. If left out, SageMaker's own network is used.
 
         subnets:
             Which of its subnets, in two or more zones.
-            Left out, the private ones with a way out.
+            If left out, the private ones with a way out are taken.
 
         security_groups:
             Up to five groups.
-            Left out, the construct makes one that allows all outbound traffic.
+            If left out, the construct makes one that allows all outbound traffic.
 
         isolated:
             Whether containers are cut off from all networks, S3 and the Hugging

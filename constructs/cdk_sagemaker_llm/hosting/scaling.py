@@ -110,11 +110,11 @@ class TargetTrackingScaling(Construct):
 
         scale_in_cooldown:
             How long to wait after one scale-in before the next.
-            Left out, 300 seconds.
+            If left out, it is 300 seconds.
 
         scale_out_cooldown:
             How long capacity that was just added counts toward the next scale-out.
-            Left out, 300 seconds.
+            If left out, it is 300 seconds.
 
     Raises:
         ValueError: If the target value is not above 0.

@@ -63,7 +63,7 @@ class ProductionVariant:
 
         model:
             The model that fills the instances.
-            Left out, the instances host inference components.
+            If left out, the instances host inference components.
 
         variant_name: The name in metrics and scaling.
 
@@ -71,31 +71,33 @@ class ProductionVariant:
 
         initial_variant_weight:
             The share of requests among several variants.
-            Left out, all weigh the same.
+            If left out, all weigh the same.
 
         container_startup_health_check_timeout:
             How long a container may take to answer, 60 to 3600 seconds.
-            Left out, 30 minutes.
+            If left out, it is 30 minutes.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            Left out, the service's default: the tarball is small.
+            If left out, the service's default applies: the tarball is small.
 
         instance_provision_timeout:
             How long to wait for instances, 300 to 3600 seconds.
-            Left out, the service's default.
+            If left out, the service's default applies.
 
         managed_instance_scaling:
             Bounds for instances that follow the components.
-            Left out, the number of instances is fixed or follows a policy.
+            If left out, the number of instances is fixed or follows a policy.
 
         routing_strategy:
-            Left out, to the least busy; generation times differ too much for chance.
+            How requests are spread.
+            If left out, they go to the least busy: generation times differ too much
+            for chance.
 
         inference_ami_version:
             The host image, which decides the GPU driver.
-            Left out, the type's default, or the oldest one whose driver runs the
-            model's image.
+            If left out, it is the type's default, or the oldest one whose driver runs
+            the model's image.
 
         volume_size:
             The size of the EBS volume.

@@ -48,7 +48,7 @@ class EmbeddedAws:
     Args:
         region: The region of requests that name none.
 
-        port: The port on the loopback interface. Left out, any free one.
+        port: The port on the loopback interface. If left out, any free one is taken.
     """
 
     def __init__(self, *, region: str = "us-east-1", port: int = 0) -> None:

@@ -33,11 +33,12 @@ class CustomContainer:
 
         environment: Its environment variables, without secrets.
 
-        files: What goes into the model tarball, by path. Left out, there is none.
+        files: What goes into the model tarball, by path. If left out, there is none.
 
         model_variable:
             The variable that names a model on the Hugging Face Hub.
-            Left out, ``HF_MODEL_ID``; weights on S3 are put into ``/opt/ml/model``.
+            If left out, it is ``HF_MODEL_ID``; weights on S3 are put into
+            ``/opt/ml/model``.
 
         token_variables: The variables that hold the Hugging Face token.
     """

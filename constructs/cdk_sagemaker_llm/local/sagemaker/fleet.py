@@ -88,7 +88,7 @@ class Fleet:
         Args:
             component: Whose copies.
 
-            count: How many. Left out, all.
+            count: How many. If left out, it is all of them.
         """
         keep = 0 if count is None else self.count(component) - count
         kept = 0

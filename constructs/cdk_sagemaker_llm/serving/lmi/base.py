@@ -62,15 +62,17 @@ class LmiServing:
 
         tensor_parallel_degree:
             Over how many devices one copy of the model is split, or ``"max"``.
-            Left out, over all that it has.
+            If left out, it is split over all that it has.
 
         max_rolling_batch_size:
             How many requests are generated at the same time.
-            Left out, the container's default for its version.
+            If left out, it is the container's default for its version.
 
-        dtype: The number format of the weights. Left out, the backend's default.
+        dtype: The number format of the weights. If left out, it is the backend's
+            default.
 
-        quantize: How the weights are quantized. Left out, not, or as the model says.
+        quantize: How the weights are quantized. If left out, they are not, or as the
+            model says.
 
         trust_remote_code: Whether code from the model's repository may run.
 
@@ -78,10 +80,10 @@ class LmiServing:
 
         model_loading_timeout:
             Seconds that loading may take.
-            Left out, the image's own 1200.
+            If left out, it is the image's own 1200.
 
         predict_timeout: Seconds that one request may take.
-            Left out, the image's own 240.
+            If left out, it is the image's own 240.
 
         options:
             Further properties as in serving.properties, such as

@@ -22,7 +22,7 @@ class DeepSpeed(LmiServing):
     ``DeepSpeed("0.26.0", smoothquant=SmoothQuant(alpha=0.5))``
 
     Args:
-        max_tokens: Tokens of prompt and answer together. Left out, 1024.
+        max_tokens: Tokens of prompt and answer together. If left out, it is 1024.
 
         enable_cuda_graph: Whether to record CUDA graphs.
 

@@ -92,7 +92,7 @@ def resolve(
         version: The LMI version.
 
         architecture: The model's class, such as ``MistralForCausalLM``.
-            Left out, every backend that some architecture leads to is named.
+            If left out, every backend that some architecture leads to is named.
     """
     written = properties.get("option.rolling_batch")
     launch = Launch(

@@ -24,13 +24,13 @@ class LmiDist(VllmFamily):
     Args:
         max_model_len:
             Tokens of prompt and answer together (0.27 and later).
-            Left out, the model's context length.
+            If left out, it is the model's context length.
 
         enforce_eager: Whether to run without CUDA graphs (0.27 and later).
 
         gpu_memory_utilization:
             The share of a GPU's memory that is taken (0.27 and later).
-            Left out, 0.9.
+            If left out, it is 0.9.
 
         max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
 

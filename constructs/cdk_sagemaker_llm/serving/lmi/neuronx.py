@@ -24,11 +24,11 @@ class NeuronX(LmiServing):
     Args:
         rolling_batch:
             Which scheduler batches requests.
-            Left out, ``auto``.
+            If left out, it is ``auto``.
 
         n_positions:
             Tokens of prompt and answer together.
-            Left out, 128 up to 0.29, then the model's context length.
+            If left out, it is 128 up to 0.29, then the model's context length.
 
         context_length_estimate: Prompt lengths to compile for, in tokens.
 

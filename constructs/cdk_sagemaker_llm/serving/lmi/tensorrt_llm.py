@@ -42,8 +42,8 @@ class TensorRtLlm(LmiServing):
     Args:
         rolling_batch:
             Which scheduler batches requests.
-            Left out, ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``, since
-            its own asynchronous service took that over.
+            If left out, it is ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``,
+            since its own asynchronous service took that over.
 
         max_input_len: The longest prompt in tokens, fixed when it is compiled.
 
@@ -55,7 +55,7 @@ class TensorRtLlm(LmiServing):
 
         kv_cache_free_gpu_mem_fraction:
             Share of the memory that is left for the KV cache.
-            Left out, 0.95.
+            If left out, it is 0.95.
 
         enable_kv_cache_reuse: Whether requests share the cache of equal beginnings.
 
@@ -70,7 +70,7 @@ class TensorRtLlm(LmiServing):
             Whether the model is an engine compiled ahead of time: an ``S3Model``
             whose prefix holds the folder that the partition script wrote, for the
             same GPUs and degree.
-            Left out, the container compiles.
+            If left out, the container compiles.
     """
 
     family_name: ClassVar[str] = "djl-tensorrtllm"

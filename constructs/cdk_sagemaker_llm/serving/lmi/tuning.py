@@ -65,7 +65,7 @@ class SmoothQuant:
     Args:
         alpha:
             How much of the outliers moves into the weights, 0 to 1.
-            Left out, the backend's default: 0.8 in TensorRT-LLM.
+            If left out, it is the backend's default, 0.8 in TensorRT-LLM.
 
         per_token: Whether activations are scaled per token; TensorRT-LLM only.
 

@@ -26,17 +26,17 @@ class Vllm(VllmFamily):
     ``Vllm("0.27.0", enforce_eager=True, max_model_len=4096)``
 
     Args:
-        version: The LMI version. Left out, the newest.
+        version: The LMI version. If left out, it is the newest.
 
         max_model_len:
             Tokens of prompt and answer together.
-            Left out, the model's context length.
+            If left out, it is the model's context length.
 
         enforce_eager: Whether to run without CUDA graphs: less memory, slower.
 
         gpu_memory_utilization:
             The share of a GPU's memory that vLLM takes.
-            Left out, 0.9.
+            If left out, it is 0.9.
 
         max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
 

@@ -103,11 +103,11 @@ class Tgi:
 
         quantize:
             How the weights are quantized, such as ``gptq`` or ``awq``.
-            Left out, they are loaded as they are.
+            If left out, they are loaded as they are.
 
         num_gpus:
             Over how many GPUs the model is split.
-            Left out, over the accelerators that each copy has.
+            If left out, it is split over the accelerators that each copy has.
 
         max_input_tokens: As max_input_length, for 2.0.0 and later.
 

@@ -62,16 +62,16 @@ def check_properties(
         architecture:
             The model's class such as ``MistralForCausalLM``, its config.json as a
             mapping, or a ``ModelArchitecture``.
-            Left out, what depends on it is not checked.
+            If left out, what depends on it is not checked.
 
         backend:
             ``trtllm``, ``vllm``, ``lmi-dist``, ``deepspeed`` or ``neuronx``.
-            Left out, any backend may come of the file.
+            If left out, any backend may come of the file.
 
         strict:
             Whether an option without effect is an error: no model.py is beside the
             file that could read it.
-            Left out, it is a warning.
+            If left out, it is a warning.
 
     Returns:
         What was found, errors and warnings, in the order of the checks.

@@ -36,7 +36,7 @@ def check_environment(
             One without a table of its own is read by the newest before it.
 
         accelerators: GPUs that each copy of the model has.
-            Left out, what depends on them is not checked.
+            If left out, what depends on them is not checked.
 
     Returns:
         What was found, errors and warnings, in the order of the checks.
