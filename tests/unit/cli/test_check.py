@@ -98,6 +98,37 @@ def test_json_has_the_findings_with_all_their_parts(artifact: Path) -> None:
     assert set(finding) == {"severity", "code", "message", "remedy"}
 
 
+def test_json_names_the_images_that_take_the_file(artifact: Path) -> None:
+    """
+    Each by family and version, where no image was asked for.
+    """
+    answer = run_json(artifact, "--version", "0.27.0")
+
+    assert answer == {
+        "errors": 0,
+        "warnings": 0,
+        "subjects": [
+            {
+                "subject": str(artifact),
+                "images": ["djl-tensorrtllm 0.27.0", "djl-deepspeed 0.27.0"],
+                "findings": [],
+            }
+        ],
+    }
+
+
+def test_one_image_is_named_without_a_range(artifact: Path) -> None:
+    """
+    And faults are counted in the plural from none on.
+    """
+    result = run(artifact, "--version", "0.27.0")
+
+    assert result.stdout.splitlines() == [
+        f"{artifact}: taken by djl-tensorrtllm 0.27.0; djl-deepspeed 0.27.0",
+        "1 subject checked: 0 errors, 0 warnings",
+    ]
+
+
 def test_a_folder_of_artifacts_is_checked_one_by_one(artifact: Path) -> None:
     """
     As ``assets/`` is.

@@ -107,6 +107,46 @@ def test_what_cannot_run_is_refused_with_the_number_that_decides(
     assert number in found.explain()
 
 
+@pytest.mark.parametrize(
+    ("model", "instance_type", "degree"),
+    [
+        # The smallest power of two that divides the heads and fits: 7B has 32 heads.
+        ("meta-llama/Llama-2-7b-hf", "ml.g5.xlarge", 1),
+        ("meta-llama/Llama-2-7b-hf", "ml.g4dn.12xlarge", 2),
+        ("meta-llama/Llama-2-70b-hf", "ml.p5.48xlarge", 2),
+        # None fits: the largest that the instance has.
+        ("meta-llama/Llama-2-70b-hf", "ml.g5.12xlarge", 4),
+        ("meta-llama/Llama-2-70b-hf", "ml.g5.xlarge", 1),
+    ],
+)
+def test_the_degree_is_the_smallest_that_fits(
+    model: str, instance_type: str, degree: int
+) -> None:
+    """
+    Or the one that comes nearest.
+    """
+    assert plan(model, instance_type).tensor_parallel_degree == degree
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted", "tokens"),
+    [
+        ("meta-llama/Llama-3.1-8B", None, 4096),
+        ("meta-llama/Llama-2-7b-hf", None, 4096),
+        ("tiiuae/falcon-7b", None, 2048),
+        ("meta-llama/Llama-2-7b-hf", 1, 1),
+        ("meta-llama/Llama-2-7b-hf", 4096, 4096),
+    ],
+)
+def test_the_context_is_what_is_asked_for_or_4096(
+    model: str, wanted: int | None, tokens: int
+) -> None:
+    """
+    Or what the model has, if that is less.
+    """
+    assert plan(model, P4D, context_length=wanted).context_length == tokens
+
+
 def test_nine_copies_of_13b_are_one_too_many() -> None:
     """
     One p4d has eight accelerators.
@@ -185,10 +225,20 @@ def test_every_assumption_can_be_changed(changed: Assumptions, *, more: bool) ->
     ("arguments", "message"),
     [
         ({"weight_bits": 3}, "weight_bits must be 4, 8, 16 or 32, got 3"),
-        ({"context_length": 5000}, "context_length must be 1 to the model's 4096"),
+        (
+            {"context_length": 4097},
+            "context_length must be 1 to the model's 4096, got 4097",
+        ),
         ({"context_length": 0}, "got 0"),
-        ({"tensor_parallel_degree": 0}, "tensor_parallel_degree must be at least 1"),
-        ({"instance_type": "ml.inf2.48xlarge"}, "plans are for GPUs"),
+        (
+            {"tensor_parallel_degree": 0},
+            "tensor_parallel_degree must be at least 1, got 0",
+        ),
+        (
+            {"instance_type": "ml.inf2.48xlarge"},
+            "plans are for GPUs, and ml.inf2.48xlarge has Inferentia2: how Neuron",
+        ),
+        ({"instance_type": "ml.dl1.24xlarge"}, "and ml.dl1.24xlarge has HL-205"),
         ({"instance_type": "ml.g5.huge"}, "unknown instance type"),
         ({"architecture": "org/unknown"}, "no model 'org/unknown' in the catalogue"),
     ],
