@@ -116,7 +116,11 @@ def judge_all(
         return verdict
 
     with ThreadPoolExecutor(len(trees)) as pool:
-        return list(pool.map(lambda pair: judge(*pair), drawn))
+        try:
+            return list(pool.map(lambda pair: judge(*pair), drawn))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # Ctrl-C: not all the others first.
+            raise
 
 
 def _judge(

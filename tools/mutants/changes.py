@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
+from itertools import takewhile
 
 from tools.mutants.source import Source, Span
 
@@ -79,6 +80,8 @@ def made(change: Change) -> Mutant | None:
     Make a change; return None if that is no other program, or none at all.
     """
     text = change.make()
+    if change.source.is_barren(_edited(change.source.text, text)):
+        return None
     try:
         if ast.dump(ast.parse(text)) == ast.dump(change.source.tree):
             return None
@@ -95,6 +98,16 @@ def made(change: Change) -> Mutant | None:
         tuple(map(str.strip, added)),
         "\n".join(list(unified_diff(before, after, lineterm="", n=2))[2:]),
     )
+
+
+def _edited(before: str, after: str) -> Span:
+    start = _alike(before, after)
+    return start, len(before) - _alike(before[start:][::-1], after[start:][::-1])
+
+
+def _alike(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _differing(before: list[str], after: list[str]) -> tuple[int, list[str], list[str]]:

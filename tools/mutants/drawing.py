@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tools.mutants.changes import Change, Mutant, made
 
-_LEAST = 12  # Mutants of a room, however small, if it has as many.
+_LEAST = 25  # The part of all mutants, one in so many, that any room has at least.
 _WORDS = 0.1  # How often words are changed, against anything else.
 
 
@@ -21,7 +21,7 @@ def shares(lines: Mapping[str, int], count: int) -> dict[str, int]:
     """
     total = sum(lines.values())
     return {
-        room: max(_LEAST, round(count * size / total)) if size else 0
+        room: max(count // _LEAST, round(count * size / total)) if size else 0
         for room, size in lines.items()
     }
 
@@ -38,9 +38,9 @@ def draw(changes: Sequence[Change], count: int, seed: str) -> list[Mutant]:
     for change in _shuffled(changes, random.Random(seed)):  # noqa: S311 - a sample
         if len(drawn) == count:
             break
-        place = (change.source.path, change.source.line(change.span[0]))
-        if place not in lines and (mutant := made(change)) is not None:
-            lines.add(place)
+        mutant = made(change)
+        if mutant is not None and (mutant.path, mutant.line) not in lines:
+            lines.add((mutant.path, mutant.line))
             drawn.append(mutant)
     return drawn
 

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 
 from tools.mutants.changes import Change
-from tools.mutants.source import Source, Span, called
+from tools.mutants.source import Located, Source, Span, called
 
 Edit = tuple[Span, str]
 Operator = Callable[[Source, ast.AST], Iterator[Edit]]
@@ -67,7 +67,7 @@ def drop_keyword(source: Source, node: ast.AST) -> Iterator[Edit]:
     Leave a keyword argument of a call out.
     """
     if isinstance(node, ast.Call):
-        parts = [*node.args, *node.keywords]
+        parts: list[Located] = [*node.args, *node.keywords]
         spans = sorted(source.span(part) for part in parts)
         words = {source.span(word) for word in node.keywords if word.arg}
         yield from _without_each(source, spans, words)

@@ -103,11 +103,13 @@ class Chooser:
             for name, place in self._chosen.items()
             if name not in there
         }
-        places = {
-            item: self._chosen.get(item.nodeid, renamed.get(_function(item.nodeid)))
+        places = renamed | self._chosen
+        placed = [
+            (places[name], item)
             for item in items
-        }
-        placed = [(place, item) for item, place in places.items() if place is not None]
+            if (name := item.nodeid) in places
+            or (name := _function(item.nodeid)) in renamed
+        ]
         items[:] = [item for _, item in sorted(placed, key=operator.itemgetter(0))]
 
 

@@ -17,6 +17,7 @@ _BARREN_NAMES = {"__all__", "__slots__"}
 _BARREN_DECORATORS = {"cache", "dataclass", "lru_cache", "overload", "override"}
 # Arguments that are caution: the result is the same wherever the tests run.
 _BARREN_KEYWORDS = {"encoding", "stacklevel", "strict"}
+_BETWEEN = " \n,"
 _BARREN_CALLS = {"NewType", "ParamSpec", "TypeVar"}
 
 
@@ -76,12 +77,6 @@ class Source:
         """
         return self.text[slice(*self.span(node))]
 
-    def line(self, offset: int) -> int:
-        """
-        Return the number, from 1, of the line there.
-        """
-        return self.text.count("\n", 0, offset) + 1
-
     def statement(self, line: int) -> Statement | None:
         """
         Return the innermost statement at a line, if there is one.
@@ -140,7 +135,16 @@ class Source:
     @cached_property
     def _barren(self) -> list[Span]:
         nodes = [n for node in ast.walk(self.tree) for n in _barren_parts(node)]
-        return list(map(self.span, nodes))
+        return [self._with_commas(self.span(node)) for node in nodes]
+
+    def _with_commas(self, span: Span) -> Span:
+        # What leaves an argument out takes the comma on one of its sides along.
+        start, end = span
+        before, after = self.text[:start], self.text[end:]
+        return (
+            len(before.rstrip(_BETWEEN)),
+            len(self.text) - len(after.lstrip(_BETWEEN)),
+        )
 
 
 def called(node: ast.expr) -> str:
