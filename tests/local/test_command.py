@@ -10,6 +10,9 @@ import socket
 import subprocess
 import sys
 import textwrap
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from cdk_sagemaker_llm.cli.local import register
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
+LOCAL = (COMMAND, "local", "--port", "0")
 _LIMIT = 60
 
 
@@ -28,7 +32,7 @@ def local(*arguments: str) -> subprocess.CompletedProcess[str]:
     Run the command to its end.
     """
     return subprocess.run(
-        [COMMAND, "local", "--port", "0", *arguments],
+        [*LOCAL, *arguments],
         capture_output=True,
         text=True,
         timeout=_LIMIT,
@@ -90,21 +94,10 @@ def test_ctrl_c_stops_it_cleanly() -> None:
     """
     After it said what it is and what to export.
     """
-    with subprocess.Popen(
-        [COMMAND, "local", "--port", "0"],
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as running:
-        assert running.stdout is not None
-        shown = ""
-        for line in running.stdout:
-            shown += line
-            if "Ctrl-C stops it" in line:
-                break
+    with started() as running:
+        shown = read_to(running, "Ctrl-C stops it")
         running.send_signal(signal.SIGINT)
-        shown += running.stdout.read()
+        shown += ended(running)
 
     assert running.returncode == 0
     assert "This is an EMULATION of AWS" in shown
@@ -112,6 +105,133 @@ def test_ctrl_c_stops_it_cleanly() -> None:
     assert "export AWS_ENDPOINT_URL=http://localhost:" in shown
     assert shown.endswith("Stopped.\n")
     assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize("foreground", [True, False])
+def test_sigterm_stops_it_as_ctrl_c_does(foreground: bool) -> None:  # noqa: FBT001 - by name
+    """
+    A background job too, which a shell starts with SIGINT ignored.
+    """
+    with started(foreground=foreground) as running:
+        read_to(running, "Ctrl-C stops it")
+        running.send_signal(signal.SIGTERM)
+        shown = ended(running)
+
+    assert running.returncode == 0
+    assert shown.endswith("\nStopped.\n")
+    assert "Traceback" not in shown
+
+
+def test_a_background_job_goes_on_ignoring_ctrl_c() -> None:
+    """
+    That key is for what runs in the foreground.
+    """
+    with started(foreground=False) as running:
+        shown = read_to(running, "Ctrl-C stops it")
+        running.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(1)
+        url = shown.partition("answers at ")[2].split()[0]
+        with urllib.request.urlopen(f"{url}/_embedded/health") as answer:  # noqa: S310 - ours
+            status = answer.status
+        running.terminate()
+        ended(running)
+
+    assert status == 200
+
+
+def test_sigterm_while_it_starts_stops_it_as_well() -> None:
+    """
+    It is no error, and the server has ended by then.
+    """
+    code = (
+        "import atexit, os, signal, sys\n"
+        "from cdk_sagemaker_llm.cli import main\n"
+        "from cdk_sagemaker_llm.local import EmbeddedAws\n"
+        "def interrupted(aws):\n"
+        "    atexit.register(lambda server: print(server.poll()), aws._process)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "EmbeddedAws._await_answer = interrupted\n"
+        "sys.argv = ['sagemaker-llm', 'local', '--port', '0']\n"
+        "main()"
+    )
+
+    with started(sys.executable, "-c", code) as running:
+        shown = ended(running)
+
+    assert running.returncode == 0
+    assert shown == "\nStopped.\n0\n"
+
+
+def test_sigterm_is_passed_on_to_the_command() -> None:
+    """
+    It may clean up, and its exit status is its own.
+    """
+    code = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit('cleaned up'))\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)"
+    )
+
+    with started(*LOCAL, "--", sys.executable, "-c", code) as running:
+        read_to(running, "ready")
+        running.terminate()
+        shown = ended(running)
+
+    assert running.returncode == 1
+    assert shown == "cleaned up\n"
+
+
+@contextmanager
+def started(
+    *command: str | Path, foreground: bool = True
+) -> Iterator[subprocess.Popen[str]]:
+    """
+    Start a command as a shell does in the foreground, or in the background.
+
+    A child ignores what its parent ignores when it is started. The tests may
+    themselves run in the background.
+    """
+    handler = signal.default_int_handler if foreground else signal.SIG_IGN
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        running = subprocess.Popen(
+            command or LOCAL,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with running:
+        try:
+            yield running
+        finally:
+            running.kill()  # Nothing waits for one that did not stop.
+
+
+def read_to(running: subprocess.Popen[str], words: str) -> str:
+    """
+    Return what a command prints up to the line with these words.
+    """
+    assert running.stdout is not None
+    shown = ""
+    for line in running.stdout:
+        shown += line
+        if words in line:
+            return shown
+    pytest.fail(f"it ended without {words!r} and printed: {shown}")
+
+
+def ended(running: subprocess.Popen[str]) -> str:
+    """
+    Return the rest of what a command prints, once it has ended.
+    """
+    assert running.stdout is not None
+    running.wait(_LIMIT)
+    return running.stdout.read()
 
 
 def test_a_port_in_use_is_one_line() -> None:

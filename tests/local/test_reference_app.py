@@ -20,6 +20,9 @@ from tests.local.conftest import ACCOUNT, REGION, ROOT, Cdk, cdk_runner
 DEPLOY = ("deploy", "--all", "--require-approval", "never")
 METHODS = [[], ["--method", "direct"]]
 
+# The first of them deploys three stacks.
+pytestmark = pytest.mark.timeout(300)
+
 
 @dataclass(frozen=True)
 class Deployment:

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+# The first of them downloads the CDK where nothing has cached it.
+pytestmark = pytest.mark.timeout(600)
+
 APP = """
 from aws_cdk import App, CfnOutput, Stack
 from cdk_sagemaker_llm import (

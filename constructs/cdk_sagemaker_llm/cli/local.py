@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -48,8 +51,7 @@ def local(
     """
     aws = EmbeddedAws(region=region, port=port)
     try:
-        with aws:
-            status = _around(aws, context.args) if context.args else _serve(aws)
+        status = _around(aws, context.args) if context.args else _serve(aws)
     except EmbeddedAwsError as error:
         typer.echo(f"sagemaker-llm local: {error}", err=True)
         status = 1
@@ -58,11 +60,27 @@ def local(
 
 def _serve(aws: EmbeddedAws) -> int:
     try:
-        _introduce(aws)
-        aws.wait()
+        with _on_sigterm(_interrupt), aws:
+            _introduce(aws)
+            aws.wait()
     except KeyboardInterrupt:
         typer.echo("\nStopped.")
     return 0
+
+
+@contextmanager
+def _on_sigterm(act: Callable[[], object]) -> Iterator[None]:
+    # SIGINT is left as it was inherited: a shell lets its background jobs ignore it,
+    # so that Ctrl-C is for the foreground alone. SIGTERM is how those are stopped.
+    before = signal.signal(signal.SIGTERM, lambda *_: act())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _introduce(aws: EmbeddedAws) -> None:
@@ -75,11 +93,18 @@ def _introduce(aws: EmbeddedAws) -> None:
 
 
 def _around(aws: EmbeddedAws, command: list[str]) -> int:
-    try:
-        running = subprocess.Popen(command, env=aws.process_environment)
-    except OSError as error:
-        typer.echo(f"sagemaker-llm local: {command[0]}: {error.strerror}", err=True)
-        return _NOT_FOUND
+    with aws:
+        try:
+            running = subprocess.Popen(command, env=aws.process_environment)
+        except OSError as error:
+            typer.echo(f"sagemaker-llm local: {command[0]}: {error.strerror}", err=True)
+            return _NOT_FOUND
+        # Unlike Ctrl-C, SIGTERM comes to this process alone: it is passed on.
+        with _on_sigterm(running.terminate):
+            return _outcome(aws, running)
+
+
+def _outcome(aws: EmbeddedAws, running: subprocess.Popen[bytes]) -> int:
     while running.poll() is None:
         if not aws.is_running:
             running.terminate()

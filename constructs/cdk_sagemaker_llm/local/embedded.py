@@ -154,7 +154,11 @@ class EmbeddedAws:
             self.port = listener.getsockname()[1]
             self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
             self._process = self._spawn(listener.fileno())
-        self._await_answer()
+        try:
+            self._await_answer()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """
@@ -216,9 +220,7 @@ class EmbeddedAws:
                     return
             except (OSError, urllib.error.URLError):
                 continue
-        failure = self.failure("did not start")
-        self.stop()
-        raise failure
+        raise self.failure("did not start")
 
 
 def _listen(port: int) -> socket.socket:

@@ -1,0 +1,130 @@
+"""
+One run of all tests under coverage.py: what passes, how long it takes, what it runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tools.mutants import plugin
+from tools.mutants.trees import Tree, project_files, run_pytest
+
+_LIMIT = 3600.0
+# Two runs side by side: what is quick, and what starts the CDK CLI, servers and pip.
+_HALVES = (("tests/unit",), ("tests", "--ignore=tests/unit"))
+_SETTINGS = f"""\
+[run]
+core = ctrace
+source_dirs = {{root}}/{{package}}
+data_file = {{folder}}/coverage
+parallel = true
+context = ${{{{{plugin.TEST}-}}}}
+disable_warnings = no-data-collected,module-not-measured
+"""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """
+    What a run of all tests told.
+
+    Args:
+        folder: Where its files are.
+
+        package: The path of the folder with the code.
+
+        seconds: What each test takes that passes.
+
+        failed: The tests that do not pass, even without a change.
+    """
+
+    folder: Path
+    package: str
+    seconds: Mapping[str, float]
+    failed: Sequence[str]
+
+    def coverage(self, path: str) -> Mapping[int, list[str]]:
+        """
+        Return the tests that run each line of a module.
+        """
+        return _covered(self.folder, self.package).get(path, {})
+
+
+def measure(
+    checkout: Path, package: str, folder: Path, trees: Sequence[Tree]
+) -> Measurement:
+    """
+    Run all tests in the copies, unless the last measurement is of the same project.
+    """
+    mark = folder / "measured"
+    fingerprint = _fingerprint(checkout)
+    if not mark.is_file() or mark.read_text(encoding="utf-8") != fingerprint:
+        for old in folder.glob("*"):
+            old.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        with ThreadPoolExecutor(len(trees)) as pool:
+            runs = [
+                pool.submit(_record, trees[half % len(trees)], package, folder, half)
+                for half in range(len(_HALVES))
+            ]
+            for run in runs:
+                run.result()
+        mark.write_text(fingerprint, encoding="utf-8")
+    records = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
+    return Measurement(
+        folder,
+        package,
+        {name: it for record in records for name, it in record["seconds"].items()},
+        [name for record in records for name in record["failed"]],
+    )
+
+
+def _record(tree: Tree, package: str, folder: Path, number: int) -> None:
+    settings = folder / f"coverage-{number}.ini"
+    settings.write_text(
+        _SETTINGS.format(root=tree.root, package=package, folder=folder),
+        encoding="utf-8",
+    )
+    record = folder / f"tests-{number}.json"
+    # coverage.py starts with every Python that finds this variable, not only with ours.
+    variables = {
+        "COVERAGE_PROCESS_START": str(settings),
+        plugin.RECORD: str(record),
+    }
+    run_pytest(tree.root, ("-q", *_HALVES[number]), variables, _LIMIT)
+    if not record.is_file():
+        raise RuntimeError(f"pytest {' '.join(_HALVES[number])} did not come to an end")
+
+
+@cache
+def _covered(folder: Path, package: str) -> Mapping[str, Mapping[int, list[str]]]:
+    # Only in the environment of the mutants.
+    from coverage import (  # type: ignore[import-not-found]  # noqa: PLC0415
+        CoverageData,
+    )
+
+    covered: dict[str, dict[int, list[str]]] = {}
+    for file in folder.glob("coverage.*"):
+        data = CoverageData(str(file))
+        data.read()
+        for name in data.measured_files():
+            # Each copy of the checkout has an address of its own.
+            module = name.partition(f"/{package}/")[2]
+            lines = covered.setdefault(f"{package}/{module}", {})
+            for line, tests in data.contexts_by_lineno(name).items():
+                lines.setdefault(line, []).extend(tests)
+    return covered
+
+
+def _fingerprint(checkout: Path) -> str:
+    digest = hashlib.sha256()
+    tested = (n for n in project_files(checkout) if not n.startswith("tools/mutants/"))
+    for name in tested:
+        digest.update(name.encode() + b"\0" + (checkout / name).read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,117 @@
+"""
+A plugin of pytest: record which tests pass and run what, or run chosen tests in order.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import resource
+from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+RECORD = "MUTANTS_RECORD"  # Where to write what each test takes.
+CHOSEN = "MUTANTS_CHOSEN"  # Where the tests to run are listed.
+TEST = "MUTANTS_TEST"  # The test that runs, for coverage.py in what it starts.
+_MEMORY = 4 << 30  # Bytes; a mutant may fill a list for ever.
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """
+    Choose what to do by the environment.
+    """
+    if RECORD in os.environ:
+        config.pluginmanager.register(Recorder(Path(os.environ[RECORD])))
+    if CHOSEN in os.environ:
+        chosen = json.loads(Path(os.environ[CHOSEN]).read_text(encoding="utf-8"))
+        config.pluginmanager.register(Chooser(chosen))
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        with suppress(ValueError, OSError):  # Where the system has no such limit.
+            resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, hard))
+
+
+class Recorder:
+    """
+    Writes the seconds of each test that passes, and names tests to coverage.py.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._seconds: dict[str, float] = {}
+        self._outcomes: dict[str, set[str]] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, bool, bool]:
+        """
+        Let coverage.py know which test runs, its fixtures included.
+        """
+        # Only in the environment of the mutants; this class is not used elsewhere.
+        from coverage import (  # type: ignore[import-not-found]  # noqa: PLC0415
+            Coverage,
+        )
+
+        measuring = Coverage.current()
+        measuring.switch_context(item.nodeid)
+        os.environ[TEST] = item.nodeid
+        done = yield
+        del os.environ[TEST]
+        measuring.switch_context("")
+        return done
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """
+        Add the seconds of set-up, call and tear-down.
+        """
+        name = report.nodeid
+        self._seconds[name] = self._seconds.get(name, 0.0) + report.duration
+        self._outcomes.setdefault(name, set()).add(report.outcome)
+
+    def pytest_sessionfinish(self) -> None:
+        """
+        Write what was recorded.
+        """
+        passed = [name for name, seen in self._outcomes.items() if seen == {"passed"}]
+        failed = [name for name, seen in self._outcomes.items() if "failed" in seen]
+        record = {
+            "seconds": {name: self._seconds[name] for name in passed},
+            "failed": failed,
+        }
+        self._target.write_text(json.dumps(record), encoding="utf-8")
+
+
+class Chooser:
+    """
+    Runs the chosen tests in their order, and no others.
+    """
+
+    def __init__(self, chosen: list[str]) -> None:
+        self._chosen = {name: place for place, name in enumerate(chosen)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """
+        Sort them, and leave out the others.
+        """
+        there = {item.nodeid for item in items}
+        # A mutant may rename the parameters of a test: then it runs with any of them.
+        renamed = {
+            _function(name): place
+            for name, place in self._chosen.items()
+            if name not in there
+        }
+        places = renamed | self._chosen
+        placed = [
+            (places[name], item)
+            for item in items
+            if (name := item.nodeid) in places
+            or (name := _function(item.nodeid)) in renamed
+        ]
+        items[:] = [item for _, item in sorted(placed, key=operator.itemgetter(0))]
+
+
+def _function(name: str) -> str:
+    return name.partition("[")[0]
