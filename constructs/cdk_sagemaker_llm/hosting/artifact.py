@@ -9,12 +9,14 @@ import hashlib
 import io
 import os
 import tarfile
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import jsii
 from aws_cdk import (
     Aspects,
+    AssetHashType,
     FileAssetPackaging,
     IAspect,
     Stage,
@@ -24,6 +26,8 @@ from constructs import Construct, IConstruct
 from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.scope import stack_of
+
+_UNBOUND = "StackSynthesizerBoundStackFirst"
 
 
 class ServingArtifact(Construct):
@@ -50,21 +54,54 @@ class ServingArtifact(Construct):
         self.files = dict(sorted(files.items()))
         self.asset_hash = content_hash(self.files)
         """The hash of the contents; changes when, and only when, they do."""
+        self.bucket_name, self.object_key = self._register()
+        """The bucket that ``cdk bootstrap`` made for assets, and the key in it."""
+        self.s3_uri = f"s3://{self.bucket_name}/{self.object_key}"
+        """What ``ModelDataUrl`` takes."""
+
+    def _register(self) -> tuple[str, str]:
+        """
+        Announce the tarball to the stack's synthesizer; return its bucket and key.
+        """
+        try:
+            return self._announce()
+        except RuntimeError as fault:
+            # A synthesizer of the app's own comes back through jsii as it was before
+            # the stack bound its copy (aws-cdk-lib 2.275.0, reusableBind).
+            if _UNBOUND not in str(fault):
+                raise
+        return self._stage()
+
+    def _announce(self) -> tuple[str, str]:
         stage = _stage_of(self)
         target = Path(stage.asset_outdir) / f"asset.{self.asset_hash}.tar.gz"
-        location = stack_of(scope).synthesizer.add_file_asset(
+        location = stack_of(self).synthesizer.add_file_asset(
             source_hash=self.asset_hash,
             file_name=os.path.relpath(target, stage.outdir),
             packaging=FileAssetPackaging.FILE,
             display_name=f"{self.node.path} model tarball",
         )
-        self.bucket_name: str = location.bucket_name
-        """The bucket that ``cdk bootstrap`` made for assets."""
-        self.object_key: str = location.object_key
-        """The tarball's key in that bucket."""
-        self.s3_uri = f"s3://{self.bucket_name}/{self.object_key}"
-        """What ``ModelDataUrl`` takes."""
         Aspects.of(self).add(_Writer(target, self.files))
+        return location.bucket_name, location.object_key
+
+    def _stage(self) -> tuple[str, str]:
+        """
+        Let the CDK copy the tarball now, and find the bound synthesizer by itself.
+        """
+        from aws_cdk import aws_s3_assets as s3_assets  # noqa: PLC0415 - loads S3
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.tar.gz"
+            path.write_bytes(tarball(self.files))
+            asset = s3_assets.Asset(
+                self,
+                "Asset",
+                path=str(path),
+                asset_hash=self.asset_hash,
+                asset_hash_type=AssetHashType.CUSTOM,
+                display_name=f"{self.node.path} model tarball",
+            )
+        return asset.s3_bucket_name, asset.s3_object_key
 
     def read_statements(self) -> list[Statement]:
         """
