@@ -170,7 +170,11 @@ def test_the_most_instances_are_what_anything_scales_to(
     """
     resources = host(InitialInstanceCount=2, **variant)
     if scaled is not None:
-        for name, endpoint, capacity in (("T", "Chat", scaled), ("U", "Other", 99)):
+        for name, endpoint, capacity in (
+            ("Least", "Chat", 1),
+            ("Most", "Chat", scaled),
+            ("Elsewhere", "Other", 99),
+        ):
             resources[name] = resource(
                 "ApplicationAutoScaling::ScalableTarget",
                 ResourceId={

@@ -109,6 +109,7 @@ def test_what_greed_misses_is_found() -> None:
 
     assert any(greedily(Kinds.of(models, SMALL), 2)[1])
     assert packing.is_complete
+    assert placed(packing) == {"a": 2, "b": 2, "c": 2}
     assert packing.is_fewest
 
 
@@ -198,6 +199,30 @@ def test_as_few_instances_as_possible(models: Needs, instances: int) -> None:
 
     assert len(packing.instances) == instances
     assert packing.is_fewest
+
+
+@pytest.mark.parametrize(
+    ("models", "instances", "at_least"),
+    [
+        # By accelerators two, by memory one.
+        (gpus(a=(9, 1)), 3, 2),
+        # Three sizes of three accelerators use six of eight.
+        (gpus(a=(5, 3)), 3, 3),
+        (gpus(), 2, 0),
+        # Larger than an instance in everything: no number does, least of all one.
+        (mixed(a=(1, 9, 97, 1_200_000)), 1, 2),
+    ],
+)
+def test_what_is_needed_at_least_is_that_of_the_scarcest_resource(
+    models: Needs, instances: int, at_least: int
+) -> None:
+    """
+    Whether all have a place or not; and all instances are needed if it is as many.
+    """
+    packing = pack(models, P4D, instances)
+
+    assert packing.at_least == at_least
+    assert packing.is_fewest == (at_least == instances)
 
 
 def test_fails_if_a_copy_is_larger_than_an_instance() -> None:

@@ -41,6 +41,59 @@ def test_eight_copies_of_llama_13b_fill_one_p4d() -> None:
     )
 
 
+def test_one_copy_is_taken_away_unless_told_otherwise() -> None:
+    """
+    What is left beside it.
+    """
+    assert P4D.minus(LLAMA) == Capacity(accelerators=7, cpus=86, memory_mib=1052 * 1024)
+
+
+def test_what_there_is_just_enough_of_is_no_limit() -> None:
+    """
+    A copy may take all of an instance, and not a thousandth more.
+    """
+    whole = ResourceRequirements(accelerators=8, cpus=96, memory_mib=1152 * 1024)
+
+    assert P4D.limits_for(whole) == []
+    assert P4D.limits_for(replace(whole, cpus=96.001)) == [
+        "CPU cores: needs 96.001, free 96"
+    ]
+
+
+def test_left_out_a_copy_reserves_a_gibibyte_and_nothing_else() -> None:
+    """
+    The reservation that is known to be accepted on the smallest host.
+    """
+    assert ResourceRequirements() == ResourceRequirements(
+        copies=1, accelerators=None, cpus=None, memory_mib=1024
+    )
+    assert ResourceRequirements(cpus=0.25).units == (0, 250_000_000, 1024 * 10**9)
+
+
+@pytest.mark.parametrize(
+    "least", [{"copies": 0}, {"accelerators": 1}, {"cpus": 0.25}, {"memory_mib": 128}]
+)
+def test_the_apis_bounds_are_accepted(least: dict[str, int]) -> None:
+    """
+    The least of each.
+    """
+    (name,) = least
+
+    assert getattr(ResourceRequirements(**least), name) == least[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "memory"),
+    # 16 and 1152 GiB less 13; of 8 GiB what was accepted on the smallest host.
+    [("ml.g5.xlarge", 3072), ("ml.p4d.24xlarge", 1_166_336), ("ml.inf1.xlarge", 1024)],
+)
+def test_thirteen_gibibytes_are_likely_the_services(name: str, memory: int) -> None:
+    """
+    Of each type's nameplate.
+    """
+    assert Capacity.schedulable(find_instance_type(name)).memory_mib == memory
+
+
 @pytest.mark.parametrize(
     ("needs", "reason"),
     [

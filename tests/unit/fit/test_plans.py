@@ -4,6 +4,8 @@ A plan in numbers and in words, each written out.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cdk_sagemaker_llm.fit import (
@@ -192,6 +194,35 @@ def test_one_token_more_than_the_cache_holds_does_not_fit() -> None:
     assert (most.fits, most.concurrent_sequences) == (True, 1)
     assert (one_more.fits, one_more.loads, one_more.limit) == (False, True, "kv_cache")
     assert (one_more.concurrent_sequences, one_more.largest_context) == (0, 24_832)
+
+
+@pytest.mark.parametrize(
+    ("cache", "fits"), [(11_321_799_066, True), (11_321_799_067, False)]
+)
+def test_the_last_byte_of_the_cache_can_be_used(cache: int, *, fits: bool) -> None:
+    """
+    A sequence that takes all of it fits, and one byte more does not.
+    """
+    found = plan(LLAMA_13B, P4D)
+    exact = replace(found, terms=replace(found.terms, kv_cache=cache))
+
+    assert (exact.fits, exact.concurrent_sequences) == (fits, int(fits))
+
+
+@pytest.mark.parametrize(
+    ("weights", "limit"),
+    # Nine tenths of 40 GiB; 644,245,094 of runtime fill up what is left.
+    [(38_654_705_664, "weights"), (38_654_705_663, "runtime")],
+)
+def test_the_term_that_takes_the_last_byte_is_the_limit(
+    weights: int, limit: str
+) -> None:
+    """
+    Nothing is left after it.
+    """
+    found = plan(LLAMA_13B, P4D)
+
+    assert replace(found, terms=replace(found.terms, weights=weights)).limit == limit
 
 
 @pytest.mark.parametrize(
