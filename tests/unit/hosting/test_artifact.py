@@ -4,6 +4,7 @@ The model tarball.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
@@ -15,8 +16,11 @@ from aws_cdk import App, CfnResource, Stack, Stage
 
 from cdk_sagemaker_llm import ServingArtifact
 from cdk_sagemaker_llm.hosting.artifact import content_hash, tarball
+from tests.unit.hosting.written import keywords_of, required_keywords_of
 
 FILES = {"serving.properties": b"engine=MPI\n", "model.py": b"# empty\n"}
+# sha256sum of the sorted paths and contents, each behind its length in eight bytes.
+CONTENT = "ba3848b1e7770102a0d6fa365c3f92c84b1f17f90777a0c1d01c037823aa303d"
 
 
 def test_the_tarball_unpacks_to_the_files() -> None:
@@ -91,26 +95,139 @@ def test_a_stage_of_its_own_finds_the_tarball(app: App) -> None:
     assert path.read_bytes() == tarball(FILES)
 
 
+def test_the_asset_is_named_after_its_contents(app: App, stack: Stack) -> None:
+    """
+    Whole, so that no machine and no release of the library names it otherwise.
+    """
+    CfnResource(stack, "Resource", type="AWS::SNS::Topic")
+    artifact = ServingArtifact(stack, "Artifact", files=FILES)
+    bucket = "cdk-hnb659fds-assets-111111111111-us-east-1"
+    app.synth()
+    (manifest,) = Path(app.outdir).glob("*.assets.json")
+    asset = json.loads(manifest.read_text())["files"][CONTENT]
+    (destination,) = asset["destinations"].values()
+
+    assert artifact.asset_hash == CONTENT
+    assert artifact.bucket_name == bucket
+    assert artifact.object_key == f"{CONTENT}.gz"
+    assert artifact.s3_uri == f"s3://{bucket}/{CONTENT}.gz"
+    assert list(artifact.files) == ["model.py", "serving.properties"]
+    assert asset["displayName"] == "Test/Artifact model tarball"
+    assert asset["source"] == {"path": f"asset.{CONTENT}.tar.gz", "packaging": "file"}
+    assert destination["bucketName"] == bucket
+    assert destination["objectKey"] == f"{CONTENT}.gz"
+    assert sorted(path.name for path in Path(app.outdir).glob("asset.*")) == [
+        f"asset.{CONTENT}.tar.gz"
+    ]
+
+
+def test_a_tarball_that_is_there_is_not_written_again(app: App, stack: Stack) -> None:
+    """
+    Its name says what is in it, and several constructs may share it.
+    """
+    CfnResource(stack, "Resource", type="AWS::SNS::Topic")
+    for name in ("One", "Two"):
+        ServingArtifact(stack, name, files=FILES)
+    there = Path(app.outdir) / f"asset.{CONTENT}.tar.gz"
+    there.write_bytes(b"there")
+    app.synth()
+
+    assert there.read_bytes() == b"there"
+
+
+def test_the_tarball_says_nothing_of_when_and_where() -> None:
+    """
+    No time and no name in the gzip's head, and the oldest common form of tar inside.
+    """
+    packed = gzip.decompress(tarball(FILES))
+
+    assert packed[257:265] == b"ustar\x0000"
+    assert tarball(FILES)[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
+
+
+def test_every_keyword_is_given_above() -> None:
+    """
+    A new keyword is tested, or this fails.
+    """
+    assert keywords_of(ServingArtifact.__init__) == {"files"}
+    assert required_keywords_of(ServingArtifact.__init__) == {"files"}
+
+
 def test_the_role_may_read_tarballs_and_nothing_else(stack: Stack) -> None:
     """
-    No write, no other asset.
+    No write, no other bucket; the key is listed before it is read.
     """
-    read, find = ServingArtifact(stack, "Artifact", files=FILES).read_statements()
+    artifact = ServingArtifact(stack, "Artifact", files=FILES)
+    statements = [each.to_json() for each in artifact.read_statements()]
+    bucket = [
+        "",
+        [
+            "arn:",
+            {"Ref": "AWS::Partition"},
+            ":s3:::cdk-hnb659fds-assets-111111111111-us-east-1",
+        ],
+    ]
 
-    assert (read.actions, find.actions) == (["s3:GetObject"], ["s3:ListBucket"])
-    assert read.resources[0].endswith("/*.gz")
-    assert read.wildcard_reason
-    assert find.conditions == {"StringLike": {"s3:prefix": ["*.gz"]}}
+    assert stack.resolve(statements) == [
+        {
+            "Sid": "ReadTarball",
+            "Effect": "Allow",
+            "Action": ["s3:GetObject"],
+            "Resource": [
+                {
+                    "Fn::Join": [
+                        "",
+                        [
+                            "arn:",
+                            {"Ref": "AWS::Partition"},
+                            ":s3:::cdk-hnb659fds-assets-111111111111-us-east-1/*.gz",
+                        ],
+                    ]
+                }
+            ],
+        },
+        {
+            "Sid": "FindTarball",
+            "Effect": "Allow",
+            "Action": ["s3:ListBucket"],
+            "Resource": [{"Fn::Join": bucket}],
+            "Condition": {"StringLike": {"s3:prefix": ["*.gz"]}},
+        },
+    ]
 
 
-@pytest.mark.parametrize("files", [{}, {"/etc/x": b""}, {"../x": b""}], ids=str)
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "files must name at least one file"),
+        ({"/etc/x": b""}, "paths must stay inside the tarball, got /etc/x"),
+        (
+            {"../x": b"", "a/../../y": b"", "z": b""},
+            "paths must stay inside the tarball, got ../x, a/../../y",
+        ),
+    ],
+    ids=["none", "absolute", "above"],
+)
 def test_fails_if_files_are_none_or_outside(
-    stack: Stack, files: dict[str, bytes]
+    stack: Stack, files: dict[str, bytes], message: str
 ) -> None:
     """
-    Nothing leaves the tarball's own folder.
+    Nothing leaves the tarball's own folder; each path that would is named.
     """
-    with pytest.raises(ValueError, match="files must name|stay inside"):
+    with pytest.raises(ValueError, match="files|paths") as raised:
         ServingArtifact(stack, "Artifact", files=files)
 
+    assert str(raised.value) == message
     assert stack.node.children == []
+
+
+def test_dots_in_a_name_are_no_way_out(stack: Stack) -> None:
+    """
+    Two dots are a folder above only where they stand alone.
+    """
+    files = {"a..b/..c.py": b"", ".hidden": b""}
+
+    assert ServingArtifact(stack, "Artifact", files=files).files == {
+        ".hidden": b"",
+        "a..b/..c.py": b"",
+    }

@@ -4,6 +4,8 @@ Endpoints, defined and imported.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -14,7 +16,16 @@ from cdk_sagemaker_llm import (
     EndpointConfig,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    Model,
     ProductionVariant,
+)
+from tests.unit.hosting.conftest import MISTRAL, TRT
+from tests.unit.hosting.written import (
+    keywords_of,
+    left_at_default,
+    properties_of,
+    required_keywords_of,
+    written,
 )
 
 
@@ -22,6 +33,130 @@ from cdk_sagemaker_llm import (
 def _caller(stack: Stack) -> iam.Role:
     principal = iam.ServicePrincipal("lambda.amazonaws.com")
     return iam.Role(stack, "Caller", assumed_by=principal)
+
+
+def test_every_keyword_reaches_the_template(stack: Stack) -> None:
+    """
+    A name of one's own, on one variant of several that scales.
+    """
+    model = Model(stack, "Model", model=MISTRAL, serving=TRT)
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.12xlarge", model=model, variant_name=name
+        )
+        for name in ("Blue", "Green")
+    ]
+    config = EndpointConfig(stack, "Config", variants=variants)
+    every_keyword: dict[str, Any] = {
+        "endpoint_config": config,
+        "endpoint_name": "chat",
+    }
+    bounds: dict[str, Any] = {
+        "variant_name": "Green",
+        "min_capacity": 2,
+        "max_capacity": 4,
+    }
+    endpoint = Endpoint(stack, "Endpoint", **every_keyword)
+    endpoint.auto_scale_instance_count(**bounds)
+
+    assert keywords_of(Endpoint.__init__) == set(every_keyword)
+    assert left_at_default(Endpoint.__init__, every_keyword) == set()
+    assert keywords_of(Endpoint.auto_scale_instance_count) == set(bounds)
+    assert left_at_default(Endpoint.auto_scale_instance_count, bounds) == set()
+    assert endpoint.chosen_name == "chat"
+    assert endpoint.endpoint_config is config
+    assert written(
+        stack, "SageMaker::Endpoint", "ApplicationAutoScaling::ScalableTarget"
+    ) == {
+        "Endpoint": {
+            "Type": "AWS::SageMaker::Endpoint",
+            "Properties": {
+                "EndpointConfigName": "${Config.EndpointConfigName}",
+                "EndpointName": "chat",
+                "RetainAllVariantProperties": True,
+            },
+        },
+        "EndpointGreenScaling": {
+            "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+            "Properties": {
+                "MaxCapacity": 4,
+                "MinCapacity": 2,
+                "ResourceId": "endpoint/${Endpoint.EndpointName}/variant/Green",
+                "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+                "ServiceNamespace": "sagemaker",
+            },
+        },
+    }
+
+
+def test_the_smallest_call_reaches_the_template(
+    stack: Stack, endpoint: LlmEndpoint
+) -> None:
+    """
+    CloudFormation names it, and the only variant scales from one.
+    """
+    small = Endpoint(stack, "Small", endpoint_config=endpoint.endpoint_config)
+    small.auto_scale_instance_count(max_capacity=4)
+    found = written(
+        stack, "SageMaker::Endpoint", "ApplicationAutoScaling::ScalableTarget"
+    )
+
+    assert required_keywords_of(Endpoint.__init__) == {"endpoint_config"}
+    assert required_keywords_of(Endpoint.auto_scale_instance_count) == {"max_capacity"}
+    assert small.chosen_name is None
+    assert found["Small"]["Properties"] == {
+        "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
+        "RetainAllVariantProperties": True,
+    }
+    assert found["SmallScaling"]["Properties"] == {
+        "MaxCapacity": 4,
+        "MinCapacity": 1,
+        "ResourceId": "endpoint/${Small.EndpointName}/variant/AllTraffic",
+        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+        "ServiceNamespace": "sagemaker",
+    }
+
+
+def test_the_only_variant_can_be_named(endpoint: LlmEndpoint) -> None:
+    """
+    Naming it changes the construct's id alone.
+    """
+    named = endpoint.endpoint.auto_scale_instance_count(
+        max_capacity=2, variant_name="AllTraffic"
+    )
+
+    assert named.node.id == "AllTrafficScaling"
+
+
+def test_grants_name_the_whole_arn(stack: Stack, caller: iam.Role) -> None:
+    """
+    The service writes an endpoint's name in lower case into its ARN.
+    """
+    named = Endpoint.from_endpoint_name(stack, "Named", "Mine")
+    arn = "arn:aws:sagemaker:eu-west-1:222222222222:endpoint/theirs"
+    foreign = Endpoint.from_endpoint_arn(stack, "Foreign", arn)
+    for endpoint in (named, foreign):
+        endpoint.grant_invoke(caller).assert_success()
+
+    assert stack.resolve(foreign.endpoint_arn) == arn
+    assert properties_of(stack, "IAM::Policy")["PolicyDocument"] == {
+        "Statement": [
+            {
+                "Action": "sagemaker:InvokeEndpoint",
+                "Effect": "Allow",
+                "Resource": (
+                    "arn:${AWS::Partition}:sagemaker:us-east-1:111111111111"
+                    ":endpoint/mine"
+                ),
+            },
+            {
+                "Action": "sagemaker:InvokeEndpoint",
+                "Effect": "Allow",
+                "Resource": arn,
+            },
+        ],
+        "Version": "2012-10-17",
+    }
 
 
 def test_invoking_is_granted_on_this_endpoint_alone(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aws_cdk import Duration, Size, Stack
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
@@ -16,17 +17,31 @@ from aws_cdk.assertions import Template
 from cdk_sagemaker_llm import (
     EndpointConfig,
     HuggingFaceModel,
+    InferenceComponentEndpoint,
     InstanceType,
     ManagedInstanceScaling,
     Model,
     Network,
     ProductionVariant,
+    ResourceRequirements,
+    RoutingStrategy,
     Tgi,
+    Vllm,
+)
+from tests.unit.hosting.expected import KEY_ARN, ROLE_ARN, SECURITY_GROUP
+from tests.unit.hosting.written import (
+    codes_of,
+    fields_at_default,
+    keywords_of,
+    left_at_default,
+    properties_of,
+    required_keywords_of,
+    written,
 )
 
-KEY_ARN = "arn:aws:kms:us-east-1:111111111111:key/12345678-1234-1234-1234-123456789012"
 Properties = Callable[[Stack, str], dict[str, Any]]
 CONFIG = "AWS::SageMaker::EndpointConfig"
+NEWEST_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"
 
 
 @pytest.fixture(name="model")
@@ -40,47 +55,250 @@ def _role(stack: Stack) -> iam.Role:
     return iam.Role(stack, "Role", assumed_by=principal)
 
 
-def test_every_setting_reaches_the_template(
-    stack: Stack, model: Model, properties: Properties
+@pytest.fixture(name="every_keyword")
+def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[str, Any]:
+    """
+    Hosts for components, with every field but the model.
+    """
+    hosts = ProductionVariant(
+        instance_type="ml.p3.16xlarge",
+        variant_name="Blue",
+        initial_instance_count=2,
+        initial_variant_weight=0.5,
+        container_startup_health_check_timeout=Duration.seconds(1501),
+        model_data_download_timeout=Duration.seconds(1201),
+        instance_provision_timeout=Duration.seconds(2401),
+        managed_instance_scaling=ManagedInstanceScaling(
+            min_instance_count=1, max_instance_count=3
+        ),
+        routing_strategy=RoutingStrategy.RANDOM,
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+        volume_size=Size.gibibytes(256),
+    )
+    return {
+        "variants": [hosts],
+        "execution_role": own_role,
+        "network": Network(
+            vpc=vpc,
+            subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED),
+            isolated=True,
+        ),
+        "kms_key": key,
+        "detailed_observability": True,
+    }
+
+
+def test_every_keyword_reaches_the_template(
+    stack: Stack, every_keyword: dict[str, Any]
 ) -> None:
     """
-    Time-outs in seconds, sizes in GiB.
+    Time-outs in seconds, sizes in GiB, and a group made where none was given.
     """
-    key = kms.Key.from_key_arn(stack, "Key", KEY_ARN)
-    variant = ProductionVariant(
+    EndpointConfig(stack, "Config", **every_keyword)
+
+    assert written(stack) == {
+        "ConfigSecurityGroup": SECURITY_GROUP,
+        "Config": {
+            "Type": CONFIG,
+            "Properties": {
+                "EnableNetworkIsolation": True,
+                "ExecutionRoleArn": ROLE_ARN,
+                "KmsKeyId": KEY_ARN,
+                "MetricsConfig": {"EnableDetailedObservability": True},
+                "ProductionVariants": [
+                    {
+                        "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
+                        "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
+                        "InitialInstanceCount": 2,
+                        "InitialVariantWeight": 0.5,
+                        "InstanceType": "ml.p3.16xlarge",
+                        "ManagedInstanceScaling": {
+                            "MaxInstanceCount": 3,
+                            "MinInstanceCount": 1,
+                            "Status": "ENABLED",
+                        },
+                        "ModelDataDownloadTimeoutInSeconds": 1201,
+                        "RoutingConfig": {"RoutingStrategy": "RANDOM"},
+                        "VariantInstanceProvisionTimeoutInSeconds": 2401,
+                        "VariantName": "Blue",
+                        "VolumeSizeInGB": 256,
+                    }
+                ],
+                "VpcConfig": {
+                    "SecurityGroupIds": ["${ConfigSecurityGroup.GroupId}"],
+                    "Subnets": ["subnet-33333333", "subnet-44444444"],
+                },
+            },
+        },
+    }
+
+
+def test_every_field_of_a_variant_with_a_model_reaches_the_template(
+    stack: Stack, model: Model
+) -> None:
+    """
+    Two of them, each with its own figures.
+    """
+    blue = ProductionVariant(
         instance_type="ml.p3.16xlarge",
         model=model,
         variant_name="Blue",
         initial_instance_count=2,
-        initial_variant_weight=0.5,
+        initial_variant_weight=0.0,
         container_startup_health_check_timeout=Duration.minutes(60),
         model_data_download_timeout=Duration.minutes(20),
         instance_provision_timeout=Duration.minutes(50),
-        inference_ami_version="al2-ami-sagemaker-inference-neuron-2",
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         volume_size=Size.gibibytes(256),
     )
-
-    EndpointConfig(
-        stack, "Config", variants=[variant], kms_key=key, detailed_observability=True
+    green = ProductionVariant(
+        instance_type="ml.g5.xlarge", model=model, variant_name="Green"
     )
-    config = properties(stack, CONFIG)
+    EndpointConfig(stack, "Config", variants=[blue, green])
 
-    assert config["KmsKeyId"] == KEY_ARN
-    assert config["MetricsConfig"] == {"EnableDetailedObservability": True}
-    assert "EndpointConfigName" not in config
-    (rendered,) = config["ProductionVariants"]
-    del rendered["ModelName"]
-    assert rendered == {
-        "VariantName": "Blue",
-        "InstanceType": "ml.p3.16xlarge",
-        "InitialInstanceCount": 2,
-        "InitialVariantWeight": 0.5,
-        "ContainerStartupHealthCheckTimeoutInSeconds": 3600,
-        "ModelDataDownloadTimeoutInSeconds": 1200,
-        "VariantInstanceProvisionTimeoutInSeconds": 3000,
-        "InferenceAmiVersion": "al2-ami-sagemaker-inference-neuron-2",
-        "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
-        "VolumeSizeInGB": 256,
+    assert properties_of(stack, "SageMaker::EndpointConfig") == {
+        "MetricsConfig": {"EnableDetailedObservability": False},
+        "ProductionVariants": [
+            {
+                "ContainerStartupHealthCheckTimeoutInSeconds": 3600,
+                "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
+                "InitialInstanceCount": 2,
+                "InitialVariantWeight": 0,
+                "InstanceType": "ml.p3.16xlarge",
+                "ModelDataDownloadTimeoutInSeconds": 1200,
+                "ModelName": "${Model.ModelName}",
+                "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
+                "VariantInstanceProvisionTimeoutInSeconds": 3000,
+                "VariantName": "Blue",
+                "VolumeSizeInGB": 256,
+            },
+            {
+                "ContainerStartupHealthCheckTimeoutInSeconds": 1800,
+                "InitialInstanceCount": 1,
+                "InitialVariantWeight": 1,
+                "InstanceType": "ml.g5.xlarge",
+                "ModelName": "${Model.ModelName}",
+                "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
+                "VariantName": "Green",
+            },
+        ],
+    }
+
+
+def test_no_keyword_is_left_out_above(
+    every_keyword: dict[str, Any], model: Model
+) -> None:
+    """
+    A new keyword, or field of a variant, is tested, or this fails.
+    """
+    made = EndpointConfig.__init__
+    (hosts,) = every_keyword["variants"]
+    smallest = ProductionVariant(instance_type="ml.g5.xlarge", model=model)
+
+    assert keywords_of(made) == set(every_keyword)
+    assert left_at_default(made, every_keyword) == set()
+    assert required_keywords_of(made) == {"variants"}
+    assert fields_at_default(hosts) == {"model"}
+    assert fields_at_default(smallest) == {
+        "variant_name",
+        "initial_instance_count",
+        "initial_variant_weight",
+        "container_startup_health_check_timeout",
+        "model_data_download_timeout",
+        "instance_provision_timeout",
+        "managed_instance_scaling",
+        "routing_strategy",
+        "inference_ami_version",
+        "volume_size",
+    }
+
+
+def test_a_chosen_host_image_stays(stack: Stack) -> None:
+    """
+    The one that would be derived does not replace it.
+    """
+    new = Model(stack, "New", model=HuggingFaceModel("a/b"), serving=Vllm())
+    chosen = "al2-ami-sagemaker-inference-gpu-2"
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.xlarge",
+            model=new,
+            variant_name="Chosen",
+            inference_ami_version=chosen,
+        ),
+        ProductionVariant(
+            instance_type="ml.g5.xlarge", model=new, variant_name="Derived"
+        ),
+    ]
+    EndpointConfig(stack, "Config", variants=variants)
+    config = properties_of(stack, "SageMaker::EndpointConfig")
+
+    assert [each["InferenceAmiVersion"] for each in config["ProductionVariants"]] == [
+        chosen,
+        NEWEST_HOST,
+    ]
+    assert codes_of(stack) == [("/Test/Config", "LLM221")]
+
+
+def test_only_a_variants_own_components_decide_its_host_image(
+    stack: Stack, own_role: iam.IRole
+) -> None:
+    """
+    Another variant's run elsewhere.
+    """
+    image = Vllm().prepare(HuggingFaceModel("a/b"), 1).container
+    variants = [
+        ProductionVariant(instance_type="ml.g5.xlarge", variant_name=name)
+        for name in ("Blue", "Green")
+    ]
+    config = EndpointConfig(stack, "Config", variants=variants, execution_role=own_role)
+    assert image is not None
+    config.host_component("Green", image.image)
+    blue, green = properties_of(stack, "SageMaker::EndpointConfig")[
+        "ProductionVariants"
+    ]
+
+    assert "InferenceAmiVersion" not in blue
+    assert green["InferenceAmiVersion"] == NEWEST_HOST
+
+
+@pytest.mark.parametrize("first", [Vllm("0.30.0"), Vllm()], ids=["rising", "falling"])
+def test_the_newest_host_image_wins_whatever_the_order(
+    stack: Stack, first: Vllm
+) -> None:
+    """
+    A newer driver runs what an older one runs.
+    """
+    last = Vllm() if first == Vllm("0.30.0") else Vllm("0.30.0")
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.12xlarge")
+    one = ResourceRequirements(accelerators=1)
+    for name, serving in (("First", first), ("Last", last)):
+        host.add_model(
+            name, model=HuggingFaceModel("a/b"), serving=serving, resources=one
+        )
+
+    (variant,) = properties_of(stack, "SageMaker::EndpointConfig")["ProductionVariants"]
+    assert variant["InferenceAmiVersion"] == NEWEST_HOST
+
+
+def test_what_was_made_can_be_reached(
+    stack: Stack, every_keyword: dict[str, Any], own_role: iam.IRole
+) -> None:
+    """
+    Each attribute is the resource's own.
+    """
+    config = EndpointConfig(stack, "Config", **every_keyword)
+
+    assert config.execution_role is own_role
+    assert config.hosts_components
+    assert config.variants == tuple(every_keyword["variants"])
+    assert len(config.network.security_groups) == 1
+    assert config.network.isolated
+    assert stack.resolve(config.endpoint_config_name) == {
+        "Fn::GetAtt": [
+            stack.get_logical_id(config.cfn_endpoint_config),
+            "EndpointConfigName",
+        ]
     }
 
 
@@ -222,18 +440,6 @@ def test_fails_if_model_and_components_are_mixed(
         EndpointConfig(stack, "B", variants=[empty])
     with pytest.raises(ValueError, match="LLM124 network is for inference components"):
         EndpointConfig(stack, "C", variants=[full], network=Network(isolated=True))
-
-
-def test_fails_if_variants_share_a_name(stack: Stack, model: Model) -> None:
-    """
-    The name tells them apart in metrics and scaling.
-    """
-    variant = ProductionVariant(instance_type="ml.g5.xlarge", model=model)
-
-    with pytest.raises(ValueError, match="LLM123 variant_name 'AllTraffic' is used"):
-        EndpointConfig(stack, "Config", variants=[variant, variant])
-    with pytest.raises(ValueError, match="LLM123 variants must be 1 to 10, got 0"):
-        EndpointConfig(stack, "None", variants=[])
 
 
 def test_fails_if_nvme_storage_is_to_be_encrypted_with_a_key(

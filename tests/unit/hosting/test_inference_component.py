@@ -8,20 +8,32 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import App, Duration, Stack
+from aws_cdk import App, CfnParameter, Duration, Stack
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Annotations, Match, Template
 
 from cdk_sagemaker_llm import (
     Endpoint,
+    EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
     LlmEndpoint,
     Model,
     Network,
+    ProductionVariant,
     ResourceRequirements,
+    S3Model,
     Tgi,
+)
+from tests.unit.hosting.written import (
+    codes_of,
+    fields_at_default,
+    keywords_of,
+    left_at_default,
+    required_keywords_of,
+    written,
 )
 
 Properties = Callable[[Stack, str], dict[str, Any]]
@@ -29,6 +41,298 @@ COMPONENT = "AWS::SageMaker::InferenceComponent"
 LLAMA = HuggingFaceModel("meta-llama/Llama-2-13b-chat-hf")
 TGI = Tgi("1.4.5")
 ONE = ResourceRequirements(accelerators=1)
+
+
+def test_every_keyword_reaches_the_template(
+    stack: Stack, own_role: iam.IRole, vpc: ec2.IVpc, group: ec2.ISecurityGroup
+) -> None:
+    """
+    Beside a model of the endpoint's role and network, on one variant of several.
+    """
+    network = Network(vpc=vpc, security_groups=[group], isolated=True)
+    config = EndpointConfig(
+        stack,
+        "Config",
+        variants=[
+            ProductionVariant(instance_type="ml.p4d.24xlarge", variant_name=name)
+            for name in ("Blue", "Green")
+        ],
+        execution_role=own_role,
+        network=network,
+    )
+    endpoint = Endpoint(stack, "Endpoint", endpoint_config=config, endpoint_name="chat")
+    model = Model(
+        stack,
+        "Model",
+        model=S3Model("s3://weights-bucket/llama/"),
+        serving=TGI,
+        role=own_role,
+        network=network,
+    )
+    every_keyword: dict[str, Any] = {
+        "endpoint": endpoint,
+        "model": model,
+        "resources": ResourceRequirements(
+            copies=3, accelerators=2, cpus=10.5, memory_mib=20480
+        ),
+        "variant_name": "Green",
+        "inference_component_name": "llama",
+        "container_startup_health_check_timeout": Duration.seconds(1501),
+        "model_data_download_timeout": Duration.seconds(1201),
+    }
+    component = InferenceComponent(stack, "Component", **every_keyword)
+
+    assert keywords_of(InferenceComponent.__init__) == set(every_keyword)
+    assert left_at_default(InferenceComponent.__init__, every_keyword) == set()
+    assert fields_at_default(every_keyword["resources"]) == set()
+    assert written(stack, "SageMaker::InferenceComponent") == {
+        # sha256sum of "chat/llama": another name is another resource.
+        "ComponentResourcece0e9a4e": {
+            "Type": COMPONENT,
+            "Properties": {
+                "EndpointName": "${Endpoint.EndpointName}",
+                "InferenceComponentName": "llama",
+                "RuntimeConfig": {"CopyCount": 3},
+                "Specification": {
+                    "ComputeResourceRequirements": {
+                        "MinMemoryRequiredInMb": 20480,
+                        "NumberOfAcceleratorDevicesRequired": 2,
+                        "NumberOfCpuCoresRequired": 10.5,
+                    },
+                    "ModelName": "${Model.ModelName}",
+                    "StartupParameters": {
+                        "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
+                        "ModelDataDownloadTimeoutInSeconds": 1201,
+                    },
+                },
+                "VariantName": "Green",
+            },
+        }
+    }
+    assert component.endpoint is endpoint
+    assert component.model is model
+    assert component.resources is every_keyword["resources"]
+    assert component.variant_name == "Green"
+    assert component.definition.inference_component_name == "llama"
+
+
+def test_the_smallest_call_reaches_the_template(
+    stack: Stack, host: InferenceComponentEndpoint
+) -> None:
+    """
+    One copy, which reserves a little memory; half an hour to start.
+    """
+    model = Model(
+        stack,
+        "Model",
+        model=LLAMA,
+        serving=TGI,
+        role=host.role,
+        network=host.endpoint_config.network,
+    )
+    smallest: dict[str, Any] = {
+        "endpoint": host.endpoint,
+        "model": model,
+        "resources": ResourceRequirements(),
+    }
+    component = InferenceComponent(stack, "Component", **smallest)
+
+    assert required_keywords_of(InferenceComponent.__init__) == set(smallest)
+    assert written(stack, "SageMaker::InferenceComponent") == {
+        "Component": {
+            "Type": COMPONENT,
+            "Properties": {
+                "EndpointName": "${HostEndpoint.EndpointName}",
+                "RuntimeConfig": {"CopyCount": 1},
+                "Specification": {
+                    "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 1024},
+                    "ModelName": "${Model.ModelName}",
+                    "StartupParameters": {
+                        "ContainerStartupHealthCheckTimeoutInSeconds": 1800
+                    },
+                },
+                "VariantName": "AllTraffic",
+            },
+        }
+    }
+    reference = {
+        "Ref": stack.get_logical_id(component.cfn_inference_component),
+    }
+    assert stack.resolve(component.inference_component_arn) == reference
+    assert stack.resolve(component.inference_component_name) == {
+        "Fn::Select": [1, {"Fn::Split": ["/", reference]}]
+    }
+
+
+def test_the_ids_of_named_components_stay() -> None:
+    """
+    Another id would delete and create what is running.
+    """
+    ids: list[str] = []
+    for endpoint_name, name in ((None, None), (None, "a"), ("e", None), ("e", "a")):
+        stack = Stack(App(), "Stack")
+        host = InferenceComponentEndpoint(
+            stack, "Host", instance_type="ml.p4d.24xlarge", endpoint_name=endpoint_name
+        )
+        host.add_model(
+            "M",
+            model=LLAMA,
+            serving=TGI,
+            resources=ONE,
+            inference_component_name=name,
+        )
+        ids += Template.from_stack(stack).find_resources(COMPONENT)
+
+    # The first eight of sha256sum of "a", "e" and "e/a"; the last eight are the CDK's.
+    assert [each[:-8] for each in ids] == [
+        "HostMComponent",
+        "HostMComponentResourceca978112",
+        "HostMComponentResource3f79bb7b",
+        "HostMComponentResource5cbc911d",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [({"max_capacity": 4, "min_capacity": 2}, (2, 4)), ({"max_capacity": 4}, (1, 4))],
+    ids=["every keyword", "smallest call"],
+)
+def test_its_copies_scale_between_the_bounds(
+    stack: Stack,
+    host: InferenceComponentEndpoint,
+    bounds: dict[str, int],
+    expected: tuple[int, int],
+) -> None:
+    """
+    Its name is what ends its ARN.
+    """
+    component = host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
+    component.auto_scale_copy_count(**bounds)
+
+    assert keywords_of(InferenceComponent.auto_scale_copy_count) == {
+        "max_capacity",
+        "min_capacity",
+    }
+    assert written(stack, "ApplicationAutoScaling::ScalableTarget") == {
+        "HostAComponentScaling": {
+            "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+            "Properties": {
+                "MinCapacity": expected[0],
+                "MaxCapacity": expected[1],
+                "ResourceId": {
+                    "Fn::Join": [
+                        "",
+                        [
+                            "inference-component/",
+                            {
+                                "Fn::Select": [
+                                    1,
+                                    {"Fn::Split": ["/", "${HostAComponent}"]},
+                                ]
+                            },
+                        ],
+                    ]
+                },
+                "ScalableDimension": "sagemaker:inference-component:DesiredCopyCount",
+                "ServiceNamespace": "sagemaker",
+            },
+        }
+    }
+
+
+@pytest.mark.parametrize(("most", "codes"), [(16, []), (17, ["LLM203"])])
+def test_scaling_to_the_last_place_is_no_warning(
+    stack: Stack, host: InferenceComponentEndpoint, most: int, codes: list[str]
+) -> None:
+    """
+    Two instances of eight devices hold sixteen copies, and not one more.
+    """
+    component = host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
+    component.auto_scale_copy_count(max_capacity=most)
+
+    assert [
+        code for path, code in codes_of(stack) if path == "/Test/Host/A/Component"
+    ] == codes
+
+
+def test_room_that_is_not_known_is_not_warned_of(
+    stack: Stack, host: InferenceComponentEndpoint
+) -> None:
+    """
+    On an endpoint of another stack, and for resources that the deployment decides.
+    """
+    number = CfnParameter(stack, "Number", type="Number").value_as_number
+    foreign = Endpoint.from_endpoint_name(stack, "Shared", "shared-host")
+    model = Model(stack, "Model", model=LLAMA, serving=TGI)
+    unknown = ResourceRequirements(accelerators=1, cpus=number)
+    component = InferenceComponent(
+        stack, "Mine", endpoint=foreign, model=model, resources=ONE
+    )
+    component.auto_scale_copy_count(max_capacity=99)
+    host.add_model(
+        "A", model=LLAMA, serving=TGI, resources=unknown
+    ).auto_scale_copy_count(max_capacity=99)
+
+    assert "LLM203" not in {code for _, code in codes_of(stack)}
+
+
+def test_a_component_needs_both_role_and_network_of_its_endpoint(
+    stack: Stack, own_role: iam.IRole
+) -> None:
+    """
+    One of the two is not enough, and equal networks need not be the same object.
+    """
+    config = EndpointConfig(
+        stack,
+        "Config",
+        variants=[ProductionVariant(instance_type="ml.p4d.24xlarge")],
+        execution_role=own_role,
+        network=Network(isolated=True),
+    )
+    endpoint = Endpoint(stack, "Endpoint", endpoint_config=config)
+    weights = S3Model("s3://weights-bucket/llama/")
+
+    def model(id: str, **changes: Any) -> Model:  # noqa: ANN401 - any keyword
+        return Model(stack, id, model=weights, serving=TGI, **changes)
+
+    other_role = model("OtherRole", network=Network(isolated=True))
+    other_network = model("OtherNetwork", role=own_role)
+    fitting = model("Fitting", role=own_role, network=Network(isolated=True))
+
+    for name, one in (("A", other_role), ("B", other_network)):
+        with pytest.raises(ValueError, match="LLM125"):
+            InferenceComponent(stack, name, endpoint=endpoint, model=one, resources=ONE)
+    InferenceComponent(stack, "C", endpoint=endpoint, model=fitting, resources=ONE)
+
+
+def test_by_itself_a_component_is_packed_alone(
+    stack: Stack, host: InferenceComponentEndpoint
+) -> None:
+    """
+    Other components of the endpoint are defined elsewhere, and not known here.
+    """
+    model = Model(
+        stack,
+        "Model",
+        model=LLAMA,
+        serving=TGI,
+        role=host.role,
+        network=host.endpoint_config.network,
+    )
+
+    def component(id: str, copies: int) -> InferenceComponent:
+        return InferenceComponent(
+            stack,
+            id,
+            endpoint=host.endpoint,
+            model=model,
+            resources=ResourceRequirements(copies=copies, accelerators=1),
+        )
+
+    component("All", 16)
+    component("Again", 16)
+    with pytest.raises(ValueError, match="17 copies of Over do not fit, 2 instances"):
+        component("Over", 17)
 
 
 def test_a_model_is_hosted_with_its_resources(

@@ -5,33 +5,222 @@ The SageMaker Model and its role.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment, SecretValue, Stack
+from aws_cdk import App, SecretValue, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
-from aws_cdk import aws_secretsmanager as secretsmanager
-from aws_cdk.assertions import Annotations, Match, Template
+from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
     HuggingFaceModel,
     Model,
     Network,
     S3Model,
-    ServingFolder,
     TensorRtLlm,
     Tgi,
 )
+from tests.unit.hosting.expected import (
+    ATTACH_TO_VPC,
+    DECRYPT_WEIGHTS,
+    LIST_WEIGHTS,
+    LOG_IN,
+    PULL_TGI,
+    READ_WEIGHTS,
+    ROLE,
+    ROLE_ARN,
+    TGI_IMAGE,
+    TRT_IMAGE,
+    WRITE_LOGS,
+    policy,
+)
+from tests.unit.hosting.written import (
+    codes_of,
+    keywords_of,
+    left_at_default,
+    required_keywords_of,
+    written,
+)
 
-KEY_ARN = "arn:aws:kms:us-east-1:111111111111:key/12345678-1234-1234-1234-123456789012"
 Properties = Callable[[Stack, str], dict[str, Any]]
 MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
+
+
+@pytest.fixture(name="every_keyword")
+def _every_keyword(
+    vpc: ec2.IVpc, group: ec2.ISecurityGroup, key: kms.IKey, own_role: iam.IRole
+) -> dict[str, Any]:
+    return {
+        "serving": TGI,
+        "model": S3Model("s3://weights-bucket/llama/", kms_key=key),
+        "accelerators": 4,
+        "environment": {"MAX_BEST_OF": "4", "DISABLE_CUSTOM_KERNELS": "1"},
+        "role": own_role,
+        "network": Network(
+            vpc=vpc,
+            subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED),
+            security_groups=[group],
+            isolated=True,
+        ),
+    }
+
+
+def test_every_keyword_reaches_the_template(
+    stack: Stack, every_keyword: dict[str, Any]
+) -> None:
+    """
+    Nothing more is made, and the role is given what is needed and no more.
+    """
+    Model(stack, "Model", **every_keyword)
+
+    assert written(stack) == {
+        "ModelAccess": policy(
+            "ModelAccess",
+            "mine",
+            LOG_IN,
+            PULL_TGI,
+            READ_WEIGHTS,
+            LIST_WEIGHTS,
+            DECRYPT_WEIGHTS,
+            WRITE_LOGS,
+            ATTACH_TO_VPC,
+        ),
+        "Model": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {
+                "EnableNetworkIsolation": True,
+                "ExecutionRoleArn": ROLE_ARN,
+                "PrimaryContainer": {
+                    "Environment": {
+                        "DISABLE_CUSTOM_KERNELS": "1",
+                        "HF_MODEL_ID": "/opt/ml/model",
+                        "MAX_BEST_OF": "4",
+                        "SM_NUM_GPUS": "4",
+                    },
+                    "Image": TGI_IMAGE,
+                    "ModelDataSource": {
+                        "S3DataSource": {
+                            "CompressionType": "None",
+                            "S3DataType": "S3Prefix",
+                            "S3Uri": "s3://weights-bucket/llama/",
+                        }
+                    },
+                },
+                "VpcConfig": {
+                    "SecurityGroupIds": ["sg-11111111"],
+                    "Subnets": ["subnet-33333333", "subnet-44444444"],
+                },
+            },
+            "DependsOn": ["ModelAccess"],
+        },
+    }
+
+
+def test_no_keyword_is_left_out_above(every_keyword: dict[str, Any]) -> None:
+    """
+    A new keyword is tested, or this fails.
+    """
+    assert keywords_of(Model.__init__) == set(every_keyword)
+    assert left_at_default(Model.__init__, every_keyword) == set()
+    assert required_keywords_of(Model.__init__) == {"serving"}
+
+
+def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
+    """
+    A container of one's own names its model itself, and has no tarball.
+    """
+    uri = "222222222222.dkr.ecr.eu-west-1.amazonaws.com/team/vllm:1"
+    Model(stack, "Model", serving=CustomContainer.from_uri(uri))
+
+    assert written(stack) == {
+        "ModelRole": ROLE,
+        "ModelAccess": policy(
+            "ModelAccess",
+            "${ModelRole}",
+            LOG_IN,
+            {
+                "Action": [
+                    "ecr:BatchCheckLayerAvailability",
+                    "ecr:BatchGetImage",
+                    "ecr:GetDownloadUrlForLayer",
+                ],
+                "Effect": "Allow",
+                "Resource": (
+                    "arn:${AWS::Partition}:ecr:eu-west-1:222222222222"
+                    ":repository/team/vllm"
+                ),
+                "Sid": "PullImage",
+            },
+            WRITE_LOGS,
+        ),
+        "Model": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {
+                "ExecutionRoleArn": "${ModelRole.Arn}",
+                "PrimaryContainer": {"Image": uri},
+            },
+            "DependsOn": ["ModelAccess"],
+        },
+    }
+
+
+def test_what_was_made_can_be_reached(
+    stack: Stack, every_keyword: dict[str, Any], own_role: iam.IRole
+) -> None:
+    """
+    Each attribute is the resource's own.
+    """
+    model = Model(stack, "Model", **every_keyword)
+
+    assert model.role is own_role
+    assert model.network is every_keyword["network"]
+    assert model.artifact is None
+    assert model.image_uri == TGI_IMAGE
+    assert (model.image.family, model.image.version) == ("huggingface-llm", "1.4.5")
+    assert model.definition.region == "us-east-1"
+    assert model.definition.demand is not None
+    assert stack.resolve(model.model_name) == {
+        "Fn::GetAtt": [stack.get_logical_id(model.cfn_model), "ModelName"]
+    }
+
+
+def test_a_tarball_and_variables_reach_one_container(stack: Stack) -> None:
+    """
+    LMI reads its configuration from the tarball, and secrets from variables.
+    """
+    model = Model(stack, "Model", model=MISTRAL, serving=TRT, environment={"A": "1"})
+    (written_model,) = written(stack, "SageMaker::Model").values()
+
+    assert model.artifact is not None
+    assert model.artifact.files == {
+        "serving.properties": (
+            b"engine=MPI\noption.tensor_parallel_degree=4\n"
+            b"option.model_id=mistralai/Mistral-7B-v0.1\noption.rolling_batch=auto\n"
+        )
+    }
+    assert written_model["Properties"]["PrimaryContainer"] == {
+        "Environment": {"A": "1"},
+        "Image": TRT_IMAGE,
+        "ModelDataUrl": (
+            "s3://cdk-hnb659fds-assets-111111111111-us-east-1/<asset hash>.gz"
+        ),
+    }
+
+
+def test_each_warning_is_the_models(stack: Stack) -> None:
+    """
+    A model by itself owns all that is said of it, once.
+    """
+    gated = HuggingFaceModel("a/b", token=SecretValue.secrets_manager("hub"))
+    Model(stack, "Model", model=gated, serving=TGI)
+
+    assert codes_of(stack) == [("/Test/Model", "LLM201"), ("/Test/Model", "LLM202")]
 
 
 def actions(stack: Stack) -> set[str]:
@@ -43,8 +232,8 @@ def actions(stack: Stack) -> set[str]:
 
 
 def _actions(policies: Mapping[str, Any]) -> Iterator[str]:
-    for policy in policies.values():
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+    for each in policies.values():
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]:
             action = statement["Action"]
             yield from [action] if isinstance(action, str) else action
 
@@ -107,37 +296,6 @@ def test_the_one_bare_wildcard_is_the_registry_login(stack: Stack) -> None:
     bare = [s["Action"] for s in statements if s["Resource"] == "*"]
 
     assert bare == ["ecr:GetAuthorizationToken"]
-
-
-def test_the_image_is_pulled_from_one_repository(stack: Stack) -> None:
-    """
-    The registry of the region, and the repository of the image.
-    """
-    Model(stack, "Model", model=MISTRAL, serving=TRT)
-    arn = ":ecr:us-east-1:763104351884:repository/djl-inference"
-
-    Template.from_stack(stack).has_resource_properties(
-        "AWS::IAM::Policy",
-        {
-            "PolicyDocument": {
-                "Statement": Match.array_with(
-                    [
-                        Match.object_like(
-                            {
-                                "Sid": "PullImage",
-                                "Resource": {
-                                    "Fn::Join": [
-                                        "",
-                                        ["arn:", {"Ref": "AWS::Partition"}, arn],
-                                    ]
-                                },
-                            }
-                        )
-                    ]
-                )
-            }
-        },
-    )
 
 
 def test_the_model_waits_for_its_policy(stack: Stack) -> None:
@@ -210,210 +368,3 @@ def test_others_can_grant_to_it(stack: Stack) -> None:
     bucket.grant_put(Model(stack, "Model", model=MISTRAL, serving=TRT))
 
     assert "s3:PutObject" in actions(stack)
-
-
-def test_weights_on_s3_are_readable_under_their_prefix(
-    stack: Stack, properties: Properties
-) -> None:
-    """
-    Prefix and key, and no more.
-    """
-    key = kms.Key.from_key_arn(stack, "Key", KEY_ARN)
-    weights = S3Model("s3://weights-bucket/llama/", kms_key=key)
-    Model(stack, "Model", model=weights, serving=TGI)
-
-    source = properties(stack, "AWS::SageMaker::Model")["PrimaryContainer"]
-    text = str(Template.from_stack(stack).find_resources("AWS::IAM::Policy"))
-
-    assert source["ModelDataSource"]["S3DataSource"] == {
-        "CompressionType": "None",
-        "S3DataType": "S3Prefix",
-        "S3Uri": "s3://weights-bucket/llama/",
-    }
-    assert ":s3:::weights-bucket/llama/*" in text
-    assert {"s3:GetObject", "s3:ListBucket", "kms:Decrypt"} <= actions(stack)
-
-
-@pytest.mark.parametrize("kind", ["secret", "value"])
-def test_a_token_is_a_dynamic_reference(
-    stack: Stack, properties: Properties, kind: str
-) -> None:
-    """
-    Its value is in no template, whichever way it is named.
-    """
-    secret = secretsmanager.Secret.from_secret_name_v2(stack, "Secret", "hub")
-    token = secret if kind == "secret" else SecretValue.secrets_manager("hub")
-    Model(stack, "Model", model=HuggingFaceModel("a/b", token=token), serving=TGI)
-
-    container = properties(stack, "AWS::SageMaker::Model")["PrimaryContainer"]
-
-    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
-        assert "{{resolve:secretsmanager:" in str(container["Environment"][name])
-    Annotations.from_stack(stack).has_warning(
-        "/Test/Model", Match.string_like_regexp("DescribeModel.*LLM202")
-    )
-
-
-def test_fails_if_the_token_is_plain_text(stack: Stack) -> None:
-    """
-    A wrapped plain text is still plain text.
-    """
-    token = SecretValue.unsafe_plain_text("hf_" + "a" * 34)
-
-    with pytest.raises(ValueError, match="LLM107 token must refer to a secret"):
-        Model(stack, "Model", model=HuggingFaceModel("a/b", token=token), serving=TGI)
-
-
-def test_fails_if_a_variable_looks_like_a_token(stack: Stack) -> None:
-    """
-    It names the variable and does not repeat the value.
-    """
-    value = "hf_" + "a" * 34
-
-    with pytest.raises(ValueError, match="LLM107 MY_KEY in environment") as raised:
-        Model(stack, "Model", model=MISTRAL, serving=TRT, environment={"MY_KEY": value})
-
-    assert value not in str(raised.value)
-    assert stack.node.children == []
-
-
-def test_fails_if_a_variable_is_the_backends_own(stack: Stack) -> None:
-    """
-    Two values for one variable would hide one of them.
-    """
-    with pytest.raises(ValueError, match="LLM113 environment repeats HF_MODEL_ID"):
-        Model(
-            stack, "Model", model=MISTRAL, serving=TGI, environment={"HF_MODEL_ID": "x"}
-        )
-
-
-def test_a_token_variable_may_be_a_reference_of_ones_own(
-    stack: Stack, properties: Properties, tmp_path: Path
-) -> None:
-    """
-    A folder names its own weights; a gated model's token comes as a variable.
-    """
-    (tmp_path / "serving.properties").write_text("engine=MPI\noption.model_id=a/b\n")
-    serving = ServingFolder(
-        tmp_path, container_family="djl-tensorrtllm", version="0.26.0"
-    )
-    reference = SecretValue.secrets_manager("hub").unsafe_unwrap()
-    Model(stack, "Model", serving=serving, environment={"HF_TOKEN": reference})
-
-    container = properties(stack, "AWS::SageMaker::Model")["PrimaryContainer"]
-
-    assert container["Environment"] == {
-        "HF_TOKEN": "{{resolve:secretsmanager:hub:SecretString:::}}"
-    }
-
-
-def test_fails_if_the_environment_is_too_large(stack: Stack) -> None:
-    """
-    The service takes 100 variables of 1024 characters.
-    """
-    environment = {f"V{i}": "x" * 1025 for i in range(101)}
-
-    with pytest.raises(ValueError, match="at most 100 variables") as raised:
-        Model(stack, "Model", model=MISTRAL, serving=TGI, environment=environment)
-
-    assert "V7 must be at most 1024 characters" in str(raised.value)
-
-
-def test_fails_if_the_region_has_no_such_image(app: App) -> None:
-    """
-    Known at synth, where the region is.
-    """
-    stack = Stack(app, "Iso", env=Environment(region="us-iso-east-1"))
-
-    with pytest.raises(ValueError, match="LLM103 image djl-tensorrtllm 0.26.0 is not"):
-        Model(stack, "Model", model=MISTRAL, serving=TRT)
-
-
-def test_a_stack_without_a_region_looks_the_registry_up(agnostic_stack: Stack) -> None:
-    """
-    All regions that list the image, with those that the CDK's own table lacks.
-    """
-    Model(agnostic_stack, "Model", model=MISTRAL, serving=TRT)
-    template = Template.from_stack(agnostic_stack)
-    (mapping,) = template.find_mappings("*").values()
-
-    template.has_resource_properties(
-        "AWS::SageMaker::Model",
-        {
-            "PrimaryContainer": {
-                "Image": {
-                    "Fn::Join": [
-                        "",
-                        Match.array_with(
-                            [".dkr.ecr.", {"Ref": "AWS::Region"}, "."],
-                        ),
-                    ]
-                }
-            }
-        },
-    )
-    assert len(mapping) == 36
-    assert mapping["af-south-1"] == {"account": "626614931356"}
-    assert mapping["us-gov-west-1"] == {"account": "442386744353"}
-
-
-def test_in_a_vpc_it_has_a_group_and_may_attach(
-    stack: Stack, network: Network, properties: Properties
-) -> None:
-    """
-    Private subnets, a group made for it, and the right to make interfaces.
-    """
-    model = Model(stack, "Model", model=MISTRAL, serving=TRT, network=network)
-    model.network.connections.allow_to(ec2.Peer.any_ipv4(), ec2.Port.tcp(443))
-
-    config = properties(stack, "AWS::SageMaker::Model")["VpcConfig"]
-
-    assert config["Subnets"] == ["subnet-11111111", "subnet-22222222"]
-    assert len(config["SecurityGroupIds"]) == 1
-    assert "ec2:CreateNetworkInterface" in actions(stack)
-
-
-def test_isolation_is_passed_on(stack: Stack, properties: Properties) -> None:
-    """
-    SageMaker puts weights in place, so that an isolated container has them.
-    """
-    isolated = Network(isolated=True)
-    Model(stack, "M", model=S3Model("s3://b/w/"), serving=TGI, network=isolated)
-
-    assert properties(stack, "AWS::SageMaker::Model")["EnableNetworkIsolation"] is True
-
-
-@pytest.mark.parametrize("model", [MISTRAL, S3Model("s3://b/w/")], ids=["hub", "s3"])
-def test_fails_if_an_isolated_container_would_download(
-    stack: Stack, model: HuggingFaceModel | S3Model
-) -> None:
-    """
-    LMI downloads weights itself, from the Hub or from S3.
-    """
-    with pytest.raises(ValueError, match="LLM119 an isolated network"):
-        Model(stack, "M", model=model, serving=TRT, network=Network(isolated=True))
-
-
-def test_fails_if_subnets_have_no_vpc() -> None:
-    """
-    Groups and subnets belong to a VPC.
-    """
-    with pytest.raises(TypeError, match="need a vpc"):
-        Network(subnets=ec2.SubnetSelection())
-    with pytest.raises(ValueError, match="connections need a vpc"):
-        _ = Network().connections
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [{f"V{number}": "1" for number in range(101)}, {"V": "x" * 1025}],
-    ids=["too many", "too long"],
-)
-def test_fails_if_the_environment_is_larger_than_the_service_takes(
-    stack: Stack, environment: dict[str, str]
-) -> None:
-    """
-    CreateModel would refuse it, minutes later.
-    """
-    with pytest.raises(ValueError, match="LLM120"):
-        Model(stack, "Model", serving=TRT, model=MISTRAL, environment=environment)

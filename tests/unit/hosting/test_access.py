@@ -1,0 +1,210 @@
+"""
+The execution role, its policy, and the reason for each wildcard in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    Model,
+    Network,
+    S3Model,
+    TensorRtLlm,
+    Tgi,
+)
+from cdk_sagemaker_llm.hosting.access import Statement, attach_access
+from tests.unit.hosting.written import written
+
+MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
+LOGS = "arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:log-group:"
+LOGS_REASON = (
+    "SageMaker names the log group after the endpoint or component, which is created "
+    "after the role"
+)
+LOGIN_REASON = "one login serves all registries: none can be named"
+ANY_RESOURCE = "AwsSolutions-IAM5[Resource::*]"
+
+
+def acknowledged(policy: iam.Policy) -> dict[str, str]:
+    """
+    Return what cdk-nag is told at a policy.
+    """
+    (entry,) = policy.node.metadata
+    data: dict[str, str] = entry.data
+    return data
+
+
+def policy_of(model: Model) -> iam.Policy:
+    """
+    Return a model's policy.
+    """
+    found = model.node.find_child("Access")
+    assert isinstance(found, iam.Policy)
+    return found
+
+
+def test_every_wildcard_of_a_tarballs_policy_has_a_reason(stack: Stack) -> None:
+    """
+    Named as cdk-nag writes resources, so that the finding is acknowledged.
+    """
+    model = Model(stack, "Model", model=MISTRAL, serving=TRT)
+
+    assert acknowledged(policy_of(model)) == {
+        ANY_RESOURCE: LOGIN_REASON,
+        (
+            "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::"
+            "cdk-hnb659fds-assets-111111111111-us-east-1/*.gz]"
+        ): (
+            "while an update is rolled out, and when it is rolled back, instances "
+            "still start with the tarball before"
+        ),
+        f"AwsSolutions-IAM5[Resource::{LOGS}/aws/sagemaker/Endpoints/*]": LOGS_REASON,
+        (
+            f"AwsSolutions-IAM5[Resource::{LOGS}/aws/sagemaker/InferenceComponents/*]"
+        ): LOGS_REASON,
+    }
+
+
+def test_every_wildcard_of_a_bucket_and_a_vpc_has_a_reason(
+    stack: Stack, vpc: ec2.IVpc
+) -> None:
+    """
+    References of the stack's own resources are named as cdk-nag names them.
+    """
+    bucket = s3.Bucket(stack, "Bucket", encryption_key=kms.Key(stack, "Key"))
+    model = Model(
+        stack,
+        "Model",
+        model=S3Model.from_bucket(bucket, "llama"),
+        serving=Tgi("1.4.5"),
+        network=Network(vpc=vpc),
+    )
+    (bucket_id,) = [
+        stack.get_logical_id(child)
+        for child in [bucket.node.default_child]
+        if isinstance(child, s3.CfnBucket)
+    ]
+
+    assert acknowledged(policy_of(model)) == {
+        ANY_RESOURCE: (
+            "the interfaces do not exist when the role is checked, and the describing "
+            "actions have no resource to name"
+        ),
+        (
+            f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::<{bucket_id}>"
+            "/llama/*]"
+        ): "a model is many files, listed under its prefix",
+        f"AwsSolutions-IAM5[Resource::{LOGS}/aws/sagemaker/Endpoints/*]": LOGS_REASON,
+        (
+            f"AwsSolutions-IAM5[Resource::{LOGS}/aws/sagemaker/InferenceComponents/*]"
+        ): LOGS_REASON,
+    }
+
+
+def test_without_a_region_the_bucket_is_named_by_its_parts(
+    agnostic_stack: Stack,
+) -> None:
+    """
+    The asset bucket's own name has references in it.
+    """
+    model = Model(agnostic_stack, "Model", model=MISTRAL, serving=TRT)
+
+    assert (
+        "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::cdk-hnb659fds-assets-"
+        "<AWS::AccountId>-<AWS::Region>/*.gz]"
+    ) in acknowledged(policy_of(model))
+
+
+def test_only_this_accounts_sagemaker_may_take_the_role(agnostic_stack: Stack) -> None:
+    """
+    Also where the account is known at deployment only.
+    """
+    Model(agnostic_stack, "Model", model=MISTRAL, serving=TRT)
+
+    assert written(agnostic_stack, "IAM::Role")["ModelRole"] == {
+        "Type": "AWS::IAM::Role",
+        "Properties": {
+            "AssumeRolePolicyDocument": {
+                "Statement": [
+                    {
+                        "Action": "sts:AssumeRole",
+                        "Condition": {
+                            "StringEquals": {"aws:SourceAccount": "${AWS::AccountId}"}
+                        },
+                        "Effect": "Allow",
+                        "Principal": {"Service": "sagemaker.amazonaws.com"},
+                    }
+                ],
+                "Version": "2012-10-17",
+            },
+            "Description": "Runs a language model on SageMaker",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            Statement(sid="A", actions=["s3:GetObject"], resources=["arn:1", "arn:2"]),
+            {
+                "Sid": "A",
+                "Effect": "Allow",
+                "Action": ["s3:GetObject"],
+                "Resource": ["arn:1", "arn:2"],
+            },
+        ),
+        (
+            Statement(
+                sid="B",
+                actions=("s3:ListBucket", "s3:GetObject"),
+                resources=("arn:1",),
+                conditions={"StringLike": {"s3:prefix": ["a/*"]}},
+                wildcard_reason="it is said elsewhere",
+            ),
+            {
+                "Sid": "B",
+                "Effect": "Allow",
+                "Action": ["s3:ListBucket", "s3:GetObject"],
+                "Resource": ["arn:1"],
+                "Condition": {"StringLike": {"s3:prefix": ["a/*"]}},
+            },
+        ),
+    ],
+    ids=["plain", "conditional"],
+)
+def test_a_statement_reads_as_iam_writes_it(
+    statement: Statement, expected: dict[str, Any]
+) -> None:
+    """
+    Reasons are for the reader, and no part of it.
+    """
+    assert statement.to_json() == expected
+
+
+def test_a_resource_without_a_wildcard_is_not_acknowledged(
+    stack: Stack, own_role: iam.IRole
+) -> None:
+    """
+    Nothing is excused that is no finding.
+    """
+    plain = Statement(sid="A", actions=["s3:GetObject"], resources=["arn:1"])
+    wide = Statement(
+        sid="B",
+        actions=["s3:GetObject"],
+        resources=["arn:2", "arn:3/*"],
+        wildcard_reason="why",
+    )
+    policy = attach_access(stack, own_role, [plain, wide])
+
+    assert acknowledged(policy) == {"AwsSolutions-IAM5[Resource::arn:3/*]": "why"}

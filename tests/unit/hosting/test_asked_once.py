@@ -1,0 +1,111 @@
+"""
+A pattern's call asks each answer once: a check that runs twice is paid for twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import Stack
+
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    ResourceRequirements,
+    ServingFolder,
+    Vllm,
+)
+from cdk_sagemaker_llm.fit import checking, fleet
+from cdk_sagemaker_llm.hosting import hosts
+from cdk_sagemaker_llm.serving.lmi import base, folder
+
+MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+
+
+@pytest.fixture(name="asked")
+def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """
+    Count the calls of what takes time, each of which still answers.
+    """
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, owner: Any, attribute: str) -> None:  # noqa: ANN401
+        answer: Callable[..., Any] = getattr(owner, attribute)
+
+        def ask(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - any call
+            counts[name] += 1
+            return answer(*args, **keywords)
+
+        monkeypatch.setattr(owner, attribute, ask)
+
+    counted("prepare", Vllm, "prepare")
+    counted("prepare", ServingFolder, "prepare")
+    counted("folder", folder, "folder_files")
+    counted("walk", Path, "rglob")
+    counted("render", base, "texts_of")
+    counted("check", base, "property_findings")
+    counted("check", folder, "check_properties")
+    counted("plan", checking, "plan")
+    counted("pack", fleet, "pack")
+    counted("look up", hosts, "find_instance_type")
+    return counts
+
+
+@pytest.mark.parametrize(
+    "resources", [None, ResourceRequirements(accelerators=1)], ids=["left out", "given"]
+)
+def test_adding_a_model_asks_each_answer_once(
+    stack: Stack, asked: Counter[str], resources: ResourceRequirements | None
+) -> None:
+    """
+    The hardware was looked up when the endpoint was defined.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.p4d.24xlarge")
+    defined = asked.copy()
+    asked.clear()
+
+    host.add_model("Mistral", model=MISTRAL, resources=resources)
+
+    assert defined == {"look up": 1}
+    assert asked == {"prepare": 1, "render": 1, "check": 1, "plan": 1, "pack": 1}
+
+
+def test_an_endpoint_of_one_model_asks_each_answer_once(
+    stack: Stack, asked: Counter[str]
+) -> None:
+    """
+    There is nothing to pack: the model fills its instances.
+    """
+    LlmEndpoint(stack, "Llm", model=MISTRAL, instance_type="ml.g5.12xlarge")
+
+    assert asked == {"prepare": 1, "render": 1, "check": 1, "plan": 1, "look up": 1}
+
+
+def test_an_endpoint_of_a_folder_reads_it_once(
+    stack: Stack, asked: Counter[str], tmp_path: Path
+) -> None:
+    """
+    What is written in it is not rendered again.
+    """
+    (tmp_path / "serving.properties").write_text(
+        "engine=MPI\noption.model_id=mistralai/Mistral-7B-v0.1\n"
+        "option.tensor_parallel_degree=4\n"
+    )
+    serving = ServingFolder(
+        tmp_path, container_family="djl-tensorrtllm", version="0.26.0"
+    )
+    LlmEndpoint(stack, "Llm", serving=serving, instance_type="ml.g5.12xlarge")
+
+    assert asked == {
+        "prepare": 1,
+        "folder": 1,
+        "walk": 1,
+        "check": 1,
+        "plan": 1,
+        "look up": 1,
+    }

@@ -1,0 +1,312 @@
+"""
+The pattern for one model: every keyword ends where the service has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import Duration, SecretValue, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+
+from cdk_sagemaker_llm import (
+    Assumptions,
+    HuggingFaceModel,
+    LlmEndpoint,
+    Network,
+    S3Model,
+    Tgi,
+    Vllm,
+)
+from tests.unit.hosting.expected import (
+    ATTACH_TO_VPC,
+    DECRYPT_WEIGHTS,
+    FIND_TARBALL,
+    KEY_ARN,
+    LIST_WEIGHTS,
+    LOG_IN,
+    PULL_LMI,
+    PULL_TGI,
+    READ_TARBALL,
+    READ_WEIGHTS,
+    ROLE,
+    ROLE_ARN,
+    SECURITY_GROUP,
+    TARBALL,
+    TGI_IMAGE,
+    WRITE_LOGS,
+    policy,
+)
+from tests.unit.hosting.written import (
+    codes_of,
+    keywords_of,
+    left_at_default,
+    properties_of,
+    required_keywords_of,
+    written,
+)
+
+MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+
+
+@pytest.fixture(name="every_keyword")
+def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[str, Any]:
+    """
+    A VPC, isolation, a key, a role of one's own and time-outs, all together.
+    """
+    return {
+        "instance_type": "ml.p3.16xlarge",
+        "serving": Tgi("1.4.5"),
+        "model": S3Model(
+            "s3://weights-bucket/llama/", kms_key=key, architecture=MISTRAL.model_id
+        ),
+        "instance_count": 2,
+        "endpoint_name": "chat",
+        "environment": {"MAX_BEST_OF": "4"},
+        "role": own_role,
+        "network": Network(
+            vpc=vpc,
+            subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED),
+            isolated=True,
+        ),
+        "container_startup_health_check_timeout": Duration.seconds(1501),
+        "model_data_download_timeout": Duration.seconds(1201),
+        "instance_provision_timeout": Duration.seconds(2401),
+        "inference_ami_version": "al2-ami-sagemaker-inference-gpu-2",
+        "kms_key": key,
+        "detailed_observability": True,
+        "assumptions": Assumptions(runtime_gib=2.0),
+    }
+
+
+def test_every_keyword_reaches_the_template(
+    stack: Stack, every_keyword: dict[str, Any]
+) -> None:
+    """
+    Nothing more is made, and nothing that was asked for is lost.
+    """
+    LlmEndpoint(stack, "Llm", **every_keyword)
+
+    assert written(stack) == {
+        "LlmModelSecurityGroup": SECURITY_GROUP,
+        "LlmModelAccess": policy(
+            "LlmModelAccess",
+            "mine",
+            LOG_IN,
+            PULL_TGI,
+            READ_WEIGHTS,
+            LIST_WEIGHTS,
+            DECRYPT_WEIGHTS,
+            WRITE_LOGS,
+            ATTACH_TO_VPC,
+        ),
+        "LlmModel": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {
+                "EnableNetworkIsolation": True,
+                "ExecutionRoleArn": ROLE_ARN,
+                "PrimaryContainer": {
+                    "Environment": {
+                        "HF_MODEL_ID": "/opt/ml/model",
+                        "MAX_BEST_OF": "4",
+                        "SM_NUM_GPUS": "8",
+                    },
+                    "Image": TGI_IMAGE,
+                    "ModelDataSource": {
+                        "S3DataSource": {
+                            "CompressionType": "None",
+                            "S3DataType": "S3Prefix",
+                            "S3Uri": "s3://weights-bucket/llama/",
+                        }
+                    },
+                },
+                "VpcConfig": {
+                    "SecurityGroupIds": ["${LlmModelSecurityGroup.GroupId}"],
+                    "Subnets": ["subnet-33333333", "subnet-44444444"],
+                },
+            },
+            "DependsOn": ["LlmModelAccess"],
+        },
+        "LlmConfig": {
+            "Type": "AWS::SageMaker::EndpointConfig",
+            "Properties": {
+                "KmsKeyId": KEY_ARN,
+                "MetricsConfig": {"EnableDetailedObservability": True},
+                "ProductionVariants": [
+                    {
+                        "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
+                        "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
+                        "InitialInstanceCount": 2,
+                        "InitialVariantWeight": 1,
+                        "InstanceType": "ml.p3.16xlarge",
+                        "ModelDataDownloadTimeoutInSeconds": 1201,
+                        "ModelName": "${LlmModel.ModelName}",
+                        "RoutingConfig": {
+                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                        },
+                        "VariantInstanceProvisionTimeoutInSeconds": 2401,
+                        "VariantName": "AllTraffic",
+                    }
+                ],
+            },
+        },
+        "LlmEndpoint": {
+            "Type": "AWS::SageMaker::Endpoint",
+            "Properties": {
+                "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
+                "EndpointName": "chat",
+            },
+        },
+    }
+
+
+def test_no_keyword_is_left_out_above(every_keyword: dict[str, Any]) -> None:
+    """
+    A new keyword is tested, or this fails.
+    """
+    assert keywords_of(LlmEndpoint.__init__) == set(every_keyword)
+    assert left_at_default(LlmEndpoint.__init__, every_keyword) == set()
+    assert required_keywords_of(LlmEndpoint.__init__) == {"instance_type"}
+
+
+def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
+    """
+    A role, a tarball and defaults that suit a language model.
+    """
+    LlmEndpoint(stack, "Llm", model=MISTRAL, instance_type="ml.g5.12xlarge")
+
+    assert written(stack) == {
+        "LlmModelRole": ROLE,
+        "LlmModelAccess": policy(
+            "LlmModelAccess",
+            "${LlmModelRole}",
+            LOG_IN,
+            PULL_LMI,
+            READ_TARBALL,
+            FIND_TARBALL,
+            WRITE_LOGS,
+        ),
+        "LlmModel": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {
+                "ExecutionRoleArn": "${LlmModelRole.Arn}",
+                "PrimaryContainer": {
+                    "Image": (
+                        "763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference:"
+                        "0.36.0-lmi27.0.0-cu130"
+                    ),
+                    "ModelDataUrl": TARBALL,
+                },
+            },
+            "DependsOn": ["LlmModelAccess"],
+        },
+        "LlmConfig": {
+            "Type": "AWS::SageMaker::EndpointConfig",
+            "Properties": {
+                "MetricsConfig": {"EnableDetailedObservability": False},
+                "ProductionVariants": [
+                    {
+                        "ContainerStartupHealthCheckTimeoutInSeconds": 1800,
+                        "InferenceAmiVersion": "al2023-ami-sagemaker-inference-gpu-4-1",
+                        "InitialInstanceCount": 1,
+                        "InitialVariantWeight": 1,
+                        "InstanceType": "ml.g5.12xlarge",
+                        "ModelName": "${LlmModel.ModelName}",
+                        "RoutingConfig": {
+                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                        },
+                        "VariantName": "AllTraffic",
+                    }
+                ],
+            },
+        },
+        "LlmEndpoint": {
+            "Type": "AWS::SageMaker::Endpoint",
+            "Properties": {"EndpointConfigName": "${LlmConfig.EndpointConfigName}"},
+        },
+    }
+
+
+def test_what_was_made_can_be_reached(
+    stack: Stack, every_keyword: dict[str, Any], own_role: iam.IRole
+) -> None:
+    """
+    Each attribute is the resource's own.
+    """
+    llm = LlmEndpoint(stack, "Llm", **every_keyword)
+    caller = iam.Role(
+        stack, "Caller", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")
+    )
+    llm.grant_invoke(caller)
+
+    assert llm.role is own_role
+    assert llm.connections.security_groups == list(llm.model.network.security_groups)
+    assert len(llm.connections.security_groups) == 1
+    assert stack.resolve(llm.endpoint_name) == stack.resolve(llm.endpoint.endpoint_name)
+    assert written(stack, "IAM::Policy")["CallerDefaultPolicy"]["Properties"][
+        "PolicyDocument"
+    ]["Statement"] == [
+        {
+            "Action": "sagemaker:InvokeEndpoint",
+            "Effect": "Allow",
+            "Resource": "${LlmEndpoint}",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [({"max_capacity": 4, "min_capacity": 2}, (2, 4)), ({"max_capacity": 4}, (1, 4))],
+    ids=["every keyword", "smallest call"],
+)
+def test_its_instances_scale_between_the_bounds(
+    stack: Stack, bounds: dict[str, int], expected: tuple[int, int]
+) -> None:
+    """
+    On the one variant there is; updates keep what scaling has reached.
+    """
+    llm = LlmEndpoint(stack, "Llm", model=MISTRAL, instance_type="ml.g5.12xlarge")
+    llm.auto_scale_instance_count(**bounds)
+
+    assert properties_of(stack, "ApplicationAutoScaling::ScalableTarget") == {
+        "MinCapacity": expected[0],
+        "MaxCapacity": expected[1],
+        "ResourceId": "endpoint/${LlmEndpoint.EndpointName}/variant/AllTraffic",
+        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+        "ServiceNamespace": "sagemaker",
+    }
+    assert properties_of(stack, "SageMaker::Endpoint") == {
+        "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
+        "RetainAllVariantProperties": True,
+    }
+    assert keywords_of(LlmEndpoint.auto_scale_instance_count) == {
+        "max_capacity",
+        "min_capacity",
+    }
+
+
+def test_each_warning_has_one_owner(stack: Stack) -> None:
+    """
+    The model owns what its container says, the configuration what the host adds, and
+    the pattern what only the two together show.
+    """
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=HuggingFaceModel(
+            "codellama/CodeLlama-7b-hf", token=SecretValue.secrets_manager("hub")
+        ),
+        serving=Vllm("0.36.0", max_model_len=16384, model_loading_timeout=7200),
+        instance_type="ml.g5.xlarge",
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+    )
+
+    assert codes_of(stack) == [
+        ("/Test/Llm", "LLM290"),
+        ("/Test/Llm/Config", "LLM213"),
+        ("/Test/Llm/Config", "LLM221"),
+        ("/Test/Llm/Model", "LLM202"),
+    ]

@@ -1,0 +1,130 @@
+"""
+What a host needs to start an image, without a stack.
+"""
+
+from __future__ import annotations
+
+import pytest
+from aws_cdk import CfnParameter, Stack
+
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
+
+G5 = find_instance_type("ml.g5.12xlarge")
+INF2 = find_instance_type("ml.inf2.48xlarge")
+LMI = find_image("djl-lmi", "0.36.0")
+NEURON = find_image("djl-neuronx", "0.29.0")
+OLD_HOST = "al2-ami-sagemaker-inference-gpu-2"
+NEW_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "image", "host_image"),
+    [
+        ("ml.g5.12xlarge", LMI, None),
+        ("ml.g5.12xlarge", LMI, NEW_HOST),
+        ("ml.inf2.48xlarge", NEURON, None),
+        ("ml.g5.12xlarge", find_image("huggingface-llm", "1.4.5"), OLD_HOST),
+    ],
+)
+def test_hosts_that_have_what_an_image_needs_pass(
+    instance_type: str, image: ImageRelease, host_image: str | None
+) -> None:
+    """
+    Devices of its kind, and a driver that is new enough.
+    """
+    assert host_findings(find_instance_type(instance_type), image, host_image) == []
+
+
+def test_hosts_that_are_not_known_pass() -> None:
+    """
+    Nor is an image of one's own checked: who made it knows where it runs.
+    """
+    own = ImageRelease.from_uri("222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1")
+
+    assert host_findings(None, NEURON, OLD_HOST) == []
+    assert host_findings(INF2, own, None) == []
+
+
+def test_other_devices_are_named_both_ways_round() -> None:
+    """
+    The driver of a host that has none for it is not spoken of.
+    """
+    assert [str(each) for each in host_findings(INF2, LMI, OLD_HOST)] == [
+        (
+            "LLM127 image djl-lmi 0.36.0 runs on NVIDIA GPUs, and ml.inf2.48xlarge has "
+            "Inferentia2; choose another image or another instance type"
+        )
+    ]
+    assert [str(each) for each in host_findings(G5, NEURON, None)] == [
+        (
+            "LLM127 image djl-neuronx 0.29.0 runs on Inferentia or Trainium, and "
+            "ml.g5.12xlarge has A10G; choose another image or another instance type"
+        )
+    ]
+
+
+def test_a_type_without_a_new_enough_host_is_named() -> None:
+    """
+    Where none can be asked for, it is the host as it comes.
+    """
+    old = InstanceType(
+        name="ml.p0.4xlarge",
+        accelerators=1,
+        accelerator_model="old",
+        accelerator_memory_gib=16,
+        vcpus=16,
+        memory_gib=64,
+        compatible_inference_amis=(OLD_HOST,),
+    )
+
+    assert [str(each) for each in host_findings(old, LMI, None)] == [
+        (
+            "LLM221 the driver of the host on ml.p0.4xlarge may be too old for CUDA "
+            "13.0 of image djl-lmi 0.36.0; set inference_ami_version to a newer one, "
+            "or leave it out"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limit", "health_check", "was_chosen", "found"),
+    [
+        (None, 60, True, None),
+        (1800, 1800, True, None),
+        (1800, 1800, False, None),
+        (1799, 1800, False, None),
+        (1799, 1800, True, "raise model_loading_timeout"),
+        (
+            1801,
+            1800,
+            False,
+            "raise container_startup_health_check_timeout, 3600 s at most",
+        ),
+        (
+            1801,
+            1800,
+            True,
+            "raise container_startup_health_check_timeout, 3600 s at most",
+        ),
+    ],
+)
+def test_the_shorter_patience_is_the_one_to_raise(
+    limit: int | None, health_check: float, *, was_chosen: bool, found: str | None
+) -> None:
+    """
+    Equal ones agree, and a default is no promise.
+    """
+    contradictions = timeout_contradictions(limit, health_check, was_chosen=was_chosen)
+
+    assert [each.remedy for each in contradictions] == ([found] if found else [])
+
+
+def test_placeholders_are_not_compared(stack: Stack) -> None:
+    """
+    Nothing is guessed of what the deployment decides.
+    """
+    number = CfnParameter(stack, "Number", type="Number").value_as_number
+
+    assert timeout_contradictions(7200, number, was_chosen=True) == []
