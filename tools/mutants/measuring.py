@@ -97,9 +97,10 @@ def _record(tree: Tree, package: str, folder: Path, number: int) -> None:
         "COVERAGE_PROCESS_START": str(settings),
         plugin.RECORD: str(record),
     }
-    run_pytest(tree.root, ("-q", *_HALVES[number]), variables, _LIMIT)
+    log = record.with_suffix(".log")
+    run_pytest(tree.root, ("-q", *_HALVES[number]), variables, _LIMIT, log)
     if not record.is_file():
-        raise RuntimeError(f"pytest {' '.join(_HALVES[number])} did not come to an end")
+        raise RuntimeError(f"the tests did not come to an end; see {log}")
 
 
 @cache

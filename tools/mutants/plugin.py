@@ -8,6 +8,7 @@ import json
 import operator
 import os
 import resource
+import sys
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 RECORD = "MUTANTS_RECORD"  # Where to write what each test takes.
 CHOSEN = "MUTANTS_CHOSEN"  # Where the tests to run are listed.
 TEST = "MUTANTS_TEST"  # The test that runs, for coverage.py in what it starts.
+_PACKAGE = "cdk_sagemaker_llm."
 _MEMORY = 4 << 30  # Bytes; a mutant may fill a list for ever.
 
 
@@ -54,6 +56,7 @@ class Recorder:
             Coverage,
         )
 
+        _forget()
         measuring = Coverage.current()
         measuring.switch_context(item.nodeid)
         os.environ[TEST] = item.nodeid
@@ -81,6 +84,14 @@ class Recorder:
             "failed": failed,
         }
         self._target.write_text(json.dumps(record), encoding="utf-8")
+
+
+def _forget() -> None:
+    # What a function remembers from one test, it does not run in the next.
+    modules = [sys.modules[name] for name in sys.modules if name.startswith(_PACKAGE)]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if callable(clear := getattr(value, "cache_clear", None)):
+            clear()
 
 
 class Chooser:
