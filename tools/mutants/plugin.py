@@ -9,8 +9,8 @@ import operator
 import os
 import resource
 import sys
-from collections.abc import Generator
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -42,28 +42,63 @@ class Recorder:
     """
 
     def __init__(self, target: Path) -> None:
-        self._target = target
-        self._seconds: dict[str, float] = {}
-        self._outcomes: dict[str, set[str]] = {}
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, bool, bool]:
-        """
-        Let coverage.py know which test runs, its fixtures included.
-        """
         # Only in the environment of the mutants; this class is not used elsewhere.
         from coverage import (  # type: ignore[import-not-found]  # noqa: PLC0415
             Coverage,
         )
 
+        self._measuring = Coverage.current()
+        self._target = target
+        self._seconds: dict[str, float] = {}
+        self._outcomes: dict[str, set[str]] = {}
+        self._fixtures: dict[str, list[str]] = {}
+        self._needs: dict[str, Sequence[str]] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """
+        Keep which fixtures each test needs.
+        """
+        for item in session.items:
+            self._needs[item.nodeid] = getattr(item, "fixturenames", ())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, bool, bool]:
+        """
+        Let coverage.py know which test runs, its own fixtures included.
+        """
         _forget()
-        measuring = Coverage.current()
-        measuring.switch_context(item.nodeid)
-        os.environ[TEST] = item.nodeid
-        done = yield
-        del os.environ[TEST]
-        measuring.switch_context("")
-        return done
+        with self._named(item.nodeid):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[object]
+    ) -> Generator[None, object, object]:
+        """
+        Credit what a shared fixture runs to all tests that need it, not to the first.
+        """
+        if fixturedef.scope == "function":
+            return (yield)
+        name, origin = fixturedef.argname, fixturedef.baseid
+        key = f"fixture {name} of {origin}"
+        self._fixtures[key] = [
+            test
+            for test, needs in self._needs.items()
+            if test.startswith(origin) and name in needs
+        ]
+        with self._named(key):
+            return (yield)
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        before = os.environ.get(TEST, "")
+        self._measuring.switch_context(name)
+        os.environ[TEST] = name
+        try:
+            yield
+        finally:
+            self._measuring.switch_context(before)
+            os.environ[TEST] = before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """
@@ -82,6 +117,7 @@ class Recorder:
         record = {
             "seconds": {name: self._seconds[name] for name in passed},
             "failed": failed,
+            "fixtures": self._fixtures,
         }
         self._target.write_text(json.dumps(record), encoding="utf-8")
 
