@@ -5,7 +5,7 @@ Which tests could notice a change: those that ran its line, the nearest first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -14,8 +14,6 @@ from tools.mutants.source import Source, Statement
 
 _IMPORT = ""  # What coverage.py calls the time when no test runs.
 _ELSEWHERE = 2
-
-Coverage = Callable[[str], Mapping[int, Iterable[str]]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Suite:
 
         seconds: What each test takes.
 
-        coverage: Tells the tests that run the lines of a module.
+        covered: The tests that run each line of each module.
 
         limit: Seconds of tests for one mutant.
     """
@@ -38,7 +36,7 @@ class Suite:
     package: str
     sources: Mapping[str, Source]
     seconds: Mapping[str, float]
-    coverage: Coverage
+    covered: Mapping[str, Mapping[int, Collection[str]]]
     limit: float
 
     def choose(self, path: str, line: int) -> list[str]:
@@ -56,7 +54,7 @@ class Suite:
         return self._nearest(path, found)
 
     def _running(self, path: str, lines: Iterable[int]) -> set[str]:
-        covered = self.coverage(path)
+        covered = self.covered.get(path, {})
         return {test for line in lines for test in covered.get(line, ())}
 
     def _using(self, path: str, statement: Statement) -> set[str]:

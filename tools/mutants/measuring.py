@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tools.mutants import plugin
 from tools.mutants.trees import Tree, project_files, run_pytest
@@ -35,25 +35,16 @@ class Measurement:
     What a run of all tests told.
 
     Args:
-        folder: Where its files are.
-
-        package: The path of the folder with the code.
-
         seconds: What each test takes that passes.
 
         failed: The tests that do not pass, even without a change.
+
+        covered: The tests that run each line of each module.
     """
 
-    folder: Path
-    package: str
     seconds: Mapping[str, float]
     failed: Sequence[str]
-
-    def coverage(self, path: str) -> Mapping[int, list[str]]:
-        """
-        Return the tests that run each line of a module.
-        """
-        return _covered(self.folder, self.package).get(path, {})
+    covered: Mapping[str, Mapping[int, set[str]]]
 
 
 def measure(
@@ -77,12 +68,16 @@ def measure(
                 run.result()
         mark.write_text(fingerprint, encoding="utf-8")
     records = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
+    fixtures = _merged(records, "fixtures")
     return Measurement(
-        folder,
-        package,
-        {name: it for record in records for name, it in record["seconds"].items()},
+        _merged(records, "seconds"),
         [name for record in records for name in record["failed"]],
+        _covered(folder, package, fixtures),
     )
+
+
+def _merged(records: Sequence[dict[str, Any]], part: str) -> dict[str, Any]:
+    return {name: it for record in records for name, it in record[part].items()}
 
 
 def _record(tree: Tree, package: str, folder: Path, number: int) -> None:
@@ -97,19 +92,21 @@ def _record(tree: Tree, package: str, folder: Path, number: int) -> None:
         "COVERAGE_PROCESS_START": str(settings),
         plugin.RECORD: str(record),
     }
-    run_pytest(tree.root, ("-q", *_HALVES[number]), variables, _LIMIT)
+    log = record.with_suffix(".log")
+    run_pytest(tree.root, ("-q", *_HALVES[number]), variables, _LIMIT, log)
     if not record.is_file():
-        raise RuntimeError(f"pytest {' '.join(_HALVES[number])} did not come to an end")
+        raise RuntimeError(f"the tests did not come to an end; see {log}")
 
 
-@cache
-def _covered(folder: Path, package: str) -> Mapping[str, Mapping[int, list[str]]]:
+def _covered(
+    folder: Path, package: str, fixtures: Mapping[str, Sequence[str]]
+) -> Mapping[str, Mapping[int, set[str]]]:
     # Only in the environment of the mutants.
     from coverage import (  # type: ignore[import-not-found]  # noqa: PLC0415
         CoverageData,
     )
 
-    covered: dict[str, dict[int, list[str]]] = {}
+    covered: dict[str, dict[int, set[str]]] = {}
     for file in folder.glob("coverage.*"):
         data = CoverageData(str(file))
         data.read()
@@ -117,8 +114,9 @@ def _covered(folder: Path, package: str) -> Mapping[str, Mapping[int, list[str]]
             # Each copy of the checkout has an address of its own.
             module = name.partition(f"/{package}/")[2]
             lines = covered.setdefault(f"{package}/{module}", {})
-            for line, tests in data.contexts_by_lineno(name).items():
-                lines.setdefault(line, []).extend(tests)
+            for line, names in data.contexts_by_lineno(name).items():
+                tests = (test for it in names for test in fixtures.get(it, [it]))
+                lines.setdefault(line, set()).update(tests)
     return covered
 
 

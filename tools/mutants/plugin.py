@@ -8,8 +8,9 @@ import json
 import operator
 import os
 import resource
-from collections.abc import Generator
-from contextlib import suppress
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 RECORD = "MUTANTS_RECORD"  # Where to write what each test takes.
 CHOSEN = "MUTANTS_CHOSEN"  # Where the tests to run are listed.
 TEST = "MUTANTS_TEST"  # The test that runs, for coverage.py in what it starts.
+_PACKAGE = "cdk_sagemaker_llm."
 _MEMORY = 4 << 30  # Bytes; a mutant may fill a list for ever.
 
 
@@ -40,27 +42,63 @@ class Recorder:
     """
 
     def __init__(self, target: Path) -> None:
-        self._target = target
-        self._seconds: dict[str, float] = {}
-        self._outcomes: dict[str, set[str]] = {}
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, bool, bool]:
-        """
-        Let coverage.py know which test runs, its fixtures included.
-        """
         # Only in the environment of the mutants; this class is not used elsewhere.
         from coverage import (  # type: ignore[import-not-found]  # noqa: PLC0415
             Coverage,
         )
 
-        measuring = Coverage.current()
-        measuring.switch_context(item.nodeid)
-        os.environ[TEST] = item.nodeid
-        done = yield
-        del os.environ[TEST]
-        measuring.switch_context("")
-        return done
+        self._measuring = Coverage.current()
+        self._target = target
+        self._seconds: dict[str, float] = {}
+        self._outcomes: dict[str, set[str]] = {}
+        self._fixtures: dict[str, list[str]] = {}
+        self._needs: dict[str, Sequence[str]] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """
+        Keep which fixtures each test needs.
+        """
+        for item in session.items:
+            self._needs[item.nodeid] = getattr(item, "fixturenames", ())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, bool, bool]:
+        """
+        Let coverage.py know which test runs, its own fixtures included.
+        """
+        _forget()
+        with self._named(item.nodeid):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[object]
+    ) -> Generator[None, object, object]:
+        """
+        Credit what a shared fixture runs to all tests that need it, not to the first.
+        """
+        if fixturedef.scope == "function":
+            return (yield)
+        name, origin = fixturedef.argname, fixturedef.baseid
+        key = f"fixture {name} of {origin}"
+        self._fixtures[key] = [
+            test
+            for test, needs in self._needs.items()
+            if test.startswith(origin) and name in needs
+        ]
+        with self._named(key):
+            return (yield)
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        before = os.environ.get(TEST, "")
+        self._measuring.switch_context(name)
+        os.environ[TEST] = name
+        try:
+            yield
+        finally:
+            self._measuring.switch_context(before)
+            os.environ[TEST] = before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """
@@ -79,8 +117,17 @@ class Recorder:
         record = {
             "seconds": {name: self._seconds[name] for name in passed},
             "failed": failed,
+            "fixtures": self._fixtures,
         }
         self._target.write_text(json.dumps(record), encoding="utf-8")
+
+
+def _forget() -> None:
+    # What a function remembers from one test, it does not run in the next.
+    modules = [sys.modules[name] for name in sys.modules if name.startswith(_PACKAGE)]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if callable(clear := getattr(value, "cache_clear", None)):
+            clear()
 
 
 class Chooser:

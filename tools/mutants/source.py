@@ -17,6 +17,7 @@ _BARREN_NAMES = {"__all__", "__slots__"}
 _BARREN_DECORATORS = {"cache", "dataclass", "lru_cache", "overload", "override"}
 # Arguments that are caution: the result is the same wherever the tests run.
 _BARREN_KEYWORDS = {"encoding", "stacklevel", "strict"}
+_TYPES = {"bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
 _BETWEEN = " \n,"
 _BARREN_CALLS = {"NewType", "ParamSpec", "TypeVar"}
 
@@ -204,27 +205,50 @@ def _defined(node: ast.stmt) -> Iterator[str]:
 
 
 def _barren_parts(node: ast.AST) -> Iterator[Located]:
+    if isinstance(node, ast.expr | ast.stmt) and _is_barren(node):
+        yield node
     match node:
-        case ast.Import() | ast.ImportFrom() | ast.Assert():
-            yield node
-        case ast.Subscript(slice=ast.Tuple()):
-            yield node  # A type.
-        case ast.Expr(value=ast.Constant()):
-            yield node  # A docstring, or the dots of a body that is not there.
         case ast.arg(annotation=annotation) if annotation is not None:
             yield annotation
         case ast.AnnAssign(annotation=annotation):
             yield annotation
-        case ast.Assign(targets=[ast.Name(id=name)]) if name in _BARREN_NAMES:
-            yield node
-        case ast.If(test=test) if "TYPE_CHECKING" in ast.unparse(test):
-            yield node
         case ast.Call():
             yield from _barren_arguments(node)
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield from _barren_definition(node)
         case _:
             pass
+
+
+def _is_barren(node: ast.expr | ast.stmt) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.Assert():
+            return True
+        case ast.Expr(value=ast.Constant()):
+            return True  # A docstring, or the dots of a body that is not there.
+        case ast.Subscript(slice=ast.Tuple()):
+            return True  # A type.
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            is_alias = isinstance(value, ast.Subscript | ast.BinOp) and _is_type(value)
+            return is_alias or name in _BARREN_NAMES
+        case ast.If(test=test):
+            return "TYPE_CHECKING" in ast.unparse(test)
+        case _:
+            return False
+
+
+def _is_type(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id=name):
+            # Not a constant, which is in capitals.
+            plain = name.strip("_")
+            return name in _TYPES or (plain[:1].isupper() and not plain.isupper())
+        case ast.Subscript(value=value):
+            return _is_type(value)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _is_type(left) and _is_type(right)
+        case _:
+            return isinstance(node, ast.Constant) and node.value is None
 
 
 def _barren_arguments(node: ast.Call) -> Iterator[ast.expr | ast.keyword]:

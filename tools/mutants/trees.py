@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import IO
 
 from tools.mutants import plugin
 from tools.mutants.changes import Mutant
@@ -117,13 +118,33 @@ def project_files(checkout: Path) -> list[str]:
 
 
 def run_pytest(
-    root: Path, arguments: Sequence[str], variables: dict[str, str], limit: float
+    root: Path,
+    arguments: Sequence[str],
+    variables: dict[str, str],
+    limit: float,
+    log: Path | None = None,
 ) -> int | None:
     """
     Run pytest in a copy; return its exit status, or None if it took too long.
     """
+    with Path(log or os.devnull).open("wb") as output:
+        running = _start(root, arguments, variables, output)
+    try:
+        return running.wait(limit)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        _end_session(running)
+
+
+def _start(
+    root: Path,
+    arguments: Sequence[str],
+    variables: dict[str, str],
+    output: IO[bytes],
+) -> subprocess.Popen[bytes]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    running = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-m", "pytest", *_PLUGIN, *arguments],
         cwd=root,
         # CI makes property tests draw the same examples each time.
@@ -134,16 +155,10 @@ def run_pytest(
             "PYTHONPATH": f"{root / 'constructs'}{os.pathsep}{root}",
             **variables,
         },
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
         start_new_session=True,  # Node and servers end with it.
     )
-    try:
-        return running.wait(limit)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _end_session(running)
 
 
 def _end_session(running: subprocess.Popen[bytes]) -> None:

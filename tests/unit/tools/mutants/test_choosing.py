@@ -31,7 +31,7 @@ def suite(
     Return tests that run these lines.
     """
     sources = {ROOM: Source(ROOM, CODE), OTHER: Source(OTHER, USER)}
-    return Suite("package", sources, seconds, lambda path: covered.get(path, {}), limit)
+    return Suite("package", sources, seconds, covered, limit)
 
 
 def test_the_nearest_run_first_and_then_the_fastest() -> None:

@@ -108,6 +108,7 @@ def test_positions_are_counted_in_characters() -> None:
         "class P(Protocol):\n    def f(self, x=1): ...",
         "assert x != 1",
         "T = TypeVar('T', bound=1)",
+        "Value = Annotated[int, f(1)] | None",
     ],
 )
 def test_what_no_test_could_see_is_left_alone(code: str) -> None:
@@ -115,6 +116,13 @@ def test_what_no_test_could_see_is_left_alone(code: str) -> None:
     Types, what the type checker reads, and bodies that are not there.
     """
     assert fertile(own_changes(Source("module.py", code))) == []
+
+
+def test_a_union_of_constants_is_no_type() -> None:
+    """
+    A type's name has small letters.
+    """
+    assert mutants("drop_element", "NAMES = OLD | {'a'}") == ["NAMES = OLD | {}"]
 
 
 def test_caution_in_a_call_is_left_alone() -> None:
