@@ -4,12 +4,16 @@ Where weights come from.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 import pytest
 from aws_cdk import SecretValue, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
-from cdk_sagemaker_llm import HuggingFaceModel, S3Model
+from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture, S3Model
+from cdk_sagemaker_llm.models import class_of, looked_up, sized
 
 
 @pytest.mark.parametrize("model_id", ["", "/", "s3://bucket/prefix/", "a/b/c"])
@@ -51,3 +55,163 @@ def test_a_bucket_brings_its_key(stack: Stack) -> None:
     assert model.kms_key is not None
     assert model.prefix == "weights/"
     assert model.uri.endswith("/weights/")
+
+
+PARAMETERS = {
+    HuggingFaceModel: ["model_id", "revision", "token", "architecture"],
+    S3Model: ["uri", "kms_key", "architecture"],
+    S3Model.from_bucket: ["bucket", "prefix", "architecture"],
+}
+LLAMA = ModelArchitecture.of("meta-llama/Llama-2-13b-hf")
+SIZED = ModelArchitecture.custom(parameters=10**9, kv_bytes_per_token=2)
+# What is given, what is kept of it, its sizes and its class.
+ARCHITECTURES: list[
+    tuple[
+        ModelArchitecture | str | None,
+        ModelArchitecture | str | None,
+        ModelArchitecture | None,
+        str | None,
+    ]
+] = [
+    (None, None, None, None),
+    ("LlamaForCausalLM", "LlamaForCausalLM", None, "LlamaForCausalLM"),
+    ("meta-llama/Llama-2-13b-hf", LLAMA, LLAMA, "LlamaForCausalLM"),
+    (LLAMA, LLAMA, LLAMA, "LlamaForCausalLM"),
+    (SIZED, SIZED, SIZED, None),
+]
+
+
+@pytest.mark.parametrize("call", PARAMETERS, ids=lambda call: call.__name__)
+def test_every_parameter_is_held_by_these_tests(call: Callable[..., object]) -> None:
+    """
+    A new one comes with a test of its own.
+    """
+    assert list(inspect.signature(call).parameters) == PARAMETERS[call]
+
+
+@pytest.mark.parametrize(
+    "model_id", ["gpt2", "a/b", "mistralai/Mistral-7B-v0.1", "${Token[TOKEN.1]}"]
+)
+def test_a_repository_is_named_with_or_without_its_organisation(model_id: str) -> None:
+    """
+    And one known only at deployment is taken as it is.
+    """
+    model = HuggingFaceModel(model_id)
+
+    assert (model.model_id, model.revision, model.token) == (model_id, None, None)
+
+
+def test_the_wrong_model_id_is_told_word_for_word() -> None:
+    """
+    With the way to name weights on S3.
+    """
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        HuggingFaceModel("s3://b/p/")
+
+    assert str(caught.value) == (
+        "model_id must be a Hugging Face repository such as "
+        "'mistralai/Mistral-7B-v0.1', got 's3://b/p/'; weights on S3 are an S3Model"
+    )
+
+
+def test_the_wrong_uri_is_told_word_for_word() -> None:
+    """
+    With the form of one that is right.
+    """
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        S3Model("s3://b/p")
+
+    assert str(caught.value) == (
+        "uri must be a prefix such as 's3://bucket/prefix/', got 's3://b/p'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "sizes", "name"),
+    ARCHITECTURES,
+    ids=["nothing", "a class", "a catalogued model", "an architecture", "a size"],
+)
+def test_an_architecture_is_a_size_a_name_or_a_class(
+    given: ModelArchitecture | str | None,
+    kept: ModelArchitecture | str | None,
+    sizes: ModelArchitecture | None,
+    name: str | None,
+    stack: Stack,
+) -> None:
+    """
+    The name of a catalogued model is replaced by what it is.
+    """
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "bucket")
+    models = [
+        HuggingFaceModel("a/b", architecture=given),
+        S3Model("s3://b/p/", architecture=given),
+        S3Model.from_bucket(bucket, "p", architecture=given),
+    ]
+
+    assert [model.architecture for model in models] == [kept] * 3
+    assert [model.known_architecture for model in models] == [sizes] * 3
+    assert looked_up(given) == kept
+    assert sized(kept) == sizes
+    assert class_of(kept) == name
+
+
+def test_the_catalogue_is_asked_for_the_model_id_where_nothing_is_said() -> None:
+    """
+    A class alone says something: the model may be of another size.
+    """
+    name = "meta-llama/Llama-2-13b-hf"
+
+    assert HuggingFaceModel(name).known_architecture == LLAMA
+    assert HuggingFaceModel(name).architecture is None
+    assert (
+        HuggingFaceModel(name, architecture="LlamaForCausalLM").known_architecture
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    "define",
+    [
+        lambda name: HuggingFaceModel("a/b", architecture=name),
+        lambda name: S3Model("s3://b/p/", architecture=name),
+    ],
+    ids=["on the Hub", "on S3"],
+)
+def test_fails_if_the_catalogue_lacks_the_model(
+    define: Callable[[str], object],
+) -> None:
+    """
+    The nearest one is named.
+    """
+    with pytest.raises(ValueError, match="no model 'meta-llama/Llama-2-13b-fh' in"):
+        define("meta-llama/Llama-2-13b-fh")
+
+
+def test_a_revision_and_a_token_are_kept() -> None:
+    """
+    For the container.
+    """
+    token = SecretValue.secrets_manager("my-secret")
+    model = HuggingFaceModel("a/b", revision="main", token=token)
+
+    assert model.revision == "main"
+    assert model.token is token
+
+
+def test_a_prefix_is_told_apart_from_its_bucket(stack: Stack) -> None:
+    """
+    However the prefix is written; a bucket without a key brings none.
+    """
+    key = kms.Key(stack, "Key")
+    bucket = s3.Bucket.from_bucket_attributes(
+        stack, "Bucket", bucket_name="my-bucket", encryption_key=key
+    )
+    plain = s3.Bucket.from_bucket_name(stack, "Plain", "plain")
+
+    assert S3Model.from_bucket(bucket, "a/b") == S3Model(
+        "s3://my-bucket/a/b/", kms_key=bucket.encryption_key
+    )
+    assert S3Model.from_bucket(plain, "//a/").uri == "s3://plain/a/"
+    assert S3Model.from_bucket(plain, "a").kms_key is None
+    assert S3Model("s3://my-bucket/a/b/").bucket_name == "my-bucket"
+    assert S3Model("s3://my-bucket/a/b/").prefix == "a/b/"

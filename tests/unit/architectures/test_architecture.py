@@ -5,6 +5,7 @@ What models are, from their configurations.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -334,3 +335,317 @@ def test_more_layers_are_more_of_everything(name: str, more: int) -> None:
 
     assert large.parameter_count > small.parameter_count
     assert large.kv_cache_bytes_per_token() > small.kv_cache_bytes_per_token() > 0
+
+
+PARTS = {
+    "architecture": "X",
+    "model_type": "x",
+    "parameter_count": 1000,
+    "active_parameter_count": 1000,
+    # 768 weights are six groups of 128.
+    "quantizable_parameter_count": 768,
+    "kv_elements_per_token": 40,
+    "kv_cache_shards": 2,
+    "num_hidden_layers": 4,
+    "hidden_size": 8,
+    "active_intermediate_size": 16,
+    "num_attention_heads": 12,
+    "num_key_value_heads": 4,
+    "head_dim": 2,
+    "vocab_size": 20,
+    "context_length": 64,
+}
+
+
+def described(**changed: Any) -> ModelArchitecture:  # noqa: ANN401 - any field
+    """
+    Return a small model, but for what is said.
+    """
+    return ModelArchitecture(**{**PARTS, **changed})
+
+
+@pytest.mark.parametrize(
+    ("bits", "size"),
+    [
+        (32, 4000),
+        (16, 2000),
+        # 768 * 8 bits, six groups of 16 + 8, and 232 * 16: 6144 + 144 + 3712.
+        (8, 1250),
+        # 768 * 4 bits, six groups of 16 + 4, and 232 * 16: 3072 + 120 + 3712.
+        (4, 863),
+    ],
+)
+def test_the_bytes_of_all_weights(bits: int, size: int) -> None:
+    """
+    Of a small model, by hand.
+    """
+    assert described().weight_bytes(bits) == size
+    assert described().weight_bytes() == 2000
+
+
+@pytest.mark.parametrize("bits", [0, 2, 5, 15, 17, 64])
+def test_fails_if_there_are_no_such_bits(bits: int) -> None:
+    """
+    With those that there are.
+    """
+    with pytest.raises(ValueError, match=f"^weight_bits must be 4, .* 32, got {bits}$"):
+        described().weight_bytes(bits)
+
+
+@pytest.mark.parametrize(
+    ("window", "windowed", "tokens", "elements"),
+    [
+        (None, 0, 100, 4000),
+        (30, 4, 100, 1200),
+        (30, 1, 100, 3 * 10 * 100 + 10 * 30),
+        (30, 1, 30, 1200),
+        (30, 1, 29, 1160),
+        (30, 1, 31, 3 * 10 * 31 + 10 * 30),
+        (30, 0, 100, 4000),
+    ],
+)
+def test_the_cache_of_a_sequence(
+    window: int | None, windowed: int, tokens: int, elements: int
+) -> None:
+    """
+    Ten numbers a layer and token, two bytes each unless said.
+    """
+    model = described(sliding_window=window, windowed_layers=windowed)
+
+    assert model.kv_cache_bytes(tokens) == 2 * elements
+    assert model.kv_cache_bytes(tokens, dtype_bytes=1) == elements
+    assert model.kv_cache_bytes_per_token() == 80
+    assert model.kv_cache_bytes_per_token(dtype_bytes=1) == 40
+
+
+@pytest.mark.parametrize(
+    ("heads", "shared", "degrees"),
+    [
+        (12, 4, (1, 2, 4, 12)),
+        (12, 12, (1, 2, 3, 4, 6, 12)),
+        (12, None, (1, 2, 3, 4, 6, 12)),
+        (12, 1, (1, 2, 3, 4, 6, 12)),
+        (12, 3, (1, 3, 6, 12)),
+        (128, 8, (1, 2, 4, 8, 16, 32, 64)),
+        (64, 64, (1, 2, 4, 8, 16, 32, 64)),
+        (None, 4, (1, 2, 4, 8, 16, 32, 64)),
+    ],
+)
+def test_a_degree_divides_heads_and_groups(
+    heads: int | None, shared: int | None, degrees: tuple[int, ...]
+) -> None:
+    """
+    Up to 64; where the heads are not known, any power of two.
+    """
+    model = described(num_attention_heads=heads, num_key_value_heads=shared)
+
+    assert model.tensor_parallel_degrees == degrees
+
+
+def test_what_is_taken_of_a_model_of_which_only_the_size_is_known() -> None:
+    """
+    All of it.
+    """
+    assert ModelArchitecture.custom(
+        parameters=1_000_000, kv_bytes_per_token=1001
+    ) == ModelArchitecture(
+        architecture="custom",
+        model_type="custom",
+        parameter_count=1_000_000,
+        active_parameter_count=1_000_000,
+        quantizable_parameter_count=1_000_000,
+        kv_elements_per_token=501,
+        kv_cache_shards=1,
+        num_hidden_layers=1,
+        hidden_size=8192,
+        active_intermediate_size=28672,
+        num_attention_heads=None,
+        num_key_value_heads=None,
+        head_dim=128,
+        vocab_size=152064,
+        context_length=4096,
+        sliding_window=None,
+        windowed_layers=0,
+    )
+
+
+def test_what_is_said_of_such_a_model_is_kept() -> None:
+    """
+    Every keyword.
+    """
+    assert ModelArchitecture.custom(
+        parameters=100,
+        kv_bytes_per_token=8,
+        active_parameters=100,
+        num_attention_heads=12,
+        num_key_value_heads=4,
+        context_length=1,
+        architecture="MineForCausalLM",
+    ) == ModelArchitecture(
+        architecture="MineForCausalLM",
+        model_type="custom",
+        parameter_count=100,
+        active_parameter_count=100,
+        quantizable_parameter_count=100,
+        kv_elements_per_token=4,
+        kv_cache_shards=4,
+        num_hidden_layers=1,
+        hidden_size=8192,
+        active_intermediate_size=28672,
+        num_attention_heads=12,
+        num_key_value_heads=4,
+        head_dim=128,
+        vocab_size=152064,
+        context_length=1,
+    )
+    assert (
+        ModelArchitecture.custom(
+            parameters=100, kv_bytes_per_token=8, active_parameters=7
+        ).active_parameter_count
+        == 7
+    )
+
+
+def test_a_model_of_which_only_the_size_is_known_has_no_class() -> None:
+    """
+    Unless it is named.
+    """
+    sized = ModelArchitecture.custom(parameters=1, kv_bytes_per_token=1)
+
+    assert sized.class_name is None
+    assert described().class_name == "X"
+
+
+WAY_IN = (
+    "describe it with ModelArchitecture.custom(parameters=..., kv_bytes_per_token=...)"
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ModelArchitecture.of("mistralai/Mistral-7B-v0.9"),
+            "no model 'mistralai/Mistral-7B-v0.9' in the catalogue; did you mean "
+            "mistralai/Mistral-7B-v0.3, mistralai/Mistral-7B-v0.1 or "
+            "mistralai/Mixtral-8x7B-v0.1? Else the path of its config.json, or "
+            f"{WAY_IN}",
+        ),
+        (
+            lambda: ModelArchitecture.of("zzz"),
+            "no model 'zzz' in the catalogue; Pass the path of its config.json, or "
+            f"{WAY_IN}",
+        ),
+        (
+            lambda: ModelArchitecture.from_config({}),
+            f"config.json has neither architectures nor model_type; {WAY_IN}",
+        ),
+        (
+            lambda: ModelArchitecture.from_config(
+                {"architectures": ["Lama3ForCausalLM"], "model_type": "lama3"}
+            ),
+            "architecture 'Lama3ForCausalLM' cannot be counted (nearest: "
+            f"LlamaForCausalLM); {WAY_IN}",
+        ),
+        (
+            lambda: ModelArchitecture.from_config({"model_type": "qwen4"}),
+            f"architecture 'qwen4' cannot be counted (nearest: qwen3); {WAY_IN}",
+        ),
+        (
+            lambda: ModelArchitecture.from_config({"model_type": "zzz"}),
+            f"architecture 'zzz' cannot be counted; {WAY_IN}",
+        ),
+        (
+            lambda: ModelArchitecture.custom(parameters=0, kv_bytes_per_token=1),
+            "parameters must be a whole number of at least 1, got 0",
+        ),
+        (
+            lambda: ModelArchitecture.custom(
+                parameters=5, kv_bytes_per_token=1, active_parameters=6
+            ),
+            "active_parameters must be at most parameters, got active_parameters=6 and "
+            "parameters=5",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_word_for_word(
+    call: Callable[[], object], message: str
+) -> None:
+    """
+    With the nearest name, and the way in.
+    """
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        call()
+
+    assert str(caught.value) == message
+
+
+SMALL_LLAMA = {
+    "hidden_size": 8,
+    "intermediate_size": 10,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "vocab_size": 20,
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "family"),
+    [
+        ({"model_type": "llama", **SMALL_LLAMA}, "LlamaForCausalLM", "llama"),
+        (
+            {"architectures": ["MineForCausalLM"], "model_type": "llama", **SMALL_LLAMA},
+            "MineForCausalLM",
+            "llama",
+        ),
+        (
+            {
+                "architectures": ["LlamaForCausalLM"],
+                "model_type": "mine",
+                **SMALL_LLAMA,
+            },
+            "LlamaForCausalLM",
+            "llama",
+        ),
+        (
+            {"architectures": ["LlavaX"], "text_config": {"model_type": "mistral"}},
+            "LlavaX",
+            "mistral",
+        ),
+        (
+            {
+                "model_type": "llava",
+                "text_config": {
+                    "architectures": ["LlamaForCausalLM"],
+                    "model_type": "llama",
+                },
+            },
+            "LlamaForCausalLM",
+            "llama",
+        ),
+        ({"model_type": "llama", "text_config": {}}, "LlamaForCausalLM", "llama"),
+        (
+            {"architectures": ["MistralForCausalLM"], "text_config": {}},
+            "MistralForCausalLM",
+            "mistral",
+        ),
+        # The class of the whole decides where the part's family is not known.
+        (
+            {
+                "architectures": ["LlamaForCausalLM"],
+                "text_config": {"model_type": "mine"},
+            },
+            "LlamaForCausalLM",
+            "llama",
+        ),
+    ],
+)
+def test_the_family_is_that_of_the_part_that_reads_text(
+    given: dict[str, Any], name: str, family: str
+) -> None:
+    """
+    By its type, else by the class, of the part or of the whole.
+    """
+    found = ModelArchitecture.from_config(given)
+
+    assert (found.architecture, found.model_type) == (name, family)

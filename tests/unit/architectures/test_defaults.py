@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.architectures.defaults import DEFAULTS, REQUIRED
+from cdk_sagemaker_llm.architectures.defaults import DEFAULTS, REQUIRED, defaults_of
 from cdk_sagemaker_llm.catalog._data import load
 
 CONFIGS: dict[str, dict[str, Any]] = load("architectures.json")["configs"]
@@ -188,3 +188,188 @@ def test_fails_if_numbers_contradict_each_other(
     """
     with pytest.raises(ValueError, match=message):
         ModelArchitecture.from_config(given)
+
+
+# Of a part that names its family alone: parameters, those that a token passes, those
+# that are quantized, the cache's numbers and shards, layers, widths of the model and
+# inside its MLP, heads, key and value heads, a head's width, words, and tokens.
+EMPTY_PARTS: list[tuple[str, dict[str, int], tuple[int, ...]]] = [
+    # How many experts a token passes is for the file to say.
+    (
+        "deepseek_v2",
+        {"num_experts_per_tok": 6},
+        (38_612_307_968, 6_523_523_072, 37_764_726_784, 18432, 1)
+        + (32, 4096, 11256, 32, 32, 192, 102400, 4096),
+    ),
+    # The published size of DeepSeek-V3.
+    (
+        "deepseek_v3",
+        {},
+        (671_026_404_352, 37_552_282_624, 669_065_609_216, 35136, 1)
+        + (61, 7168, 18432, 128, 128, 192, 129280, 4096),
+    ),
+    # Gemma 7B, but for its bias.
+    (
+        "gemma",
+        {},
+        (8_537_680_896, 8_537_680_896, 7_751_073_792, 229376, 16)
+        + (28, 3072, 24576, 16, 16, 256, 256000, 8192),
+    ),
+    # Gemma 2 2B.
+    (
+        "gemma2",
+        {},
+        (2_614_341_888, 2_614_341_888, 2_024_275_968, 53248, 4)
+        + (26, 2304, 9216, 8, 4, 256, 256000, 8192),
+    ),
+    (
+        "gemma3_text",
+        {},
+        (2_628_658_432, 2_628_658_432, 2_024_275_968, 53248, 4)
+        + (26, 2304, 9216, 8, 4, 256, 262208, 131072),
+    ),
+    # GPT-NeoX 20B.
+    (
+        "gpt_neox",
+        {},
+        (20_554_567_680, 20_554_567_680, 19_931_332_608, 540672, 64)
+        + (44, 6144, 24576, 64, 64, 96, 50432, 2048),
+    ),
+    # Llama 7B.
+    (
+        "llama",
+        {},
+        (6_738_415_616, 6_738_415_616, 6_476_005_376, 262144, 32)
+        + (32, 4096, 11008, 32, 32, 128, 32000, 2048),
+    ),
+    # Mistral 7B.
+    (
+        "mistral",
+        {},
+        (7_241_732_096, 7_241_732_096, 6_979_321_856, 65536, 8)
+        + (32, 4096, 14336, 32, 8, 128, 32000, 131072),
+    ),
+    # Mixtral 8x7B.
+    (
+        "mixtral",
+        {},
+        (46_702_792_704, 12_879_925_248, 46_439_333_888, 65536, 8)
+        + (32, 4096, 28672, 32, 8, 128, 32000, 131072),
+    ),
+    # Phi-3 mini.
+    (
+        "phi3",
+        {},
+        (3_821_079_552, 3_821_079_552, 3_623_878_656, 196608, 32)
+        + (32, 3072, 8192, 32, 32, 96, 32064, 4096),
+    ),
+    (
+        "qwen2",
+        {},
+        (12_049_846_272, 12_049_846_272, 10_804_527_104, 262144, 32)
+        + (32, 4096, 22016, 32, 32, 128, 151936, 32768),
+    ),
+    # Qwen1.5-MoE A2.7B, with its 60 experts.
+    (
+        "qwen2_moe",
+        {"num_experts": 60},
+        (14_315_784_192, 2_689_173_504, 13_690_208_256, 98304, 16)
+        + (24, 2048, 11264, 16, 16, 128, 151936, 32768),
+    ),
+    (
+        "qwen3",
+        {},
+        (12_049_461_248, 12_049_461_248, 10_804_527_104, 262144, 32)
+        + (32, 4096, 22016, 32, 32, 128, 151936, 32768),
+    ),
+    (
+        "qwen3_moe",
+        {"num_experts": 60},
+        (7_646_647_296, 1_757_844_480, 7_021_264_896, 12288, 4)
+        + (24, 2048, 6144, 32, 4, 64, 151936, 32768),
+    ),
+]
+
+
+def test_every_familys_part_is_held_by_these_tests() -> None:
+    """
+    A new family with defaults comes with what they come to.
+    """
+    assert {family for family, _, _ in EMPTY_PARTS} == set(DEFAULTS)
+
+
+@pytest.mark.parametrize(
+    ("family", "said", "sizes"), EMPTY_PARTS, ids=[part[0] for part in EMPTY_PARTS]
+)
+def test_a_part_that_says_nothing_is_the_class_own_model(
+    family: str, said: dict[str, int], sizes: tuple[int, ...]
+) -> None:
+    """
+    Size for size.
+    """
+    found = ModelArchitecture.from_config(
+        {"text_config": {"model_type": family, **said}}
+    )
+
+    assert found.model_type == family
+    assert (
+        found.parameter_count,
+        found.active_parameter_count,
+        found.quantizable_parameter_count,
+        found.kv_elements_per_token,
+        found.kv_cache_shards,
+        found.num_hidden_layers,
+        found.hidden_size,
+        found.active_intermediate_size,
+        found.num_attention_heads,
+        found.num_key_value_heads,
+        found.head_dim,
+        found.vocab_size,
+        found.context_length,
+    ) == sizes
+    assert (found.sliding_window, found.windowed_layers) == (None, 0)
+
+
+def test_a_mixture_of_qwens_says_how_wide_its_dense_blocks_are() -> None:
+    """
+    5632 and 6144 where a part does not.
+    """
+    for family, width in (("qwen2_moe", 5632), ("qwen3_moe", 6144)):
+        part = {"model_type": family, "num_experts": 60}
+        all_sparse = ModelArchitecture.from_config({"text_config": part})
+        one_dense = ModelArchitecture.from_config(
+            {"text_config": {**part, "mlp_only_layers": [0]}}
+        )
+        wider = ModelArchitecture.from_config(
+            {
+                "text_config": {
+                    **part,
+                    "mlp_only_layers": [0],
+                    "intermediate_size": width + 1,
+                }
+            }
+        )
+
+        assert one_dense.parameter_count != all_sparse.parameter_count
+        assert wider.parameter_count - one_dense.parameter_count == 3 * 2048
+
+
+def test_a_whole_file_may_leave_out_what_is_no_size() -> None:
+    """
+    Those keys alone.
+    """
+    assert {
+        family: set(defaults_of(family, nested=True))
+        - set(defaults_of(family, nested=False))
+        for family in DEFAULTS
+    } == dict.fromkeys(
+        DEFAULTS,
+        {
+            "vocab_size",
+            "hidden_size",
+            "intermediate_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+        },
+    )
+    assert defaults_of("bloom", nested=True) == {}

@@ -4,9 +4,14 @@ The image catalogue.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from cdk_sagemaker_llm.catalog.images import (
+    ImageRelease,
+    Registry,
+    dns_suffix,
     find_image,
     image_families,
     image_versions,
@@ -108,3 +113,184 @@ def test_fails_if_the_region_is_unknown() -> None:
     """
     with pytest.raises(ValueError, match=r"'us-esat-1' has no registry.*us-east-1"):
         find_image("djl-lmi", "0.36.0").uri("us-esat-1")
+
+
+DIGEST = "sha256:" + "0a" * 32
+OWN = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team/vllm"
+
+
+def test_a_release_is_described_whole() -> None:
+    """
+    By the SDK's list.
+    """
+    found = find_image("djl-tensorrtllm", "0.26.0")
+
+    assert (found.family, found.version) == ("djl-tensorrtllm", "0.26.0")
+    assert found.repository == "djl-inference"
+    assert found.tag == "0.26.0-tensorrtllm0.7.1-cu122"
+    assert {"us-east-1", "cn-north-1"} <= found.regions
+    assert found.registry is None
+
+
+@pytest.mark.parametrize(
+    ("suffix", "tag"),
+    [
+        (":1.0", "1.0"),
+        (":a_b-c.d", "a_b-c.d"),
+        ("", "latest"),
+        (f"@{DIGEST}", DIGEST),
+    ],
+)
+def test_an_image_of_ones_own_is_described_by_its_uri(suffix: str, tag: str) -> None:
+    """
+    And is found where it is, whatever region asks.
+    """
+    found = ImageRelease.from_uri(OWN + suffix)
+
+    assert found == ImageRelease(
+        "custom",
+        tag,
+        "team/vllm",
+        tag,
+        frozenset(),
+        Registry("111111111111", "eu-west-1"),
+    )
+    assert found.uri("us-east-1") == f"{OWN}{suffix or ':latest'}"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "vllm/vllm-openai:latest",
+        "1111.dkr.ecr.eu-west-1.amazonaws.com/x:1",
+        "x111111111111.dkr.ecr.eu-west-1.amazonaws.com/x:1",
+        "111111111111.dkr.ecr.eu-west-1.amazonaws.com/",
+        "111111111111.dkr.ecr.eu-west-1.amazonaws.com/x:",
+        "111111111111.dkr.ecr.eu-west-1.amazonaws.com/x:1\n",
+        "111111111111.dkr.ecr.eu-west-1.amazonaws.com/x@sha256:0a",
+        "111111111111.dkr.ecr.eu-west-1.amazonaws.com/x:1@sha256:" + "0a" * 32,
+    ],
+)
+def test_fails_if_it_is_no_uri_in_ecr(uri: str) -> None:
+    """
+    Word for word.
+    """
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        ImageRelease.from_uri(uri)
+
+    assert str(caught.value) == (
+        "uri must be an image in Amazon ECR, such as "
+        f"'111111111111.dkr.ecr.eu-west-1.amazonaws.com/vllm:1.0', got {uri!r}; copy "
+        "other images there"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "cuda"),
+    [
+        ("0.26.0-tensorrtllm0.7.1-cu122", "12.2"),
+        ("0.36.0-lmi27.0.0-cu130", "13.0"),
+        ("2.0-cu118-ubuntu20.04", "11.8"),
+        ("2.0-cu118x", None),
+        ("2.0-cu1", None),
+        ("cu118", None),
+        ("0.26.0-neuronx-sdk2.16.0", None),
+    ],
+)
+def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
+    """
+    Its last digit is the minor one.
+    """
+    image = ImageRelease("x", "1", "x", tag, frozenset())
+
+    assert image.cuda_version == cuda
+    assert image.is_for_neuron == ("neuron" in tag)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: find_image("djl-tensorrtllm", "0.26.1"),
+            "image djl-tensorrtllm has no version '0.26.1'; use 0.26.0, 0.32.0 or "
+            "0.29.0",
+        ),
+        (
+            lambda: find_image("djl-deepspeed", "latest"),
+            "image djl-deepspeed has no version 'latest'; use 0.25.0, 0.26.0 or 0.27.0",
+        ),
+        (
+            lambda: find_image("djl-lmi", "0.36.0").uri("us-esat-1"),
+            "region 'us-esat-1' has no registry with image djl-lmi 0.36.0; use "
+            "us-west-1, us-east-1 or us-west-2",
+        ),
+        (
+            lambda: find_image("djl-lmi", "0.36.0").uri("zzz"),
+            "region 'zzz' has no registry with image djl-lmi 0.36.0; check the "
+            "region's name",
+        ),
+        (
+            lambda: registry_account("zzz"),
+            "no registry of serving images is known in 'zzz'",
+        ),
+        (
+            lambda: find_image("djl-neuronx", "0.29.0").uri("af-south-1"),
+            "image djl-neuronx 0.29.0 is not listed in af-south-1; no version of "
+            "djl-neuronx is listed there: use another container",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_word_for_word(
+    call: Callable[[], object], message: str
+) -> None:
+    """
+    With the nearest ones, or those that are there.
+    """
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        call()
+
+    assert str(caught.value) == message
+
+
+def test_the_versions_that_a_region_lists_are_named() -> None:
+    """
+    And no others.
+    """
+    with pytest.raises(ValueError, match="is not listed in us-iso-east-1") as caught:
+        find_image("djl-lmi", "0.29.0").uri("us-iso-east-1")
+
+    told = str(caught.value).removeprefix(
+        "image djl-lmi 0.29.0 is not listed in us-iso-east-1; in that region are "
+    )
+    named = told.replace(" or ", ", ").split(", ")
+    assert named == [
+        version
+        for version in image_versions("djl-lmi")
+        if "us-iso-east-1" in find_image("djl-lmi", version).regions
+    ]
+
+
+def test_families_and_versions_are_in_the_order_of_the_list() -> None:
+    """
+    Versions oldest first.
+    """
+    assert image_versions("djl-deepspeed")[-3:] == ["0.25.0", "0.26.0", "0.27.0"]
+    assert image_families()[:2] == ["djl-tensorrtllm", "djl-lmi"]
+
+
+@pytest.mark.parametrize(
+    ("region", "domain"),
+    [
+        ("us-east-1", "amazonaws.com"),
+        ("us-gov-west-1", "amazonaws.com"),
+        ("cn-north-1", "amazonaws.com.cn"),
+        ("us-iso-east-1", "c2s.ic.gov"),
+        ("us-isob-east-1", "sc2s.sgov.gov"),
+        ("elsewhere", "amazonaws.com"),
+    ],
+)
+def test_a_regions_domain_is_its_partitions(region: str, domain: str) -> None:
+    """
+    By the longest beginning that is known.
+    """
+    assert dns_suffix(region) == domain

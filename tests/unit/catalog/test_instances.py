@@ -4,6 +4,8 @@ The instance catalogue.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from cdk_sagemaker_llm.catalog.instances import (
@@ -70,3 +72,102 @@ def test_a_new_type_can_be_described() -> None:
 
     assert str(new) == "ml.p9.48xlarge"
     assert new.family == "p9"
+
+
+def test_a_type_is_described_whole() -> None:
+    """
+    Hardware, storage, and host images.
+    """
+    assert find_instance_type("ml.g5.12xlarge") == InstanceType(
+        name="ml.g5.12xlarge",
+        accelerators=4,
+        accelerator_model="A10G",
+        accelerator_memory_gib=22.35,
+        vcpus=48,
+        memory_gib=192,
+        hosting_supported=True,
+        volume_size_supported=False,
+        default_inference_ami=None,
+        compatible_inference_amis=(
+            "al2-ami-sagemaker-inference-gpu-2",
+            "al2-ami-sagemaker-inference-gpu-2-1",
+            "al2-ami-sagemaker-inference-gpu-3-1",
+            "al2023-ami-sagemaker-inference-gpu-4-1",
+        ),
+    )
+
+
+def test_a_new_type_is_as_it_is_described() -> None:
+    """
+    Nothing is known of its storage and its host images.
+    """
+    assert InstanceType.of(
+        "ml.p9.48xlarge",
+        accelerators=8,
+        vcpus=192,
+        memory_gib=4096,
+        accelerator_model="B9",
+        accelerator_memory_gib=500,
+    ) == InstanceType(
+        "ml.p9.48xlarge", 8, "B9", 500, 192, 4096, True, False, None, ()
+    )
+    assert InstanceType.of(
+        "ml.p9.4xlarge", accelerators=1, vcpus=16, memory_gib=256
+    ) == InstanceType("ml.p9.4xlarge", 1, "unknown", 0.0, 16, 256)
+
+
+@pytest.mark.parametrize(
+    ("name", "neuron"),
+    [
+        ("ml.inf2.48xlarge", True),
+        ("ml.trn1.32xlarge", True),
+        ("ml.g5.xlarge", False),
+    ],
+)
+def test_neuron_cores_are_inferentias_and_trainiums(name: str, *, neuron: bool) -> None:
+    """
+    By the device's name.
+    """
+    assert find_instance_type(name).has_neuron_cores is neuron
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: find_instance_type("ml.g5.13xlarge"),
+            "unknown instance type 'ml.g5.13xlarge'; use ml.g5.16xlarge, ml.g5.12xlarge "
+            "or ml.g5.xlarge, or describe a newer type with InstanceType.of(...)",
+        ),
+        (
+            lambda: find_instance_type("zzz"),
+            "unknown instance type 'zzz'; use one such as ml.g5.12xlarge, or describe "
+            "a newer type with InstanceType.of(...)",
+        ),
+        (
+            lambda: find_instance_type("ml.gr6.4xlarge"),
+            "ml.gr6.4xlarge cannot host endpoints; use ml.g6.4xlarge, ml.g6e.4xlarge "
+            "or ml.g6.48xlarge",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_word_for_word(
+    call: Callable[[], object], message: str
+) -> None:
+    """
+    With the nearest ones, and the way in.
+    """
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        call()
+
+    assert str(caught.value) == message
+
+
+def test_what_cannot_host_is_not_named() -> None:
+    """
+    Though the catalogue knows it.
+    """
+    names = instance_type_names()
+
+    assert "ml.g5.12xlarge" in names
+    assert "ml.gr6.4xlarge" not in names

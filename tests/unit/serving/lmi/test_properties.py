@@ -9,7 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse, render
+from cdk_sagemaker_llm.serving.lmi.properties import (
+    PropertiesError,
+    PropertyValue,
+    lines,
+    pairs,
+    parse,
+    render,
+    text_of,
+)
 
 KEYS = st.from_regex(r"[A-Za-z0-9_.\-]+", fullmatch=True)
 VALUES = st.text(
@@ -29,6 +37,60 @@ VALUES = st.text(
         ("a==b", {"a": "=b"}),
         ("a=1\r\na=2\rb=3", {"a": "2", "b": "3"}),
         ("a=b\\\\", {"a": "b\\"}),
+        # Separators: the first that is not escaped, with the blanks around it.
+        ("", {}),
+        ("=v", {"": "v"}),
+        (" : v", {"": "v"}),
+        ("a:=v", {"a": "=v"}),
+        ("a=:v", {"a": ":v"}),
+        ("a = = v", {"a": "= v"}),
+        ("a  v w ", {"a": "v w "}),
+        ("a\t=\tv\t", {"a": "v\t"}),
+        ("a\fv", {"a": "v"}),
+        ("a=\f\t v", {"a": "v"}),
+        ("\f a\f:\fv\f", {"a": "v\f"}),
+        ("a\u00a0b=1", {"a\u00a0b": "1"}),
+        ("\va=1", {"\va": "1"}),
+        # Escapes of separators, in keys and in values.
+        ("a\\=b=c", {"a=b": "c"}),
+        ("a\\:b:c", {"a:b": "c"}),
+        ("a\\ b c", {"a b": "c"}),
+        ("a\\\tb=c", {"a\tb": "c"}),
+        ("a\\\fb=c", {"a\fb": "c"}),
+        ("a\\\\=b", {"a\\": "b"}),
+        ("a\\\\\\=b=c", {"a\\=b": "c"}),
+        ("a\\\\ b", {"a\\": "b"}),
+        ("a=\\=\\:\\ ", {"a": "=: "}),
+        ("a=b\\=c", {"a": "b=c"}),
+        # Escapes of letters, and of code points.
+        ("a=\\t|\\n|\\r|\\f", {"a": "\t|\n|\r|\f"}),
+        ("\\ta=1", {"\ta": "1"}),
+        ("a=\\b\\'\\\"\\U0041", {"a": "b'\"U0041"}),
+        ("a=\\u00e9\\u00E9x", {"a": "ééx"}),
+        ("a\\u003db=c", {"a=b": "c"}),
+        ("a=\\u00411", {"a": "A1"}),
+        ("a=\\\\u00e9", {"a": "\\u00e9"}),
+        ("a=\\u0020 b", {"a": "  b"}),
+        # Comments begin a line, not a value, and do not continue.
+        ("#a=1\n!b=2\n\f#c=3\nd=#!e", {"d": "#!e"}),
+        ("\\#a=1\n\\!b=2", {"#a": "1", "!b": "2"}),
+        ("#a\\\nb=1", {"b": "1"}),
+        ("a=\\\n# b", {"a": "# b"}),
+        ("\\\n#a\nb=1", {"b": "1"}),
+        # Continuations: an odd number of backslashes at the end.
+        ("a\\\n   b=c", {"ab": "c"}),
+        ("a=1\\\n\t\f 2", {"a": "12"}),
+        ("a=1\\\r\n 2\\\r 3", {"a": "123"}),
+        ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
+        ("a=b\\\\\\\nc", {"a": "b\\c"}),
+        ("a=1\\\n\nb=2", {"a": "1", "b": "2"}),
+        ("a=1 \\\n 2", {"a": "1 2"}),
+        ("a=1\\", {"a": "1"}),
+        ("a=1\\\n", {"a": "1"}),
+        # Lines end at a carriage return or a line feed, or both, and nowhere else.
+        ("a=1\n\r\n \t\f\n\rb=2", {"a": "1", "b": "2"}),
+        ("a=1\vb\x85c\u2028d", {"a": "1\vb\x85c\u2028d"}),
+        ("a=1\nb=2\na=3\na", {"a": "", "b": "2"}),
     ],
     ids=repr,
 )
@@ -39,36 +101,118 @@ def test_text_is_read_as_java_reads_it(text: str, expected: dict[str, str]) -> N
     assert parse(text) == expected
 
 
-def test_fails_if_an_escape_is_malformed() -> None:
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a=\\u12", "malformed \\u escape in '\\\\u12'"),
+        ("a=\\u12g4", "malformed \\u escape in '\\\\u12g4'"),
+        ("a=x\\u", "malformed \\u escape in 'x\\\\u'"),
+        ("a=\\u 041", "malformed \\u escape in '\\\\u 041'"),
+        ("a=\\uu0041", "malformed \\u escape in '\\\\uu0041'"),
+        ("a=1\nb\\u1=2", "malformed \\u escape in 'b\\\\u1'"),
+    ],
+    ids=repr,
+)
+def test_fails_if_an_escape_is_malformed(text: str, told: str) -> None:
     """
     Java refuses the whole file, and so do we.
     """
-    with pytest.raises(PropertiesError, match=r"malformed \\u escape"):
-        parse("a=\\u12")
+    with pytest.raises(PropertiesError) as caught:
+        parse(text)
+
+    assert str(caught.value) == told
 
 
-@pytest.mark.parametrize("value", ["é", "a\\b", " a", "a ", "a\nb", "a\x00"], ids=repr)
+def test_pairs_are_told_in_the_order_of_the_file() -> None:
+    """
+    Repeated ones too.
+    """
+    assert list(pairs("b=1\na=2\nb=3\n")) == [("b", "1"), ("a", "2"), ("b", "3")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["é", "a\\b", " a", "a ", "a\nb", "a\x00", "\ta", "a\tb", "a\x7f", "\f", "\u2028"],
+    ids=repr,
+)
 def test_fails_if_a_value_would_be_read_differently(value: str) -> None:
     """
     What one of the two readers would change is never written.
     """
-    with pytest.raises(PropertiesError, match="option.x must be printable ASCII"):
+    with pytest.raises(PropertiesError) as caught:
         render({"option.x": value})
 
+    assert str(caught.value) == (
+        "option.x must be printable ASCII without backslashes or blanks at its ends, "
+        f"got {value!r}"
+    )
 
-def test_fails_if_a_name_would_be_read_differently() -> None:
+
+@pytest.mark.parametrize("value", ["${Token[TOKEN.12]}", int(-1.8881545897087e289)])
+def test_fails_if_a_value_is_known_only_at_deployment(value: str | int) -> None:
+    """
+    A file is made before that.
+    """
+    with pytest.raises(PropertiesError) as caught:
+        render({"option.x": value})
+
+    assert str(caught.value) == (
+        "option.x is known only at deployment, too late for a file; pass it in an "
+        "environment variable"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["option.a b", "a=b", "a:b", "#a", "a\\", "", "a\n", "é", "\ta", "a/b"],
+    ids=repr,
+)
+def test_fails_if_a_name_would_be_read_differently(name: str) -> None:
     """
     A separator inside a name would end it.
     """
-    with pytest.raises(PropertiesError, match="property name 'option.a b'"):
-        render({"option.a b": 1})
+    with pytest.raises(PropertiesError) as caught:
+        render({name: 1})
+
+    assert str(caught.value) == (
+        f"property name {name!r} must hold letters, digits, dots, dashes and "
+        "underscores only"
+    )
 
 
-def test_booleans_are_written_as_java_reads_them() -> None:
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (False, "false"),
+        (0, "0"),
+        (-5, "-5"),
+        (0.95, "0.95"),
+        (2.0, "2.0"),
+        ("", ""),
+        ("True", "True"),
+        ("a b=c:d#!e", "a b=c:d#!e"),
+        ("~!", "~!"),
+    ],
+    ids=repr,
+)
+def test_a_value_is_written_as_both_readers_take_it(
+    value: PropertyValue, text: str
+) -> None:
     """
-    ``True`` is Python's word.
+    ``True`` is Python's word; text is left as it is.
     """
-    assert render({"option.enable_lora": True}) == "option.enable_lora=true\n"
+    assert render({"option.A-b_9": value}) == f"option.A-b_9={text}\n"
+    assert text_of("option.A-b_9", value) == text
+
+
+def test_properties_are_written_in_the_order_given() -> None:
+    """
+    A line each.
+    """
+    assert render({"b": 1, "a": "x"}) == "b=1\na=x\n"
+    assert lines({"b": "1", "a": ""}) == "b=1\na=\n"
+    assert render({}) == ""
 
 
 @given(st.dictionaries(KEYS, VALUES))

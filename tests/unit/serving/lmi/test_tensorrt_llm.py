@@ -6,12 +6,54 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm import HuggingFaceModel, S3Model, TensorRtLlm
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    ModelArchitecture,
+    RopeScaling,
+    S3Model,
+    SmoothQuant,
+    TensorRtLlm,
+)
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Severity
 from cdk_sagemaker_llm.models import ModelSource
 from tests.unit.serving.answers import container_of, findings_of
+from tests.unit.serving.lmi.parameters import (
+    COMMON,
+    Row,
+    all_of,
+    keywords_of,
+    named_in,
+    text_of,
+)
 
 MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+SMALL = ModelArchitecture.custom(parameters=10**9, kv_bytes_per_token=1000)
+OWN: list[Row] = [
+    ("quantize", "awq", "option.quantize=awq"),
+    ("rolling_batch", "trtllm", "option.rolling_batch=trtllm"),
+    ("max_input_len", 1000, "option.max_input_len=1000"),
+    ("max_output_len", 500, "option.max_output_len=500"),
+    ("max_num_tokens", 9000, "option.max_num_tokens=9000"),
+    (
+        "batch_scheduler_policy",
+        "guaranteed_no_evict",
+        "option.batch_scheduler_policy=guaranteed_no_evict",
+    ),
+    (
+        "kv_cache_free_gpu_mem_fraction",
+        0.8,
+        "option.kv_cache_free_gpu_mem_fraction=0.8",
+    ),
+    ("enable_kv_cache_reuse", True, "option.enable_kv_cache_reuse=true"),
+    ("use_custom_all_reduce", True, "option.use_custom_all_reduce=true"),
+    (
+        "rope_scaling",
+        RopeScaling("dynamic", 2),
+        "option.rotary_scaling_factor=2.0",
+    ),
+    ("smoothquant", SmoothQuant(alpha=0.6), "option.smoothquant_alpha=0.6"),
+]
 UNRESOLVED = "s3://${Token[Bucket.Ref.1]}/weights/"
 
 
@@ -127,3 +169,246 @@ def test_warns_that_the_images_have_ended() -> None:
 
     assert found.severity is Severity.WARNING
     assert found.code == "LLM201"
+
+
+def test_every_parameter_has_a_row() -> None:
+    """
+    A new one comes with the line that it writes; the last one writes none.
+    """
+    assert named_in(COMMON, OWN) | {"precompiled"} == keywords_of(TensorRtLlm)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "line"), [*COMMON, *OWN], ids=lambda value: str(value)[:40]
+)
+def test_a_parameter_writes_its_line(keyword: str, value: object, line: str) -> None:
+    """
+    The option that TensorRT-LLM reads, and no other.
+    """
+    serving = TensorRtLlm("0.28.0", **{keyword: value})  # type: ignore[arg-type] # any of all
+
+    assert line in text_of(serving).splitlines()
+
+
+def test_all_parameters_are_written_in_their_order() -> None:
+    """
+    Of the two that name a quantization, one.
+    """
+    model = HuggingFaceModel("org/model", revision="abc123")
+    serving = TensorRtLlm("0.28.0", **all_of(COMMON, OWN, but=["quantize"]))
+
+    assert text_of(serving, model) == (
+        "engine=MPI\n"
+        "option.tensor_parallel_degree=4\n"
+        "option.model_id=org/model\n"
+        "option.revision=abc123\n"
+        "option.max_rolling_batch_size=24\n"
+        "option.rolling_batch=trtllm\n"
+        "option.model_loading_timeout=900\n"
+        "option.predict_timeout=60\n"
+        "option.dtype=fp16\n"
+        "option.trust_remote_code=true\n"
+        "option.output_formatter=jsonlines\n"
+        "option.max_input_len=1000\n"
+        "option.max_output_len=500\n"
+        "option.max_num_tokens=9000\n"
+        "option.batch_scheduler_policy=guaranteed_no_evict\n"
+        "option.kv_cache_free_gpu_mem_fraction=0.8\n"
+        "option.enable_kv_cache_reuse=true\n"
+        "option.use_custom_all_reduce=true\n"
+        "option.rotary_scaling_type=dynamic\n"
+        "option.rotary_scaling_factor=2.0\n"
+        "option.quantize=smoothquant\n"
+        "option.smoothquant_alpha=0.6\n"
+        "job_queue_size=500\n"
+        "option.brand_new=1.5\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("serving", "lines"),
+    [
+        (TensorRtLlm("0.32.0"), ["engine=MPI", "option.rolling_batch=auto"]),
+        (
+            TensorRtLlm("0.33.0"),
+            ["engine=Python", "option.rolling_batch=disable", "option.mpi_mode=true"],
+        ),
+        (
+            TensorRtLlm("0.33.0", rolling_batch="trtllm"),
+            ["engine=Python", "option.rolling_batch=trtllm", "option.mpi_mode=true"],
+        ),
+    ],
+    ids=["0.32", "0.33", "0.33 with another scheduler"],
+)
+def test_the_launcher_and_the_scheduler_are_those_of_the_version(
+    serving: TensorRtLlm, lines: list[str]
+) -> None:
+    """
+    LMI 0.33 is the one image with TensorRT-LLM's own asynchronous service.
+    """
+    engine, *scheduling = lines
+
+    assert text_of(serving) == "".join(
+        f"{line}\n" for line in (engine, "option.model_id=org/model", *scheduling)
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "context"),
+    [
+        ({"max_input_len": 1000, "max_output_len": 500}, 1500),
+        ({"max_input_len": 1000}, None),
+        ({"max_output_len": 500}, None),
+        ({}, None),
+    ],
+    ids=["both", "prompt", "answer", "neither"],
+)
+def test_the_longest_sequence_is_prompt_and_answer(
+    given: dict[str, int], context: int | None
+) -> None:
+    """
+    With one of the two alone, the other is the version's.
+    """
+    demand = TensorRtLlm("0.26.0", **given).prepare(MISTRAL, 4).demand  # type: ignore[arg-type] # two of all
+
+    assert demand is not None
+    assert demand.context_length == context
+
+
+@pytest.mark.parametrize(
+    ("given", "bits"),
+    [
+        ({}, 16),
+        ({"quantize": "awq"}, 4),
+        ({"quantize": "fp8"}, 8),
+        ({"smoothquant": SmoothQuant()}, 8),
+    ],
+    ids=["none", "awq", "fp8", "smoothquant"],
+)
+def test_a_quantization_leaves_fewer_bits(given: dict[str, object], bits: int) -> None:
+    """
+    By whichever parameter it is named.
+    """
+    demand = TensorRtLlm("0.26.0", **given).prepare(MISTRAL, 4).demand  # type: ignore[arg-type] # one of all
+
+    assert demand is not None
+    assert demand.weight_bits == bits
+
+
+def test_what_it_asks_of_the_memory_with_everything_set() -> None:
+    """
+    Each parameter that changes it, in its place.
+    """
+    serving = TensorRtLlm(
+        "0.28.0",
+        tensor_parallel_degree=2,
+        max_rolling_batch_size=48,
+        max_input_len=1000,
+        max_output_len=500,
+        kv_cache_free_gpu_mem_fraction=0.8,
+        quantize="fp8",
+    )
+    model = HuggingFaceModel("org/model", architecture=SMALL)
+
+    assert serving.prepare(model, 2).demand == Demand(
+        architecture=SMALL,
+        assumptions=Assumptions(
+            gpu_memory_utilization=0.8,
+            runtime_gib=0.6,
+            collectives_gib=0.5,
+            cuda_graphs_gib=0.0,
+            max_num_batched_tokens=8192,
+            max_num_seqs=48,
+            kv_cache_dtype_bytes=2,
+        ),
+        weight_bits=8,
+        context_length=1500,
+        batch_tokens=None,
+        tensor_parallel_degree=2,
+    )
+
+
+def test_what_it_asks_of_the_memory_by_default() -> None:
+    """
+    A share of what the weights leave, and no graphs.
+    """
+    serving = TensorRtLlm("0.28.0", tensor_parallel_degree="max")
+
+    assert serving.prepare(None, None).demand == Demand(
+        architecture=None,
+        assumptions=Assumptions(
+            gpu_memory_utilization=0.95,
+            runtime_gib=0.6,
+            collectives_gib=0.5,
+            cuda_graphs_gib=0.0,
+            max_num_batched_tokens=8192,
+            max_num_seqs=256,
+            kv_cache_dtype_bytes=2,
+        ),
+        weight_bits=16,
+        context_length=None,
+        batch_tokens=None,
+        tensor_parallel_degree=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "architecture", "expected"),
+    [
+        (
+            "0.25.0",
+            "MistralForCausalLM",
+            "LLM219 TensorRT-LLM 0.25.0 does not compile MistralForCausalLM just in "
+            "time: it does so from LMI 0.26 on; compile an engine ahead of time "
+            "(precompiled=True), or use Vllm",
+        ),
+        (
+            "0.32.0",
+            "DbrxForCausalLM",
+            "LLM219 TensorRT-LLM 0.32.0 does not compile DbrxForCausalLM just in "
+            "time: it does so at no LMI version; compile an engine ahead of time "
+            "(precompiled=True), or use Vllm",
+        ),
+    ],
+)
+def test_says_since_when_an_architecture_is_compiled(
+    version: str, architecture: str, expected: str
+) -> None:
+    """
+    And what to do where it is not.
+    """
+    model = HuggingFaceModel("org/model", architecture=architecture)
+    found = findings_of(TensorRtLlm(version), model)
+
+    assert [str(f) for f in found if f.code == "LLM219"] == [expected]
+
+
+def test_an_unknown_architecture_is_not_doubted() -> None:
+    """
+    Neither of a model of which only the size is known, nor without a model.
+    """
+    sized = HuggingFaceModel("org/model", architecture=SMALL)
+    named = TensorRtLlm("0.25.0", options={"option.model_id": "a/b"})
+    found = [
+        *findings_of(TensorRtLlm("0.25.0"), sized),
+        *findings_of(TensorRtLlm("0.25.0"), HuggingFaceModel("org/model")),
+        *findings_of(named, None),
+    ]
+
+    assert {f.code for f in found} == {"LLM201"}
+
+
+def test_a_precompiled_engine_is_not_on_the_hub() -> None:
+    """
+    The whole message, and where it is loaded from; a model is not missed twice.
+    """
+    serving = TensorRtLlm("0.26.0", precompiled=True)
+    named = TensorRtLlm(
+        "0.26.0", precompiled=True, options={"option.model_id": "s3://b/p/"}
+    )
+
+    assert [str(f) for f in findings_of(serving, MISTRAL)][1:] == [
+        "LLM159 precompiled engines are loaded from S3, got a HuggingFaceModel; pass "
+        "S3Model('s3://bucket/prefix/'), the parent of the engine's folder"
+    ]
+    assert [f.code for f in findings_of(named, None)] == ["LLM201"]
