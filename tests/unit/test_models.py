@@ -142,7 +142,7 @@ def test_an_architecture_is_a_size_a_name_or_a_class(
     The name of a catalogued model is replaced by what it is.
     """
     bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "bucket")
-    models = [
+    models: list[HuggingFaceModel | S3Model] = [
         HuggingFaceModel("a/b", architecture=given),
         S3Model("s3://b/p/", architecture=given),
         S3Model.from_bucket(bucket, "p", architecture=given),

@@ -526,15 +526,19 @@ WAY_IN = (
     [
         (
             lambda: ModelArchitecture.of("mistralai/Mistral-7B-v0.9"),
-            "no model 'mistralai/Mistral-7B-v0.9' in the catalogue; did you mean "
-            "mistralai/Mistral-7B-v0.3, mistralai/Mistral-7B-v0.1 or "
-            "mistralai/Mixtral-8x7B-v0.1? Else the path of its config.json, or "
-            f"{WAY_IN}",
+            (
+                "no model 'mistralai/Mistral-7B-v0.9' in the catalogue; did you mean "
+                "mistralai/Mistral-7B-v0.3, mistralai/Mistral-7B-v0.1 or "
+                "mistralai/Mixtral-8x7B-v0.1? Else the path of its config.json, or "
+                f"{WAY_IN}"
+            ),
         ),
         (
             lambda: ModelArchitecture.of("zzz"),
-            "no model 'zzz' in the catalogue; Pass the path of its config.json, or "
-            f"{WAY_IN}",
+            (
+                "no model 'zzz' in the catalogue; Pass the path of its config.json, or "
+                f"{WAY_IN}"
+            ),
         ),
         (
             lambda: ModelArchitecture.from_config({}),
@@ -544,8 +548,10 @@ WAY_IN = (
             lambda: ModelArchitecture.from_config(
                 {"architectures": ["Lama3ForCausalLM"], "model_type": "lama3"}
             ),
-            "architecture 'Lama3ForCausalLM' cannot be counted (nearest: "
-            f"LlamaForCausalLM); {WAY_IN}",
+            (
+                "architecture 'Lama3ForCausalLM' cannot be counted (nearest: "
+                f"LlamaForCausalLM); {WAY_IN}"
+            ),
         ),
         (
             lambda: ModelArchitecture.from_config({"model_type": "qwen4"}),
@@ -563,8 +569,10 @@ WAY_IN = (
             lambda: ModelArchitecture.custom(
                 parameters=5, kv_bytes_per_token=1, active_parameters=6
             ),
-            "active_parameters must be at most parameters, got active_parameters=6 and "
-            "parameters=5",
+            (
+                "active_parameters must be at most parameters, got active_parameters=6 "
+                "and parameters=5"
+            ),
         ),
     ],
 )
@@ -594,7 +602,11 @@ SMALL_LLAMA = {
     [
         ({"model_type": "llama", **SMALL_LLAMA}, "LlamaForCausalLM", "llama"),
         (
-            {"architectures": ["MineForCausalLM"], "model_type": "llama", **SMALL_LLAMA},
+            {
+                "architectures": ["MineForCausalLM"],
+                "model_type": "llama",
+                **SMALL_LLAMA,
+            },
             "MineForCausalLM",
             "llama",
         ),

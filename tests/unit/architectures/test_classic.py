@@ -17,7 +17,12 @@ from tests.unit.architectures.counting import LEFT_OUT, Config, count, differenc
 NAMES = {"hidden_size": 8, "num_hidden_layers": 3, "num_attention_heads": 4}
 OLD_NAMES = {"n_embd": 8, "n_layer": 3, "n_head": 4}
 FALCON = {**NAMES, "model_type": "falcon", "vocab_size": 20}
-GPT_NEOX = {**NAMES, "model_type": "gpt_neox", "vocab_size": 20, "intermediate_size": 10}
+GPT_NEOX = {
+    **NAMES,
+    "model_type": "gpt_neox",
+    "vocab_size": 20,
+    "intermediate_size": 10,
+}
 GPT_BIGCODE = {
     **OLD_NAMES,
     "model_type": "gpt_bigcode",
@@ -383,3 +388,36 @@ def test_a_key_changes_what_it_changes_and_nothing_else(
     Switches, sizes, and the other names of keys.
     """
     assert differences(count(config), count(config, **changed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "other", "value"),
+    [
+        (FALCON, "hidden_size", "n_embed", 16),
+        (FALCON, "num_hidden_layers", "n_layer", 1),
+        (FALCON, "num_attention_heads", "n_head", 1),
+        ({**FALCON, **NEW_WITH_2}, "num_kv_heads", "n_head_kv", 1),
+        (GPT_BIGCODE, "n_embd", "hidden_size", 16),
+        (GPT_BIGCODE, "n_layer", "num_hidden_layers", 1),
+        (GPT_BIGCODE, "n_head", "num_attention_heads", 1),
+        (MPT, "d_model", "hidden_size", 16),
+        (MPT, "n_layers", "num_hidden_layers", 1),
+        (MPT, "n_heads", "num_attention_heads", 1),
+        (GPT_J, "n_embd", "hidden_size", 16),
+        (GPT_J, "n_layer", "num_hidden_layers", 1),
+        (GPT_J, "n_head", "num_attention_heads", 1),
+        (BLOOM, "hidden_size", "n_embed", 16),
+        (BLOOM, "n_layer", "num_hidden_layers", 1),
+        ({**BLOOM, "n_head": 4}, "n_head", "num_attention_heads", 1),
+    ],
+)
+def test_of_two_names_of_a_key_the_classs_own_is_read(
+    config: Config, name: str, other: str, value: int
+) -> None:
+    """
+    Where a file has both.
+    """
+    with_both = count(config, **{other: value})
+
+    assert with_both == count({k: v for k, v in config.items() if k != other})
+    assert with_both != count(config, **{name: value, other: value})

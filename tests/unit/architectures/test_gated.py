@@ -90,7 +90,7 @@ def dense(name: str, family: str, parameters: int) -> ModelArchitecture:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        # 3 * (192 + 240 + 16) + 328.
+        # Three blocks of 192, 240 and 16, and the 328 beside them.
         (LLAMA, dense("LlamaForCausalLM", "llama", 1672)),
         (MISTRAL, dense("MistralForCausalLM", "mistral", 1672)),
         (PHI3, dense("Phi3ForCausalLM", "phi3", 1672)),
@@ -387,6 +387,7 @@ def test_a_switch_changes_what_it_changes_and_nothing_else(
         (QWEN2_MOE, {"mlp_only_layers": None, "decoder_sparse_step": 1}, {}),
         (QWEN2_MOE, {"intermediate_size": LEFT_OUT}, {}),
         (QWEN2_MOE, {"num_experts": LEFT_OUT, "num_local_experts": 5}, {}),
+        (QWEN2_MOE, {"num_local_experts": 9}, {}),
         (
             # Without the biases of query, key and value.
             QWEN2_MOE,

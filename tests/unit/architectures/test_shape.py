@@ -51,18 +51,24 @@ def test_what_a_model_can_be(fitting: dict[str, int]) -> None:
     [
         (
             {"head_dim": 0},
-            "hidden_size in config.json must be at least num_attention_heads, got 8 "
-            "and 4",
+            (
+                "hidden_size in config.json must be at least num_attention_heads, got "
+                "8 and 4"
+            ),
         ),
         (
             {"kv_heads": 3},
-            "num_key_value_heads in config.json must divide the 4 attention heads, "
-            "got 3",
+            (
+                "num_key_value_heads in config.json must divide the 4 attention heads, "
+                "got 3"
+            ),
         ),
         (
             {"kv_heads": 8},
-            "num_key_value_heads in config.json must divide the 4 attention heads, "
-            "got 8",
+            (
+                "num_key_value_heads in config.json must divide the 4 attention heads, "
+                "got 8"
+            ),
         ),
         (
             {"idle_parameters": -1},

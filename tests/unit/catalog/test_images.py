@@ -212,8 +212,10 @@ def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
     [
         (
             lambda: find_image("djl-tensorrtllm", "0.26.1"),
-            "image djl-tensorrtllm has no version '0.26.1'; use 0.26.0, 0.32.0 or "
-            "0.29.0",
+            (
+                "image djl-tensorrtllm has no version '0.26.1'; use 0.26.0, 0.32.0 or "
+                "0.29.0"
+            ),
         ),
         (
             lambda: find_image("djl-deepspeed", "latest"),
@@ -221,13 +223,17 @@ def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
         ),
         (
             lambda: find_image("djl-lmi", "0.36.0").uri("us-esat-1"),
-            "region 'us-esat-1' has no registry with image djl-lmi 0.36.0; use "
-            "us-west-1, us-east-1 or us-west-2",
+            (
+                "region 'us-esat-1' has no registry with image djl-lmi 0.36.0; use "
+                "us-west-1, us-east-1 or us-west-2"
+            ),
         ),
         (
             lambda: find_image("djl-lmi", "0.36.0").uri("zzz"),
-            "region 'zzz' has no registry with image djl-lmi 0.36.0; check the "
-            "region's name",
+            (
+                "region 'zzz' has no registry with image djl-lmi 0.36.0; check the "
+                "region's name"
+            ),
         ),
         (
             lambda: registry_account("zzz"),
@@ -235,8 +241,10 @@ def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
         ),
         (
             lambda: find_image("djl-neuronx", "0.29.0").uri("af-south-1"),
-            "image djl-neuronx 0.29.0 is not listed in af-south-1; no version of "
-            "djl-neuronx is listed there: use another container",
+            (
+                "image djl-neuronx 0.29.0 is not listed in af-south-1; no version of "
+                "djl-neuronx is listed there: use another container"
+            ),
         ),
     ],
 )

@@ -109,7 +109,16 @@ def test_a_new_type_is_as_it_is_described() -> None:
         accelerator_model="B9",
         accelerator_memory_gib=500,
     ) == InstanceType(
-        "ml.p9.48xlarge", 8, "B9", 500, 192, 4096, True, False, None, ()
+        "ml.p9.48xlarge",
+        8,
+        "B9",
+        500,
+        192,
+        4096,
+        hosting_supported=True,
+        volume_size_supported=False,
+        default_inference_ami=None,
+        compatible_inference_amis=(),
     )
     assert InstanceType.of(
         "ml.p9.4xlarge", accelerators=1, vcpus=16, memory_gib=256
@@ -136,18 +145,25 @@ def test_neuron_cores_are_inferentias_and_trainiums(name: str, *, neuron: bool) 
     [
         (
             lambda: find_instance_type("ml.g5.13xlarge"),
-            "unknown instance type 'ml.g5.13xlarge'; use ml.g5.16xlarge, ml.g5.12xlarge "
-            "or ml.g5.xlarge, or describe a newer type with InstanceType.of(...)",
+            (
+                "unknown instance type 'ml.g5.13xlarge'; use ml.g5.16xlarge, "
+                "ml.g5.12xlarge or ml.g5.xlarge, or describe a newer type with "
+                "InstanceType.of(...)"
+            ),
         ),
         (
             lambda: find_instance_type("zzz"),
-            "unknown instance type 'zzz'; use one such as ml.g5.12xlarge, or describe "
-            "a newer type with InstanceType.of(...)",
+            (
+                "unknown instance type 'zzz'; use one such as ml.g5.12xlarge, or "
+                "describe a newer type with InstanceType.of(...)"
+            ),
         ),
         (
             lambda: find_instance_type("ml.gr6.4xlarge"),
-            "ml.gr6.4xlarge cannot host endpoints; use ml.g6.4xlarge, ml.g6e.4xlarge "
-            "or ml.g6.48xlarge",
+            (
+                "ml.gr6.4xlarge cannot host endpoints; use ml.g6.4xlarge, "
+                "ml.g6e.4xlarge or ml.g6.48xlarge"
+            ),
         ),
     ],
 )

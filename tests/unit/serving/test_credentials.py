@@ -8,7 +8,6 @@ import pytest
 
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 
-
 # Issuers' prefixes stand apart from what follows, so that no file holds a token.
 HF, SK = "hf" + "_", "sk" + "-"
 PAT = "github" + "_pat_"
@@ -103,8 +102,11 @@ def test_what_names_a_token_holds_a_reference(
     told = [str(f) for f in credential_findings("options", {name: value})]
 
     assert told == [
-        f"LLM107 {name} in options looks like a Hugging Face token; keep it in Secrets "
-        "Manager and pass HuggingFaceModel(..., token=secret)"
+        (
+            f"LLM107 {name} in options looks like a Hugging Face token; keep it in "
+            f"Secrets "
+            "Manager and pass HuggingFaceModel(..., token=secret)"
+        )
     ] * int(found)
 
 

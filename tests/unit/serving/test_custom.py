@@ -121,8 +121,10 @@ def test_fails_if_its_environment_holds_a_credential() -> None:
 
     assert prepared.container is None
     assert [str(f) for f in prepared.findings] == [
-        "LLM107 X in environment looks like a Hugging Face token; keep it in Secrets "
-        "Manager and pass HuggingFaceModel(..., token=secret)"
+        (
+            "LLM107 X in environment looks like a Hugging Face token; keep it in "
+            "Secrets Manager and pass HuggingFaceModel(..., token=secret)"
+        )
     ]
 
 

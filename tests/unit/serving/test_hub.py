@@ -19,9 +19,11 @@ def test_the_variables_are_those_that_are_read() -> None:
     """
     By the Hub's client, TGI's router, and what that one hands on.
     """
-    assert HUB_TOKEN == "HF_TOKEN"
-    assert ROUTER_TOKEN == "HUGGING_FACE_HUB_TOKEN"
-    assert FORWARDED_TOKEN == "HF_API_TOKEN"
+    assert (HUB_TOKEN, ROUTER_TOKEN, FORWARDED_TOKEN) == (
+        "HF_TOKEN",
+        "HUGGING_FACE_HUB_TOKEN",
+        "HF_API_TOKEN",
+    )
     assert TOKEN_VARIABLES == ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 
@@ -41,8 +43,10 @@ def test_a_gated_model_needs_a_token(model_id: str) -> None:
     The whole message; with a token there is none.
     """
     assert [str(f) for f in gated_findings(model_id, has_token=False)] == [
-        f"LLM214 {model_id} is gated on the Hugging Face Hub, and no token is set; "
-        "pass HuggingFaceModel(..., token=secret), or stage the weights on S3"
+        (
+            f"LLM214 {model_id} is gated on the Hugging Face Hub, and no token is set; "
+            "pass HuggingFaceModel(..., token=secret), or stage the weights on S3"
+        )
     ]
     assert gated_findings(model_id, has_token=True) == []
 

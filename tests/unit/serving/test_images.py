@@ -41,8 +41,11 @@ def test_warns_of_a_family_that_has_ended(
     Why, and what to use instead.
     """
     assert [str(f) for f in image_findings(family, version)] == [
-        f"LLM201 {family} {version} gets no fixes any more: {reason}; use vLLM on a "
-        "current LMI image for new work"
+        (
+            f"LLM201 {family} {version} gets no fixes any more: {reason}; use vLLM on "
+            f"a "
+            "current LMI image for new work"
+        )
     ]
 
 
@@ -59,16 +62,20 @@ def test_a_family_that_is_released_is_not_doubted() -> None:
         (
             "djl-deepspeed",
             "0.28.0",
-            "LLM102 image djl-deepspeed has no version '0.28.0'; use 0.27.0, 0.26.0 or "
-            "0.25.0",
+            (
+                "LLM102 image djl-deepspeed has no version '0.28.0'; use 0.27.0, "
+                "0.26.0 or 0.25.0"
+            ),
         ),
         (
             "djl-lmy",
             "0.28.0",
-            "LLM102 unknown container family 'djl-lmy'; use djl-deepspeed, "
-            "djl-fastertransformer, djl-lmi, djl-neuronx, djl-tensorrtllm, "
-            "huggingface-llm, huggingface-llm-neuronx, huggingface-sglang or "
-            "huggingface-vllm",
+            (
+                "LLM102 unknown container family 'djl-lmy'; use djl-deepspeed, "
+                "djl-fastertransformer, djl-lmi, djl-neuronx, djl-tensorrtllm, "
+                "huggingface-llm, huggingface-llm-neuronx, huggingface-sglang or "
+                "huggingface-vllm"
+            ),
         ),
     ],
 )

@@ -154,8 +154,10 @@ def test_time_is_given_without_a_quantizations_savings() -> None:
             Vllm("0.99.0"),
             None,
             [
-                "LLM102 image djl-lmi has no version '0.99.0'; use 0.29.0, 0.36.0 or "
-                "0.35.0",
+                (
+                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.29.0, 0.36.0 "
+                    "or 0.35.0"
+                ),
                 "LLM112 model is missing: nothing names the weights",
             ],
         ),
@@ -171,49 +173,62 @@ def test_time_is_given_without_a_quantizations_savings() -> None:
             Vllm(unchecked_options={"option.model_id": "c/d"}),
             MODEL,
             [
-                "LLM113 options repeats option.model_id, which has a parameter of its "
-                "own"
+                (
+                    "LLM113 options repeats option.model_id, which has a parameter of "
+                    "its own"
+                )
             ],
         ),
         (
             Vllm(options={"option.env": "hf" + "_" + "a" * 34}),
             MODEL,
             [
-                "LLM107 option.env in options looks like a Hugging Face token; keep it "
-                "in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
+                (
+                    "LLM107 option.env in options looks like a Hugging Face token; "
+                    "keep it in Secrets Manager and pass HuggingFaceModel(..., "
+                    "token=secret)"
+                )
             ],
         ),
         (
             Vllm(unchecked_options={"my_key": "sk" + "-" + "a" * 34}),
             MODEL,
             [
-                "LLM107 my_key in options looks like an OpenAI key; keep it in Secrets "
-                "Manager and pass HuggingFaceModel(..., token=secret)"
+                (
+                    "LLM107 my_key in options looks like an OpenAI key; keep it in "
+                    "Secrets Manager and pass HuggingFaceModel(..., token=secret)"
+                )
             ],
         ),
         (
             Vllm(options={"option.env": "a\\b"}),
             MODEL,
             [
-                "LLM114 option.env must be printable ASCII without backslashes or "
-                r"blanks at its ends, got 'a\\b'"
+                (
+                    "LLM114 option.env must be printable ASCII without backslashes or "
+                    r"blanks at its ends, got 'a\\b'"
+                )
             ],
         ),
         (
             Vllm(max_model_len=NUMBER_AT_DEPLOYMENT),
             MODEL,
             [
-                "LLM114 option.max_model_len is known only at deployment, too late for "
-                "a file; pass it in an environment variable"
+                (
+                    "LLM114 option.max_model_len is known only at deployment, too late "
+                    "for a file; pass it in an environment variable"
+                )
             ],
         ),
         (
             Vllm(),
             HuggingFaceModel("meta-llama/Llama-3.2-1B"),
             [
-                "LLM214 meta-llama/Llama-3.2-1B is gated on the Hugging Face Hub, and "
-                "no token is set; pass HuggingFaceModel(..., token=secret), or stage "
-                "the weights on S3"
+                (
+                    "LLM214 meta-llama/Llama-3.2-1B is gated on the Hugging Face Hub, "
+                    "and no token is set; pass HuggingFaceModel(..., token=secret), or "
+                    "stage the weights on S3"
+                )
             ],
         ),
         (
@@ -283,8 +298,10 @@ def test_the_devices_may_be_decided_by_the_demand() -> None:
     prepared = serving.prepare(MODEL, devices)
 
     assert [str(f) for f in prepared.findings] == [
-        "LLM154 tensor_parallel_degree=8 needs 8 accelerators, and there are 4; write "
-        "tensor_parallel_degree=4 or max"
+        (
+            "LLM154 tensor_parallel_degree=8 needs 8 accelerators, and there are 4; "
+            "write tensor_parallel_degree=4 or max"
+        )
     ]
     assert asked == [prepared.demand]
 
@@ -302,34 +319,44 @@ def test_devices_that_are_not_known_are_not_counted() -> None:
         (
             Vllm("0.26.0", enforce_eager=True),
             [
-                "LLM158 enforce_eager has no effect in vllm at LMI 0.26: it was known "
-                "from LMI 0.27 to 0.31; leave it out, or write "
-                "option.enable_streaming"
+                (
+                    "LLM158 enforce_eager has no effect in vllm at LMI 0.26: it was "
+                    "known from LMI 0.27 to 0.31; leave it out, or write "
+                    "option.enable_streaming"
+                )
             ],
         ),
         (
             Vllm("0.30.0", dtype="float16", options={"option.quantize": "gptx"}),
             [
-                "LLM136 option.quantize must be one of awq, deepspeedfp, fp8, "
-                "fbgemm_fp8, gptq, gptq_marlin, gptq_marlin_24, awq_marlin, marlin, "
-                "squeezellm, got 'gptx'; did you mean gptq?",
+                (
+                    "LLM136 option.quantize must be one of awq, deepspeedfp, fp8, "
+                    "fbgemm_fp8, gptq, gptq_marlin, gptq_marlin_24, awq_marlin, "
+                    "marlin, squeezellm, got 'gptx'; did you mean gptq?"
+                ),
                 "LLM136 dtype must be one of auto, fp32, fp16, bf16, got 'float16'",
             ],
         ),
         (
             LmiDist("0.26.0", dtype="fp16", quantize="gptq"),
             [
-                "LLM138 dtype and quantize exclude each other in LMI-Dist 0.26; leave "
-                "dtype out"
+                (
+                    "LLM138 dtype and quantize exclude each other in LMI-Dist 0.26; "
+                    "leave dtype out"
+                )
             ],
         ),
         (
             LmiDist(
-                "0.28.0", enable_lora=True, options={"option.speculative_draft_model": "x"}
+                "0.28.0",
+                enable_lora=True,
+                options={"option.speculative_draft_model": "x"},
             ),
             [
-                "LLM139 enable_lora and option.speculative_draft_model exclude each "
-                "other; leave one of them out"
+                (
+                    "LLM139 enable_lora and option.speculative_draft_model exclude "
+                    "each other; leave one of them out"
+                )
             ],
         ),
         (
@@ -339,8 +366,10 @@ def test_devices_that_are_not_known_are_not_counted() -> None:
         (
             TensorRtLlm("0.27.0", rolling_batch="vllm"),
             [
-                "LLM133 option.rolling_batch=vllm is not in djl-tensorrtllm 0.27: it "
-                "has TensorRT-LLM only; write option.rolling_batch=auto"
+                (
+                    "LLM133 option.rolling_batch=vllm is not in djl-tensorrtllm 0.27: "
+                    "it has TensorRT-LLM only; write option.rolling_batch=auto"
+                )
             ],
         ),
     ],
@@ -404,8 +433,10 @@ def test_a_class_that_runs_another_backend_says_so() -> None:
     serving = Vllm("0.34.0", options={"batch_size": 4})
 
     assert told(serving) == [
-        "LLM134 the file runs huggingface in djl-lmi 0.34, not vllm; write "
-        "engine=Python and option.rolling_batch=vllm"
+        (
+            "LLM134 the file runs huggingface in djl-lmi 0.34, not vllm; write "
+            "engine=Python and option.rolling_batch=vllm"
+        )
     ]
 
 

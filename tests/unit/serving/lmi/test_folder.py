@@ -311,18 +311,24 @@ def test_the_architecture_given_wins_over_the_catalogues(
     [
         (
             SMALL,
-            "LLM156 option.tensor_parallel_degree must divide the 32 attention heads, "
-            "got 3; use 1, 2, 4, 8, 16",
+            (
+                "LLM156 option.tensor_parallel_degree must divide the 32 attention "
+                "heads, got 3; use 1, 2, 4, 8, 16"
+            ),
         ),
         (
             "meta-llama/Llama-2-13b-hf",
-            "LLM156 option.tensor_parallel_degree must divide the 40 attention heads, "
-            "got 3; use 1, 2, 4, 8",
+            (
+                "LLM156 option.tensor_parallel_degree must divide the 40 attention "
+                "heads, got 3; use 1, 2, 4, 8"
+            ),
         ),
         (
             "ChatGLMModel",
-            "LLM128 ChatGLM needs option.chatglm_model_version in TensorRT-LLM 0.26; "
-            "write one such as chatglm3_6b",
+            (
+                "LLM128 ChatGLM needs option.chatglm_model_version in TensorRT-LLM "
+                "0.26; write one such as chatglm3_6b"
+            ),
         ),
         (None, None),
     ],
@@ -346,8 +352,10 @@ def test_what_depends_on_the_architecture_is_checked(
         (
             2,
             [
-                "LLM154 option.tensor_parallel_degree=4 needs 4 accelerators, and "
-                "there are 2; write option.tensor_parallel_degree=2 or max"
+                (
+                    "LLM154 option.tensor_parallel_degree=4 needs 4 accelerators, and "
+                    "there are 2; write option.tensor_parallel_degree=2 or max"
+                )
             ],
         ),
         (4, []),
@@ -405,8 +413,10 @@ def test_a_second_model_is_told_of_word_for_word(tmp_path: Path) -> None:
     prepared = serving.prepare(HuggingFaceModel("a/b"), 8)
 
     assert [str(f) for f in prepared.findings][1:] == [
-        "LLM117 model and a serving folder exclude each other; name the weights as "
-        "option.model_id in serving.properties"
+        (
+            "LLM117 model and a serving folder exclude each other; name the weights as "
+            "option.model_id in serving.properties"
+        )
     ]
     assert prepared.container is None
 
@@ -430,7 +440,9 @@ def test_a_file_of_an_image_without_tables_is_not_judged(
     )
     found = told(serving)
 
-    assert [line.split("0.29.0")[0] for line in found] == ([expected] if expected else [])
+    assert [line.split("0.29.0")[0] for line in found] == (
+        [expected] if expected else []
+    )
 
 
 LARGE = {"serving.properties": b"", "weights": b"0" * (64 * 2**20)}
@@ -445,8 +457,11 @@ LARGE = {"serving.properties": b"", "weights": b"0" * (64 * 2**20)}
         (
             {**LARGE, "model.py": b"0"},
             [
-                "LLM118 'x' holds 64 MiB; an artifact holds configuration and code "
-                "only; put weights under an S3 prefix and name it as option.model_id"
+                (
+                    "LLM118 'x' holds 64 MiB; an artifact holds configuration and code "
+                    "only; put weights under an S3 prefix and name it as "
+                    "option.model_id"
+                )
             ],
         ),
         ({}, ["LLM109 'x' holds no serving.properties"]),
@@ -462,25 +477,31 @@ LARGE = {"serving.properties": b"", "weights": b"0" * (64 * 2**20)}
                 "one/deep/serving.properties": b"",
             },
             [
-                "LLM126 'x' holds one, two beside other entries: each folder at the "
-                "top would be a model of its own; put one model's files at the top, or "
-                "into one folder"
+                (
+                    "LLM126 'x' holds one, two beside other entries: each folder at "
+                    "the top would be a model of its own; put one model's files at the "
+                    "top, or into one folder"
+                )
             ],
         ),
         (
             {"one/serving.properties": b"", "model.py": b""},
             [
-                "LLM126 'x' holds one beside other entries: each folder at the top "
-                "would be a model of its own; put one model's files at the top, or "
-                "into one folder"
+                (
+                    "LLM126 'x' holds one beside other entries: each folder at the top "
+                    "would be a model of its own; put one model's files at the top, or "
+                    "into one folder"
+                )
             ],
         ),
         (
             {"one/deep/serving.properties": b""},
             [
-                "LLM126 'x' holds one beside other entries: each folder at the top "
-                "would be a model of its own; put one model's files at the top, or "
-                "into one folder"
+                (
+                    "LLM126 'x' holds one beside other entries: each folder at the top "
+                    "would be a model of its own; put one model's files at the top, or "
+                    "into one folder"
+                )
             ],
         ),
     ],

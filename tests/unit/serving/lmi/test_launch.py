@@ -158,7 +158,9 @@ def test_what_the_file_asks_for_is_told_beside_it() -> None:
     """
     version = LmiVersion.parse("0.26.0")
     written = resolve(
-        {"engine": "MPI", "option.rolling_batch": "Auto"}, container=TRT, version=version
+        {"engine": "MPI", "option.rolling_batch": "Auto"},
+        container=TRT,
+        version=version,
     )
     empty = resolve({"option.rolling_batch": ""}, container=TRT, version=version)
 

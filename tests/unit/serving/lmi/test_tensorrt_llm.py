@@ -358,16 +358,20 @@ def test_what_it_asks_of_the_memory_by_default() -> None:
         (
             "0.25.0",
             "MistralForCausalLM",
-            "LLM219 TensorRT-LLM 0.25.0 does not compile MistralForCausalLM just in "
-            "time: it does so from LMI 0.26 on; compile an engine ahead of time "
-            "(precompiled=True), or use Vllm",
+            (
+                "LLM219 TensorRT-LLM 0.25.0 does not compile MistralForCausalLM just "
+                "in time: it does so from LMI 0.26 on; compile an engine ahead of time "
+                "(precompiled=True), or use Vllm"
+            ),
         ),
         (
             "0.32.0",
             "DbrxForCausalLM",
-            "LLM219 TensorRT-LLM 0.32.0 does not compile DbrxForCausalLM just in "
-            "time: it does so at no LMI version; compile an engine ahead of time "
-            "(precompiled=True), or use Vllm",
+            (
+                "LLM219 TensorRT-LLM 0.32.0 does not compile DbrxForCausalLM just in "
+                "time: it does so at no LMI version; compile an engine ahead of time "
+                "(precompiled=True), or use Vllm"
+            ),
         ),
     ],
 )
@@ -408,7 +412,9 @@ def test_a_precompiled_engine_is_not_on_the_hub() -> None:
     )
 
     assert [str(f) for f in findings_of(serving, MISTRAL)][1:] == [
-        "LLM159 precompiled engines are loaded from S3, got a HuggingFaceModel; pass "
-        "S3Model('s3://bucket/prefix/'), the parent of the engine's folder"
+        (
+            "LLM159 precompiled engines are loaded from S3, got a HuggingFaceModel; "
+            "pass S3Model('s3://bucket/prefix/'), the parent of the engine's folder"
+        )
     ]
     assert [f.code for f in findings_of(named, None)] == ["LLM201"]

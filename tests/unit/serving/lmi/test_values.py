@@ -32,8 +32,10 @@ KINDS: list[tuple[OptionType, list[str], list[str], str]] = [
     ),
     (
         OptionType(kind="bool"),
-        ["true", "True", "TRUE", "1", "on", "t", "y", "yes", "YES"]
-        + ["false", "False", "0", "off", "f", "n", "no", "NO"],
+        [
+            *("true", "True", "TRUE", "1", "on", "t", "y", "yes", "YES"),
+            *("false", "False", "0", "off", "f", "n", "no", "NO"),
+        ],
         ["", "2", "tru", "maybe", " true", "None", "enabled"],
         "true or false",
     ),
@@ -85,7 +87,12 @@ KINDS: list[tuple[OptionType, list[str], list[str], str]] = [
     ("declared", "taken", "refused", "asked"), KINDS, ids=[k[0].kind for k in KINDS]
 )
 def test_a_value_is_read_as_its_kind(
-    declared: OptionType, taken: list[str], refused: list[str], asked: str, *, strict: bool
+    declared: OptionType,
+    taken: list[str],
+    refused: list[str],
+    asked: str,
+    *,
+    strict: bool,
 ) -> None:
     """
     What both versions of pydantic take, and what neither does.

@@ -492,8 +492,10 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
         (
             Tgi("1.4.6"),
             [
-                "LLM102 image huggingface-llm has no version '1.4.6'; use 1.4.5, 1.4.2 "
-                "or 1.4.0"
+                (
+                    "LLM102 image huggingface-llm has no version '1.4.6'; use 1.4.5, "
+                    "1.4.2 or 1.4.0"
+                )
             ],
         ),
         *(
@@ -515,8 +517,10 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
         (
             Tgi("1.4.5", max_total_tokens=NUMBER_AT_DEPLOYMENT),
             [
-                "LLM114 max_total_tokens is known only at deployment, and is checked "
-                "at synth; pass a number"
+                (
+                    "LLM114 max_total_tokens is known only at deployment, and is "
+                    "checked at synth; pass a number"
+                )
             ],
         ),
         (
@@ -526,26 +530,37 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
         (
             Tgi("2.0.0", max_input_tokens=7, max_input_length=7, max_total_tokens=8),
             [
-                "LLM171 max_input_length and max_input_tokens are one setting, got "
-                "both; keep max_input_tokens"
+                (
+                    "LLM171 max_input_length and max_input_tokens are one setting, got "
+                    "both; keep max_input_tokens"
+                )
             ],
         ),
         (
             Tgi("1.4.5", max_input_tokens=8),
             [
-                "LLM161 max_input_tokens has no effect in TGI 1.4.5: it came with "
-                "2.0.0; use MAX_INPUT_LENGTH"
+                (
+                    "LLM161 max_input_tokens has no effect in TGI 1.4.5: it came with "
+                    "2.0.0; use MAX_INPUT_LENGTH"
+                )
             ],
         ),
         (
             Tgi("1.4.5", options={"MAX_BEST": 1, "--env": 2, "zzz": 3}),
             [
-                "LLM160 MAX_BEST is no option of TGI's launcher; write MAX_BEST_OF, or "
-                "pass it in unchecked_options if something else reads it",
-                "LLM160 --env has no variable, and the image passes no arguments; "
-                "leave it out",
-                "LLM160 zzz is no option of TGI's launcher; pass it in "
-                "unchecked_options if something else reads it",
+                (
+                    "LLM160 MAX_BEST is no option of TGI's launcher; write "
+                    "MAX_BEST_OF, or pass it in unchecked_options if something else "
+                    "reads it"
+                ),
+                (
+                    "LLM160 --env has no variable, and the image passes no arguments; "
+                    "leave it out"
+                ),
+                (
+                    "LLM160 zzz is no option of TGI's launcher; pass it in "
+                    "unchecked_options if something else reads it"
+                ),
             ],
         ),
         (
@@ -556,27 +571,37 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
                 unchecked_options={"MODEL_ID": "a/b", "MAX_BEST_OF": 2},
             ),
             [
-                "LLM163 QUANTIZE is set twice: a parameter or another option sets it "
-                "already; keep one of them",
-                "LLM163 MODEL_ID is set twice: a parameter or another option sets it "
-                "already; keep one of them",
-                "LLM163 MAX_BEST_OF is set twice: a parameter or another option sets "
-                "it already; keep one of them",
+                (
+                    "LLM163 QUANTIZE is set twice: a parameter or another option sets "
+                    "it already; keep one of them"
+                ),
+                (
+                    "LLM163 MODEL_ID is set twice: a parameter or another option sets "
+                    "it already; keep one of them"
+                ),
+                (
+                    "LLM163 MAX_BEST_OF is set twice: a parameter or another option "
+                    "sets it already; keep one of them"
+                ),
             ],
         ),
         (
             Tgi("3.3.6", unchecked_options={"HF_TOKEN": "x"}),
             [
-                "LLM107 HF_TOKEN in unchecked_options looks like a Hugging Face token; "
-                "keep it in Secrets Manager and pass HuggingFaceModel(..., "
-                "token=secret)"
+                (
+                    "LLM107 HF_TOKEN in unchecked_options looks like a Hugging Face "
+                    "token; keep it in Secrets Manager and pass HuggingFaceModel(..., "
+                    "token=secret)"
+                )
             ],
         ),
         (
             Tgi("3.3.6", options={"API_KEY": "hf" + "_" + "a" * 34}),
             [
-                "LLM107 API_KEY in options looks like a Hugging Face token; keep it in "
-                "Secrets Manager and pass HuggingFaceModel(..., token=secret)"
+                (
+                    "LLM107 API_KEY in options looks like a Hugging Face token; keep "
+                    "it in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
+                )
             ],
         ),
         (
@@ -585,15 +610,15 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
         ),
         (
             Tgi("1.4.5", num_gpus=3),
-            [
-                "LLM174 num_gpus must be at most the 2 accelerators of each copy, got 3"
-            ],
+            ["LLM174 num_gpus must be at most the 2 accelerators of each copy, got 3"],
         ),
         (
             Tgi("2.0.0", max_input_length=9000),
             [
-                "LLM115 max_input_length must be below max_total_tokens, got 9000 and "
-                "the default 4096"
+                (
+                    "LLM115 max_input_length must be below max_total_tokens, got 9000 "
+                    "and the default 4096"
+                )
             ],
         ),
     ],

@@ -195,8 +195,10 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
         (
             TgiNeuron("9.9.9"),
             [
-                "LLM102 image huggingface-llm-neuronx has no version '9.9.9'; use "
-                "0.0.28, 0.2.0 or 0.3.0"
+                (
+                    "LLM102 image huggingface-llm-neuronx has no version '9.9.9'; use "
+                    "0.0.28, 0.2.0 or 0.3.0"
+                )
             ],
         ),
         *(
@@ -222,15 +224,19 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
                 "0.0.28", max_input_length=8, max_total_tokens=NUMBER_AT_DEPLOYMENT
             ),
             [
-                "LLM114 max_total_tokens is known only at deployment, and is checked "
-                "at synth; pass a number"
+                (
+                    "LLM114 max_total_tokens is known only at deployment, and is "
+                    "checked at synth; pass a number"
+                )
             ],
         ),
         (
             TgiNeuron("0.0.28", auto_cast_type="bf61"),
             [
-                "LLM180 auto_cast_type must be bf16 or fp16, got 'bf61'; did you mean "
-                "bf16?"
+                (
+                    "LLM180 auto_cast_type must be bf16 or fp16, got 'bf61'; did you "
+                    "mean bf16?"
+                )
             ],
         ),
         (
@@ -238,23 +244,31 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
             ["LLM180 auto_cast_type must be bf16 or fp16, got 'zzz'"],
         ),
         (
-            TgiNeuron(
-                "0.0.28", options={"HF_SEQUENCE_LENGTH": 8, "HF_BATCH_SIZE": 4}
-            ),
+            TgiNeuron("0.0.28", options={"HF_SEQUENCE_LENGTH": 8, "HF_BATCH_SIZE": 4}),
             [
-                "LLM270 HF_BATCH_SIZE is known of early Neuron images only; set "
-                "max_batch_size and max_total_tokens",
-                "LLM270 HF_SEQUENCE_LENGTH is known of early Neuron images only; set "
-                "max_batch_size and max_total_tokens",
+                (
+                    "LLM270 HF_BATCH_SIZE is known of early Neuron images only; set "
+                    "max_batch_size and max_total_tokens"
+                ),
+                (
+                    "LLM270 HF_SEQUENCE_LENGTH is known of early Neuron images only; "
+                    "set max_batch_size and max_total_tokens"
+                ),
             ],
         ),
         (
             TgiNeuron("0.0.28", options={"HF_NUM_CORE": 2, "MAX_BEST": 1}),
             [
-                "LLM160 HF_NUM_CORE is no option of TGI's launcher; write HF_NUM_CORES,"
-                " or pass it in unchecked_options if something else reads it",
-                "LLM160 MAX_BEST is no option of TGI's launcher; write MAX_BEST_OF, or "
-                "pass it in unchecked_options if something else reads it",
+                (
+                    "LLM160 HF_NUM_CORE is no option of TGI's launcher; write "
+                    "HF_NUM_CORES, or pass it in unchecked_options if something else "
+                    "reads it"
+                ),
+                (
+                    "LLM160 MAX_BEST is no option of TGI's launcher; write "
+                    "MAX_BEST_OF, or pass it in unchecked_options if something else "
+                    "reads it"
+                ),
             ],
         ),
         (
@@ -264,18 +278,24 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
                 unchecked_options={"MODEL_ID": "a/b", "PORT": 8080},
             ),
             [
-                "LLM163 MODEL_ID is set twice: a parameter or another option sets it "
-                "already; keep one of them",
-                "LLM163 PORT is set twice: a parameter or another option sets it "
-                "already; keep one of them",
+                (
+                    "LLM163 MODEL_ID is set twice: a parameter or another option sets "
+                    "it already; keep one of them"
+                ),
+                (
+                    "LLM163 PORT is set twice: a parameter or another option sets it "
+                    "already; keep one of them"
+                ),
             ],
         ),
         (
             TgiNeuron("0.0.28", unchecked_options={"HF_TOKEN": "x"}),
             [
-                "LLM107 HF_TOKEN in unchecked_options looks like a Hugging Face token; "
-                "keep it in Secrets Manager and pass HuggingFaceModel(..., "
-                "token=secret)"
+                (
+                    "LLM107 HF_TOKEN in unchecked_options looks like a Hugging Face "
+                    "token; keep it in Secrets Manager and pass HuggingFaceModel(..., "
+                    "token=secret)"
+                )
             ],
         ),
     ],
@@ -302,9 +322,11 @@ def test_what_is_said_in_the_callers_words(
         (
             HuggingFaceModel("meta-llama/Meta-Llama-3-8B"),
             [
-                "LLM214 meta-llama/Meta-Llama-3-8B is gated on the Hugging Face Hub, "
-                "and no token is set; pass HuggingFaceModel(..., token=secret), or "
-                "stage the weights on S3"
+                (
+                    "LLM214 meta-llama/Meta-Llama-3-8B is gated on the Hugging Face "
+                    "Hub, and no token is set; pass HuggingFaceModel(..., "
+                    "token=secret), or stage the weights on S3"
+                )
             ],
         ),
         (
