@@ -320,7 +320,7 @@ def test_a_type_known_only_at_deployment_is_passed_on(stack: Stack) -> None:
     LlmEndpoint(
         stack,
         "Llm",
-        model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1"),
+        model=MISTRAL,
         serving=Tgi("1.4.5"),
         instance_type=parameters["Type"],
         endpoint_name=parameters["Name"],
@@ -339,7 +339,7 @@ def test_a_type_known_only_at_deployment_is_passed_on(stack: Stack) -> None:
     }
     assert properties_of(stack, "SageMaker::Endpoint")["EndpointName"] == "${Name}"
     assert properties_of(stack, "SageMaker::Model")["PrimaryContainer"] == {
-        "Environment": {"HF_MODEL_ID": "mistralai/Mixtral-8x7B-v0.1"},
+        "Environment": {"HF_MODEL_ID": "mistralai/Mistral-7B-v0.1"},
         "Image": TGI_IMAGE,
     }
 
