@@ -10,6 +10,7 @@ import pytest
 from aws_cdk import CfnParameter, Stack
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
     HuggingFaceModel,
     Model,
     Network,
@@ -22,6 +23,7 @@ from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
+OWN = CustomContainer.from_uri("222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1")
 
 
 def defined(**changes: Any) -> ModelDefinition:  # noqa: ANN401 - any argument
@@ -155,6 +157,7 @@ def test_fails_if_a_container_is_asked_for_that_cannot_be() -> None:
     [
         ({"model": S3Model("s3://b/w/"), "network": Network(isolated=True)}, []),
         ({"network": Network(isolated=False)}, []),
+        ({"serving": OWN, "model": None, "network": Network(isolated=True)}, []),
         ({"network": Network(isolated=True)}, ["LLM119"]),
         ({"serving": TRT, "network": Network(isolated=True)}, ["LLM119"]),
         ({"serving": TRT, "region": "us-iso-east-1"}, ["LLM103"]),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, SecretValue, Stack
+from aws_cdk import CfnParameter, Duration, SecretValue, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -285,6 +285,62 @@ def test_its_instances_scale_between_the_bounds(
     assert keywords_of(LlmEndpoint.auto_scale_instance_count) == {
         "max_capacity",
         "min_capacity",
+    }
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [(None, 3600), (2000, 2000)])
+def test_a_large_model_is_waited_for_as_long_as_was_said(
+    stack: Stack, chosen: int | None, expected: int
+) -> None:
+    """
+    A figure of one's own, else what the size asks for.
+    """
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=HuggingFaceModel("mistralai/Mixtral-8x22B-v0.1"),
+        instance_type="ml.p4de.24xlarge",
+        container_startup_health_check_timeout=(
+            None if chosen is None else Duration.seconds(chosen)
+        ),
+    )
+    (variant,) = properties_of(stack, "SageMaker::EndpointConfig")["ProductionVariants"]
+
+    assert variant["ContainerStartupHealthCheckTimeoutInSeconds"] == expected
+
+
+def test_a_type_known_only_at_deployment_is_passed_on(stack: Stack) -> None:
+    """
+    Nothing is looked up or planned, and nothing is guessed.
+    """
+    parameters = {
+        name: CfnParameter(stack, name).value_as_string for name in ("Type", "Name")
+    }
+    count = CfnParameter(stack, "Count", type="Number").value_as_number
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=MISTRAL,
+        serving=Tgi("1.4.5"),
+        instance_type=parameters["Type"],
+        endpoint_name=parameters["Name"],
+        instance_count=int(count),
+    )
+
+    (variant,) = properties_of(stack, "SageMaker::EndpointConfig")["ProductionVariants"]
+    assert variant == {
+        "ContainerStartupHealthCheckTimeoutInSeconds": 1800,
+        "InitialInstanceCount": "${Count}",
+        "InitialVariantWeight": 1,
+        "InstanceType": "${Type}",
+        "ModelName": "${LlmModel.ModelName}",
+        "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
+        "VariantName": "AllTraffic",
+    }
+    assert properties_of(stack, "SageMaker::Endpoint")["EndpointName"] == "${Name}"
+    assert properties_of(stack, "SageMaker::Model")["PrimaryContainer"] == {
+        "Environment": {"HF_MODEL_ID": "mistralai/Mistral-7B-v0.1"},
+        "Image": TGI_IMAGE,
     }
 
 

@@ -213,6 +213,17 @@ def test_a_tarball_and_variables_reach_one_container(stack: Stack) -> None:
     }
 
 
+def test_variables_are_written_in_their_order(stack: Stack) -> None:
+    """
+    The same definition is the same template, whatever the order of its words.
+    """
+    Model(stack, "Model", model=MISTRAL, serving=TGI, environment={"Z": "1", "A": "2"})
+    (model,) = written(stack, "SageMaker::Model").values()
+    variables = model["Properties"]["PrimaryContainer"]["Environment"]
+
+    assert list(variables) == ["A", "HF_MODEL_ID", "Z"]
+
+
 def test_each_warning_is_the_models(stack: Stack) -> None:
     """
     A model by itself owns all that is said of it, once.
