@@ -45,7 +45,14 @@ def main() -> None:
     with _trees(options.workers) as trees:
         measured = measure(ROOT, PACKAGE, FOLDER / "suite", trees)
         print(f"{len(measured.seconds)} tests measured", flush=True)
-        suite = Suite(PACKAGE, sources, measured.seconds, measured.covered, _TESTS)
+        suite = Suite(
+            PACKAGE,
+            sources,
+            measured.seconds,
+            list(measured.fixtures.values()),
+            measured.covered,
+            _TESTS,
+        )
         accepted = read_equivalents(ACCEPTED)
         verdicts = judge_all(drawn, suite, accepted, trees)
     report = Report(options.seed, verdicts, measured.failed, time.monotonic() - began)

@@ -17,6 +17,21 @@ _ELSEWHERE = 2
 
 
 @dataclass(frozen=True)
+class Fixture:
+    """
+    What several tests share.
+
+    Args:
+        seconds: What it takes, once.
+
+        tests: Those that need it.
+    """
+
+    seconds: float
+    tests: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Suite:
     """
     The tests that pass, and which lines they run.
@@ -26,7 +41,9 @@ class Suite:
 
         sources: All modules of the code, by their path.
 
-        seconds: What each test takes.
+        seconds: What each test takes, without what it shares with others.
+
+        fixtures: What tests share.
 
         covered: The tests that run each line of each module.
 
@@ -36,6 +53,7 @@ class Suite:
     package: str
     sources: Mapping[str, Source]
     seconds: Mapping[str, float]
+    fixtures: Collection[Fixture]
     covered: Mapping[str, Mapping[int, Collection[str]]]
     limit: float
 
@@ -88,17 +106,23 @@ class Suite:
             found & self.seconds.keys(),
             key=lambda test: (
                 _distance(self.package, path, test),
-                self.seconds[test],
+                self._seconds_alone(test, self.fixtures),
                 test,
             ),
         )
         return self._within_limit(tests)
 
+    def _seconds_alone(self, test: str, unmade: Iterable[Fixture]) -> float:
+        shared = (fixture.seconds for fixture in unmade if test in fixture.tests)
+        return self.seconds[test] + sum(shared)
+
     def _within_limit(self, tests: Sequence[str]) -> list[str]:
         chosen: list[str] = []
         left = self.limit
+        unmade = set(self.fixtures)
         for test in tests:
-            left -= self.seconds[test]
+            left -= self._seconds_alone(test, unmade)
+            unmade = {fixture for fixture in unmade if test not in fixture.tests}
             if left < 0 and chosen:
                 break
             chosen.append(test)

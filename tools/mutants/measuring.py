@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.mutants import plugin
+from tools.mutants.choosing import Fixture
 from tools.mutants.trees import Tree, project_files, run_pytest
 
 _LIMIT = 3600.0
@@ -39,11 +40,14 @@ class Measurement:
 
         failed: The tests that do not pass, even without a change.
 
+        fixtures: What tests share.
+
         covered: The tests that run each line of each module.
     """
 
     seconds: Mapping[str, float]
     failed: Sequence[str]
+    fixtures: Mapping[str, Fixture]
     covered: Mapping[str, Mapping[int, set[str]]]
 
 
@@ -68,10 +72,14 @@ def measure(
                 run.result()
         mark.write_text(fingerprint, encoding="utf-8")
     records = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
-    fixtures = _merged(records, "fixtures")
+    fixtures = {
+        name: Fixture(it["seconds"], frozenset(it["tests"]))
+        for name, it in _merged(records, "fixtures").items()
+    }
     return Measurement(
         _merged(records, "seconds"),
         [name for record in records for name in record["failed"]],
+        fixtures,
         _covered(folder, package, fixtures),
     )
 
@@ -99,7 +107,7 @@ def _record(tree: Tree, package: str, folder: Path, number: int) -> None:
 
 
 def _covered(
-    folder: Path, package: str, fixtures: Mapping[str, Sequence[str]]
+    folder: Path, package: str, fixtures: Mapping[str, Fixture]
 ) -> Mapping[str, Mapping[int, set[str]]]:
     # Only in the environment of the mutants.
     from coverage import (  # type: ignore[import-not-found]  # noqa: PLC0415
@@ -115,8 +123,9 @@ def _covered(
             module = name.partition(f"/{package}/")[2]
             lines = covered.setdefault(f"{package}/{module}", {})
             for line, names in data.contexts_by_lineno(name).items():
-                tests = (test for it in names for test in fixtures.get(it, [it]))
-                lines.setdefault(line, set()).update(tests)
+                run = lines.setdefault(line, set())
+                for it in names:
+                    run |= fixtures[it].tests if it in fixtures else {it}
     return covered
 
 

@@ -9,6 +9,7 @@ import operator
 import os
 import resource
 import sys
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,9 +50,10 @@ class Recorder:
 
         self._measuring = Coverage.current()
         self._target = target
+        self._running = ""
         self._seconds: dict[str, float] = {}
         self._outcomes: dict[str, set[str]] = {}
-        self._fixtures: dict[str, list[str]] = {}
+        self._fixtures: dict[str, dict[str, object]] = {}
         self._needs: dict[str, Sequence[str]] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -67,6 +69,8 @@ class Recorder:
         Let coverage.py know which test runs, its own fixtures included.
         """
         _forget()
+        self._running = item.nodeid
+        self._seconds[item.nodeid] = 0.0
         with self._named(item.nodeid):
             return (yield)
 
@@ -81,13 +85,20 @@ class Recorder:
             return (yield)
         name, origin = fixturedef.argname, fixturedef.baseid
         key = f"fixture {name} of {origin}"
-        self._fixtures[key] = [
-            test
-            for test, needs in self._needs.items()
-            if test.startswith(origin) and name in needs
-        ]
-        with self._named(key):
-            return (yield)
+        began = time.perf_counter()
+        try:
+            with self._named(key):
+                return (yield)
+        finally:
+            seconds = time.perf_counter() - began
+            # They are no part of what the first test takes.
+            self._seconds[self._running] -= seconds
+            tests = [
+                test
+                for test, needs in self._needs.items()
+                if test.startswith(origin) and name in needs
+            ]
+            self._fixtures[key] = {"seconds": seconds, "tests": tests}
 
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:
@@ -104,9 +115,8 @@ class Recorder:
         """
         Add the seconds of set-up, call and tear-down.
         """
-        name = report.nodeid
-        self._seconds[name] = self._seconds.get(name, 0.0) + report.duration
-        self._outcomes.setdefault(name, set()).add(report.outcome)
+        self._seconds[report.nodeid] += report.duration
+        self._outcomes.setdefault(report.nodeid, set()).add(report.outcome)
 
     def pytest_sessionfinish(self) -> None:
         """

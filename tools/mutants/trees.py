@@ -22,6 +22,7 @@ from tools.mutants import plugin
 from tools.mutants.changes import Mutant
 
 _PLUGIN = ("-p", "tools.mutants.plugin", "-p", "no:cacheprovider")
+_OURS = ("COVERAGE_", "MUTANTS_")
 _START = 60.0  # Seconds that a run of pytest may take on top of its tests.
 _SLACK = 5.0  # How many times slower than measured a test may be.
 _LEAST = 20.0
@@ -144,12 +145,14 @@ def _start(
     output: IO[bytes],
 ) -> subprocess.Popen[bytes]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # Tests of this tool run it while it measures or judges them.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", *_PLUGIN, *arguments],
         cwd=root,
         # CI makes property tests draw the same examples each time.
         env={
-            **os.environ,
+            **kept,
             "CI": "1",
             "PATH": path,
             "PYTHONPATH": f"{root / 'constructs'}{os.pathsep}{root}",

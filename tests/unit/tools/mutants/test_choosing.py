@@ -4,11 +4,11 @@ Which tests a change is shown to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tools.mutants.choosing import Suite
+from tools.mutants.choosing import Fixture, Suite
 from tools.mutants.source import Source
 
 ROOM = "package/room/_module.py"
@@ -26,12 +26,13 @@ def suite(
     covered: Mapping[str, Mapping[int, list[str]]],
     seconds: Mapping[str, float] = SECONDS,
     limit: float = 100.0,
+    fixtures: Sequence[Fixture] = (),
 ) -> Suite:
     """
     Return tests that run these lines.
     """
     sources = {ROOM: Source(ROOM, CODE), OTHER: Source(OTHER, USER)}
-    return Suite("package", sources, seconds, covered, limit)
+    return Suite("package", sources, seconds, fixtures, covered, limit)
 
 
 def test_the_nearest_run_first_and_then_the_fastest() -> None:
@@ -60,6 +61,27 @@ def test_a_mutant_takes_no_longer_than_the_limit(limit: float, count: int) -> No
     covered = {ROOM: {3: [FAR, NEAR, FAST, SAME]}}
 
     assert len(suite(covered, limit=limit).choose(ROOM, 3)) == count
+
+
+def test_what_tests_share_is_paid_by_the_first() -> None:
+    """
+    Which is no longer fast, then.
+    """
+    covered = {ROOM: {3: [FAR, FAST]}}
+    server = Fixture(9.0, frozenset({FAST, NEAR}))
+
+    assert suite(covered, limit=10.4, fixtures=[server]).choose(ROOM, 3) == [FAR]
+    assert suite(covered, limit=10.5, fixtures=[server]).choose(ROOM, 3) == [FAR, FAST]
+
+
+def test_what_tests_share_is_paid_once() -> None:
+    """
+    The next has it for nothing.
+    """
+    covered = {ROOM: {3: [NEAR, FAST]}}
+    server = Fixture(9.0, frozenset({FAST, NEAR}))
+
+    assert suite(covered, limit=11.5, fixtures=[server]).choose(ROOM, 3) == [NEAR, FAST]
 
 
 def test_a_line_that_no_test_runs_has_none() -> None:

@@ -26,10 +26,12 @@ class Coverage:
             file.write(f"{name}\\n")
 """
 TESTS = """
+import time
 import pytest
 
 @pytest.fixture(scope="module")
-def shared(): ...
+def shared():
+    time.sleep(0.1)
 
 @pytest.fixture
 def own(): ...
@@ -57,18 +59,21 @@ def test_what_a_shared_fixture_runs_is_credited_to_all_that_need_it(
         capture_output=True,
         check=False,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(root), RECORD: str(tmp_path / "record")},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(root),
+            RECORD: str(tmp_path / "record"),
+        },
     )
     record = json.loads((tmp_path / "record").read_text())
     fixture = "fixture shared of test_it.py"
     contexts = (tmp_path / "contexts").read_text().splitlines()
-    assert record["fixtures"][fixture] == [
-        "test_it.py::test_first",
-        "test_it.py::test_third",
-    ]
+    tests = ["test_it.py::test_first", "test_it.py::test_third"]
+    assert record["fixtures"][fixture]["tests"] == tests
     assert contexts.count(fixture) == 1
     assert contexts.count("test_it.py::test_third") == 1
-    assert list(record["seconds"]) == record["fixtures"][fixture]
+    assert list(record["seconds"]) == tests
+    assert record["fixtures"][fixture]["seconds"] >= 0.1 > record["seconds"][tests[0]]
     assert record["failed"] == ["test_it.py::test_second"]
 
 
