@@ -641,6 +641,16 @@ SMALL_LLAMA = {
             "MistralForCausalLM",
             "mistral",
         ),
+        # The type decides before the class.
+        (
+            {
+                "architectures": ["MistralForCausalLM"],
+                "model_type": "llama",
+                **SMALL_LLAMA,
+            },
+            "MistralForCausalLM",
+            "llama",
+        ),
         # The class of the whole decides where the part's family is not known.
         (
             {

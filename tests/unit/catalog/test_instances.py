@@ -97,6 +97,36 @@ def test_a_type_is_described_whole() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "volume", "default", "compatible"),
+    [
+        ("ml.p3.2xlarge", True, None, ()),
+        ("ml.inf1.xlarge", True, None, ()),
+        (
+            "ml.g6.xlarge",
+            False,
+            "al2-ami-sagemaker-inference-gpu-2",
+            (
+                "al2-ami-sagemaker-inference-gpu-3-1",
+                "al2023-ami-sagemaker-inference-gpu-4-1",
+            ),
+        ),
+        ("ml.g7.2xlarge", False, "al2023-ami-sagemaker-inference-gpu-4-1", ()),
+    ],
+)
+def test_storage_and_host_images_differ_by_type(
+    name: str, *, volume: bool, default: str | None, compatible: tuple[str, ...]
+) -> None:
+    """
+    As the service has them.
+    """
+    found = find_instance_type(name)
+
+    assert found.volume_size_supported is volume
+    assert found.default_inference_ami == default
+    assert found.compatible_inference_amis == compatible
+
+
 def test_a_new_type_is_as_it_is_described() -> None:
     """
     Nothing is known of its storage and its host images.
