@@ -102,6 +102,19 @@ def test_given_devices_are_held_against_the_model() -> None:
     assert sizing(ResourceRequirements()).findings(MIXTRAL) == []
 
 
+def test_without_devices_nothing_is_held_against_the_model() -> None:
+    """
+    Who reserves no accelerator has not said what the model is to run on.
+    """
+    small = Sizing(
+        hardware=find_instance_type("ml.g5.xlarge"),
+        given=ResourceRequirements(),
+        assumptions=None,
+    )
+
+    assert small.findings(MIXTRAL) == []
+
+
 def test_devices_known_only_at_deployment_are_not_checked(stack: Stack) -> None:
     """
     Nothing is guessed.
