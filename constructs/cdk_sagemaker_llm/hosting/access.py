@@ -14,7 +14,8 @@ from aws_cdk import Validations
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk_sagemaker_llm.hosting.arns import own_logs
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.hosting.arns import own_logs, own_names
 from cdk_sagemaker_llm.hosting.scope import stack_of
 
 
@@ -64,11 +65,16 @@ def make_execution_role(scope: Construct, id: str) -> iam.Role:
     return iam.Role(
         scope,
         id,
-        assumed_by=iam.ServicePrincipal(
-            "sagemaker.amazonaws.com",
-            conditions={"StringEquals": {"aws:SourceAccount": stack_of(scope).account}},
-        ),
+        assumed_by=_sagemaker_of(stack_of(scope).account),
         description="Runs a language model on SageMaker",
+    )
+
+
+@functools.cache
+def _sagemaker_of(account: str) -> iam.ServicePrincipal:
+    return iam.ServicePrincipal(
+        "sagemaker.amazonaws.com",
+        conditions={"StringEquals": {"aws:SourceAccount": account}},
     )
 
 
@@ -133,14 +139,24 @@ def _acknowledge(
         for resource in statement.resources
         if "*" in resource
     }
-    names = stack_of(scope).resolve(list(reasons))
     policy.node.add_metadata(
         _acknowledged_rules(),
         {
-            f"AwsSolutions-IAM5[Resource::{_as_nag_writes(name)}]": reason
-            for name, reason in zip(names, reasons.values(), strict=True)
+            f"AwsSolutions-IAM5[Resource::{_nag_name(scope, name)}]": reason
+            for name, reason in reasons.items()
         },
     )
+
+
+def _nag_name(scope: Construct, resource: str) -> str:
+    """
+    Write a resource as cdk-nag does; what has the stack's own names only needs no call.
+    """
+    for placeholder, name in own_names().items():
+        resource = resource.replace(placeholder, f"<{name}>")
+    if not is_unresolved(resource):
+        return resource
+    return _as_nag_writes(stack_of(scope).resolve(resource))
 
 
 def _as_nag_writes(value: Any) -> str:  # noqa: ANN401 - a resolved string is any JSON

@@ -8,6 +8,7 @@ as a check, and an app of many stacks needs the same three over and over.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 from aws_cdk import Aws
 
@@ -18,6 +19,18 @@ def partition() -> str:
     Return the placeholder of the partition.
     """
     return Aws.PARTITION
+
+
+@functools.cache
+def own_names() -> Mapping[str, str]:
+    """
+    Return the placeholders of partition, region and account, with their names.
+    """
+    return {
+        partition(): "AWS::Partition",
+        Aws.REGION: "AWS::Region",
+        Aws.ACCOUNT_ID: "AWS::AccountId",
+    }
 
 
 @functools.cache

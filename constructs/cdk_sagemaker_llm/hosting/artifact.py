@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import jsii
 from aws_cdk import (
@@ -25,7 +26,7 @@ from constructs import Construct, IConstruct
 
 from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
-from cdk_sagemaker_llm.hosting.scope import stack_of
+from cdk_sagemaker_llm.hosting.scope import belongs, folders_of, stack_of, stage_of
 
 _UNBOUND = "StackSynthesizerBoundStackFirst"
 
@@ -51,6 +52,7 @@ class ServingArtifact(Construct):
     ) -> None:
         _check(files)
         super().__init__(scope, id)
+        belongs(self, scope)
         self.files = dict(sorted(files.items()))
         self.asset_hash = content_hash(self.files)
         """The hash of the contents; changes when, and only when, they do."""
@@ -73,15 +75,15 @@ class ServingArtifact(Construct):
         return self._stage()
 
     def _announce(self) -> tuple[str, str]:
-        stage = _stage_of(self)
-        target = Path(stage.asset_outdir) / f"asset.{self.asset_hash}.tar.gz"
+        folders = folders_of(self)
+        target = folders.assets / f"asset.{self.asset_hash}.tar.gz"
         location = stack_of(self).synthesizer.add_file_asset(
             source_hash=self.asset_hash,
-            file_name=os.path.relpath(target, stage.outdir),
+            file_name=os.path.relpath(target, folders.templates),
             packaging=FileAssetPackaging.FILE,
             display_name=f"{self.node.path} model tarball",
         )
-        Aspects.of(self).add(_Writer(target, self.files))
+        _write_at_synthesis(self, target)
         return location.bucket_name, location.object_key
 
     def _stage(self) -> tuple[str, str]:
@@ -160,30 +162,35 @@ def tarball(files: Mapping[str, bytes]) -> bytes:
 @jsii.implements(IAspect)
 class _Writer:
     """
-    Write the tarball when the app is synthesised.
+    Write tarballs when the app is synthesised.
 
     Not when it is defined: a fault elsewhere in the app then leaves nothing behind.
     """
 
-    def __init__(self, target: Path, files: Mapping[str, bytes]) -> None:
-        self._target = target
-        self._files = files
+    def __init__(self) -> None:
+        self.pending: dict[Path, Mapping[str, bytes]] = {}
 
     def visit(self, node: IConstruct) -> None:  # noqa: ARG002 - the aspect's interface
         """
-        Write it beside the templates.
+        Write what is pending beside the templates.
         """
-        if not self._target.exists():
-            partial = self._target.with_suffix(".partial")
-            partial.write_bytes(tarball(self._files))
-            partial.replace(self._target)
+        for target, files in self.pending.items():
+            if not target.exists():
+                partial = target.with_suffix(".partial")
+                partial.write_bytes(tarball(files))
+                partial.replace(target)
+        self.pending.clear()
 
 
-def _stage_of(scope: Construct) -> Stage:
-    stage = Stage.of(scope)
-    if stage is None:
-        raise ValueError(f"{scope.node.path} is in no app; define it inside a Stack")
-    return stage
+# One aspect writes the tarballs of a whole stage: each costs calls into Node (ADR 2).
+_writers: WeakKeyDictionary[Stage, _Writer] = WeakKeyDictionary()
+
+
+def _write_at_synthesis(artifact: ServingArtifact, target: Path) -> None:
+    writer = _writers.setdefault(stage_of(artifact), _Writer())
+    if not writer.pending:
+        Aspects.of(artifact).add(writer)
+    writer.pending[target] = artifact.files
 
 
 def _check(files: Mapping[str, bytes]) -> None:

@@ -4,6 +4,7 @@ The SageMaker Endpoint: what applications call.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from aws_cdk import Arn, ArnFormat, Stack
@@ -79,8 +80,20 @@ class Endpoint(EndpointBase):
             endpoint_name=endpoint_name,
         )
         """The resource itself, for what this class does not offer."""
-        self.endpoint_name = self.cfn_endpoint.attr_endpoint_name
-        self.endpoint_arn = self.cfn_endpoint.ref
+
+    @functools.cached_property
+    def endpoint_name(self) -> str:  # type: ignore[override] # asked of Node when used
+        """
+        The name that applications call.
+        """
+        return self.cfn_endpoint.attr_endpoint_name
+
+    @functools.cached_property
+    def endpoint_arn(self) -> str:  # type: ignore[override] # asked of Node when used
+        """
+        The ARN.
+        """
+        return self.cfn_endpoint.ref
 
     @staticmethod
     def from_endpoint_name(

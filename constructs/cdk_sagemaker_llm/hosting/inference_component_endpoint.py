@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
@@ -132,6 +132,7 @@ class InferenceComponentEndpoint(Construct):
         named = name_findings("endpoint_name", endpoint_name)
         report(scope, id, [*named, *config.findings])
         super().__init__(scope, id)
+        belongs(self, scope)
         (self._host,) = config.variants
         self._fleet = self._host.fleet
         self._start_up = container_startup_health_check_timeout
@@ -254,6 +255,7 @@ class InferenceComponentEndpoint(Construct):
         fit = [*sizing.findings(hosted_model.demand), *faults]
         report(self, id, [*definition.findings, *hosted_model.findings, *fit])
         hosted = Construct(self, id)
+        belongs(hosted, self)
         component = DefinedInferenceComponent(
             hosted,
             "Component",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -25,6 +26,8 @@ IMPOSSIBLE_NAME = Rule(
 IMPOSSIBLE_COUNT = Rule(
     "LLM105", "a count or bound is outside what the service takes", API
 )
+
+_seconds: WeakKeyDictionary[Duration, float] = WeakKeyDictionary()
 
 
 def name_findings(parameter: str, name: str | None) -> list[Finding]:
@@ -99,4 +102,9 @@ def seconds(timeout: Duration | None) -> float | None:
     """
     Return a duration in seconds, as the API counts, or ``None`` for none.
     """
-    return None if timeout is None else timeout.to_seconds()
+    if timeout is None:
+        return None
+    if timeout not in _seconds:
+        # A call into Node (ADR 2), and several checks ask the same.
+        _seconds[timeout] = timeout.to_seconds()
+    return _seconds[timeout]

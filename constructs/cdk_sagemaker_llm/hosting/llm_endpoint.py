@@ -27,7 +27,7 @@ from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
@@ -161,6 +161,7 @@ class LlmEndpoint(Construct):
         named = name_findings("endpoint_name", endpoint_name)
         report(scope, id, [*named, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)
+        belongs(self, scope)
         self.model: Model = DefinedModel(self, "Model", filling)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
             self, "Config", config.filled_by(self.model)

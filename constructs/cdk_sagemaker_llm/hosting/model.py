@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.image import ServingImage
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.weights import weights_statements
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
@@ -85,6 +85,7 @@ class Model(Construct):
         )
         report(scope, id, definition.findings)
         super().__init__(scope, id)
+        belongs(self, scope)
         self._write(definition)
 
     def _write(self, definition: ModelDefinition) -> None:
@@ -160,6 +161,7 @@ class DefinedModel(Model):
 
     def __init__(self, scope: Construct, id: str, definition: ModelDefinition) -> None:
         Construct.__init__(self, scope, id)
+        belongs(self, scope)
         self._write(definition)
 
 

@@ -7,15 +7,43 @@ one model all ask the same.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from aws_cdk import Stack
+from aws_cdk import Stack, Stage
 from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """
+    Where a stage writes: its templates and manifests, and its assets.
+    """
+
+    templates: Path
+    assets: Path
+
+
 _stacks: WeakKeyDictionary[Construct, Stack] = WeakKeyDictionary()
 _regions: WeakKeyDictionary[Stack, str] = WeakKeyDictionary()
+_stages: WeakKeyDictionary[Stack, Stage] = WeakKeyDictionary()
+_folders: WeakKeyDictionary[Stage, Folders] = WeakKeyDictionary()
+
+
+def belongs(construct: Construct, scope: Construct) -> None:
+    """
+    Remember that a construct is in its scope's stack.
+
+    Raises:
+        ValueError: If that is in no stack.
+    """
+    try:
+        _stacks[construct] = stack_of(scope)
+    except RuntimeError as fault:
+        raise _homeless(construct) from fault
 
 
 def stack_of(scope: Construct) -> Stack:
@@ -38,3 +66,36 @@ def region_of(scope: Construct) -> str | None:
         _regions[stack] = stack.region
     region = _regions[stack]
     return None if is_unresolved(region) else region
+
+
+def stage_of(scope: Construct) -> Stage:
+    """
+    Return the stage that a construct's stack is in.
+
+    Raises:
+        ValueError: If the construct is in no app.
+    """
+    stack = stack_of(scope)
+    if stack not in _stages:
+        stage = Stage.of(stack)
+        if stage is None:
+            raise _homeless(scope)
+        _stages[stack] = stage
+    return _stages[stack]
+
+
+def folders_of(scope: Construct) -> Folders:
+    """
+    Return where the stage of a construct's stack writes.
+
+    Raises:
+        ValueError: If the construct is in no app.
+    """
+    stage = stage_of(scope)
+    if stage not in _folders:
+        _folders[stage] = Folders(Path(stage.outdir), Path(stage.asset_outdir))
+    return _folders[stage]
+
+
+def _homeless(construct: Construct) -> ValueError:
+    return ValueError(f"{construct.node.path} is in no app; define it inside a Stack")
