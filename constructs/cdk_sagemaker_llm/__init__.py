@@ -5,8 +5,9 @@ Names are loaded when they are first used (PEP 562): the checks and the client d
 not pay for the CDK, which takes a second to load and starts Node.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.architectures.architecture import ModelArchitecture
@@ -122,20 +123,4 @@ _HOMES = {
     "Vllm": "serving.lmi.vllm",
 }
 
-
-def __getattr__(name: str) -> object:
-    """
-    Load a public name from its module.
-    """
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """
-    List the public names, loaded or not.
-    """
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -4,7 +4,12 @@ The public API is a sorted list, and every name on it loads.
 
 from __future__ import annotations
 
+from types import ModuleType
+
+import pytest
+
 import cdk_sagemaker_llm
+from cdk_sagemaker_llm import serving
 
 
 def test_the_list_is_sorted_and_without_repeats() -> None:
@@ -29,3 +34,17 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     A mistyped import fails as it does for any module.
     """
     assert not hasattr(cdk_sagemaker_llm, "LlmEndpiont")
+
+
+@pytest.mark.parametrize(
+    "package", [cdk_sagemaker_llm, serving], ids=lambda p: p.__name__
+)
+def test_every_name_on_the_list_has_a_home(package: ModuleType) -> None:
+    """
+    What is listed is what can be loaded, and is shown by dir().
+    """
+    listed = list(package.__all__)
+
+    assert sorted(package._HOMES) == listed  # noqa: SLF001 - the list behind the names
+    assert set(listed) <= set(dir(package))
+    assert [n for n in listed if getattr(package, n).__name__ != n] == []

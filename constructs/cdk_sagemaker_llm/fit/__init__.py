@@ -7,6 +7,7 @@ nothing, and asks no engine itself.
 
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm._lazily import lazily
 from cdk_sagemaker_llm.demand import Assumptions
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.memory import MemoryTerms
@@ -33,15 +34,7 @@ __all__ = [
     "recommend",
 ]
 
+# A plan must start in a tenth of a second, and half of that went into backends.
+_HOMES = {"Recommendation": "fit.recommending", "recommend": "fit.recommending"}
 
-def __getattr__(name: str) -> object:
-    """
-    Load what chooses a backend, and with it every backend, when it is asked for.
-    """
-    if name not in ("Recommendation", "recommend"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # A plan must start in a tenth of a second, and half of that went into backends.
-    from cdk_sagemaker_llm.fit import recommending  # noqa: PLC0415
-
-    value: object = getattr(recommending, name)
-    return value
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -2,23 +2,33 @@
 How a model is served: backends as typed configurations, and folders of your own.
 
 What belongs here knows what runs in a container: a wing for each kind of image, and
-above them what the wings share.
+above them what the wings share. Names are loaded when they are first used (PEP 562):
+who serves with one backend does not pay for the others.
 """
 
-from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
-from cdk_sagemaker_llm.serving.custom import CustomContainer
-from cdk_sagemaker_llm.serving.lmi.checks import check_properties
-from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
-from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
-from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
-from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
-from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
-from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
-from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
-from cdk_sagemaker_llm.serving.tgi.checks import check_environment
-from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
-from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm._lazily import lazily
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.findings import Finding
+    from cdk_sagemaker_llm.serving.configuration import (
+        Container,
+        Prepared,
+        ServingConfiguration,
+    )
+    from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.lmi.checks import check_properties
+    from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
+    from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
+    from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
+    from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
+    from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
+    from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
+    from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+    from cdk_sagemaker_llm.serving.tgi.checks import check_environment
+    from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
+    from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
 __all__ = [
     "Container",
@@ -27,6 +37,7 @@ __all__ = [
     "Finding",
     "LmiDist",
     "NeuronX",
+    "Prepared",
     "RopeScaling",
     "ServingConfiguration",
     "ServingFolder",
@@ -38,3 +49,25 @@ __all__ = [
     "check_environment",
     "check_properties",
 ]
+
+_HOMES = {
+    "Container": "serving.configuration",
+    "CustomContainer": "serving.custom",
+    "DeepSpeed": "serving.lmi.deepspeed",
+    "Finding": "findings",
+    "LmiDist": "serving.lmi.lmi_dist",
+    "NeuronX": "serving.lmi.neuronx",
+    "Prepared": "serving.configuration",
+    "RopeScaling": "serving.lmi.tuning",
+    "ServingConfiguration": "serving.configuration",
+    "ServingFolder": "serving.lmi.folder",
+    "SmoothQuant": "serving.lmi.tuning",
+    "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "Tgi": "serving.tgi.gpu",
+    "TgiNeuron": "serving.tgi.neuron",
+    "Vllm": "serving.lmi.vllm",
+    "check_environment": "serving.tgi.checks",
+    "check_properties": "serving.lmi.checks",
+}
+
+__getattr__, __dir__ = lazily(__name__, _HOMES)

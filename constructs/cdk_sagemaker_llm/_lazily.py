@@ -1,0 +1,40 @@
+"""
+Loading a package's public names when they are first used (PEP 562).
+
+What belongs here saves start-up: who takes one name does not pay for the others.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def lazily(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """
+    Make a package's ``__getattr__`` and ``__dir__``.
+
+    ``__getattr__, __dir__ = lazily(__name__, {"Vllm": "serving.lmi.vllm"})``
+
+    Args:
+        package: The package's full name.
+
+        homes: The module of each public name, below the library's own package.
+    """
+    namespace = vars(sys.modules[package])
+    library = package.partition(".")[0]
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{library}.{homes[name]}"), name)
+        namespace[name] = value
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*namespace, *homes})
+
+    return load, listed
