@@ -46,6 +46,17 @@ def test_order_does_not_change_the_bytes() -> None:
     assert content_hash(backwards) == content_hash(FILES)
 
 
+def test_a_long_path_needs_no_extended_header() -> None:
+    """
+    Every tar reads the form of 1988, which splits a path at a slash.
+    """
+    path = f"{'a' * 120}/{'b' * 90}"
+    packed = gzip.decompress(tarball({path: b""}))
+
+    assert packed[:90] == b"b" * 90
+    assert packed[345:465] == b"a" * 120
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -5,7 +5,7 @@ What is known of an endpoint's hosts before they are made.
 from __future__ import annotations
 
 import pytest
-from aws_cdk import CfnParameter, Duration, Stack
+from aws_cdk import CfnParameter, Duration, Size, Stack
 from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
@@ -194,6 +194,19 @@ def test_a_key_is_refused_by_each_type_with_storage_of_its_own(key: kms.IKey) ->
             "hardware; leave it out"
         )
     ] * 2
+
+
+def test_a_type_known_only_at_deployment_may_take_a_key_and_a_size(
+    stack: Stack, key: kms.IKey
+) -> None:
+    """
+    Whether it has storage of its own is not guessed.
+    """
+    name = CfnParameter(stack, "Type").value_as_string
+    hosts = host(instance_type=name, volume_size=Size.gibibytes(600))
+    config = define_endpoint_config([hosts], hosts_components=True, kms_key=key)
+
+    assert config.findings == ()
 
 
 def test_models_are_not_checked_on_hosts_that_are_wrong() -> None:
