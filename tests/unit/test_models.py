@@ -89,6 +89,17 @@ def test_every_parameter_is_held_by_these_tests(call: Callable[..., object]) -> 
     assert list(inspect.signature(call).parameters) == PARAMETERS[call]
 
 
+@pytest.mark.parametrize("source", [HuggingFaceModel, S3Model])
+def test_all_but_the_address_goes_by_keyword(source: Callable[..., object]) -> None:
+    """
+    So that a call says what is what.
+    """
+    first, *others = inspect.signature(source).parameters.values()
+
+    assert first.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert {other.kind for other in others} == {inspect.Parameter.KEYWORD_ONLY}
+
+
 @pytest.mark.parametrize(
     "model_id", ["gpt2", "a/b", "mistralai/Mistral-7B-v0.1", "${Token[TOKEN.1]}"]
 )

@@ -230,6 +230,18 @@ def both(parameters: int) -> dict[str, object]:
         # Query 8, key 4, value 4, output 8.
         (LLAMA, {"attention_bias": True}, both(1672 + 3 * 24)),
         (LLAMA, {"attention_bias": False}, {}),
+        (
+            # One key and value head: 8*2 each, and biases of 8 + 2 + 2 + 8.
+            LLAMA,
+            {"num_key_value_heads": 1, "attention_bias": True},
+            {
+                **both(1672 - 3 * 32 + 3 * 20),
+                "quantizable_parameter_count": 1296 - 3 * 32,
+                "kv_elements_per_token": 12,
+                "kv_cache_shards": 1,
+                "num_key_value_heads": 1,
+            },
+        ),
         # Gate 10, up 10, down 8.
         (LLAMA, {"mlp_bias": True}, both(1672 + 3 * 28)),
         (LLAMA, {"mlp_bias": False}, {}),
@@ -241,6 +253,18 @@ def both(parameters: int) -> dict[str, object]:
         (PHI3, {"max_position_embeddings": LEFT_OUT}, {"context_length": 4096}),
         (QWEN2, {"attention_bias": True, "mlp_bias": True, "qkv_bias": False}, {}),
         (QWEN2, {"tie_word_embeddings": True}, both(1720 - 160)),
+        (
+            # One key and value head: 8*2 each, and biases of 8 + 2 + 2.
+            QWEN2,
+            {"num_key_value_heads": 1},
+            {
+                **both(1672 - 3 * 32 + 3 * 12),
+                "quantizable_parameter_count": 1296 - 3 * 32,
+                "kv_elements_per_token": 12,
+                "kv_cache_shards": 1,
+                "num_key_value_heads": 1,
+            },
+        ),
         (QWEN2, {"max_position_embeddings": LEFT_OUT}, {"context_length": 32768}),
         # Query 8, key 4, value 4, output 8.
         (QWEN3, {"attention_bias": True}, both(1684 + 3 * 24)),

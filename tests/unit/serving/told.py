@@ -44,7 +44,7 @@ def read(path: Path) -> list[Told]:
     Read a file's cases.
     """
     cases: list[Told] = []
-    for line in _lines(path):
+    for line in lines_of(path):
         if line.startswith("> "):
             cases[-1].findings.append(line.removeprefix("> "))
         else:
@@ -53,7 +53,10 @@ def read(path: Path) -> list[Told]:
     return cases
 
 
-def _lines(path: Path) -> Iterator[str]:
+def lines_of(path: Path) -> Iterator[str]:
+    """
+    Return a file's lines, without comments and empty ones.
+    """
     for line in path.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             yield line

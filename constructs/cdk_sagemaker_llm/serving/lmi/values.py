@@ -134,10 +134,6 @@ def _is_dict(value: str) -> bool:
     return isinstance(_literal(value), dict)
 
 
-def _is_java_bool(value: str) -> bool:
-    return value.lower() in ("true", "false")
-
-
 def _anything(_value: str) -> bool:
     return True
 

@@ -73,6 +73,7 @@ def test_left_out_a_count_is_the_versions_default() -> None:
     names = ["MAX_TOTAL_TOKENS", "NUM_SHARD", "MAX_BATCH_SIZE", "MAX_INPUT_TOKENS"]
 
     assert [SUBJECT.count_or_default(name) for name in names] == [2048, 2, None, None]
+    assert TgiSubject({}, "1.4.5").count_or_default("MAX_INPUT_TOKENS") is None
 
 
 def test_a_version_is_between_two() -> None:

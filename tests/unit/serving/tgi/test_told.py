@@ -8,11 +8,14 @@ a model, unless it says otherwise.
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from cdk_sagemaker_llm.codes import rules_in
 from cdk_sagemaker_llm.serving import check_environment
-from tests.unit.serving.told import Told, read
+from cdk_sagemaker_llm.serving.tgi.checks import combinations, model, variables
+from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"
 CASES = [
@@ -43,3 +46,17 @@ def test_an_environment_is_told_of_what_breaks_its_rules(case: Told) -> None:
     All of it, in order and word for word.
     """
     assert findings(case) == case.findings
+
+
+@pytest.mark.parametrize(
+    "module", [combinations, model, variables], ids=lambda module: module.__name__
+)
+def test_every_rule_is_told_of(module: ModuleType) -> None:
+    """
+    A new one comes with its words, and with what must not break it; but one that is
+    about options, which an environment alone has none of.
+    """
+    told = [line for path in FOLDER.glob("*.txt") for line in lines_of(path)]
+    codes = {line.split()[1] for line in told if line.startswith("> ")}
+
+    assert {rule.code for rule in rules_in(module)} - codes <= {"LLM160"}

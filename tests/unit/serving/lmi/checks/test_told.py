@@ -8,14 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.codes import rules_in
 from cdk_sagemaker_llm.serving import check_properties
-from tests.unit.serving.told import Told, read
+from cdk_sagemaker_llm.serving.lmi.checks import (
+    combinations,
+    files,
+    launcher,
+    neuron,
+    options,
+    parallelism,
+    values,
+    vllm,
+)
+from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"
+MODULES = [combinations, files, launcher, neuron, options, parallelism, values, vllm]
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case}")
     for path in sorted(FOLDER.glob("*.txt"))
@@ -52,3 +65,14 @@ def test_a_file_is_told_of_what_breaks_its_rules(case: Told) -> None:
     )
 
     assert [str(finding) for finding in found] == case.findings
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_rule_is_told_of(module: ModuleType) -> None:
+    """
+    A new one comes with its words, and with what must not break it.
+    """
+    told = [line for path in FOLDER.glob("*.txt") for line in lines_of(path)]
+    codes = {line.split()[1] for line in told if line.startswith("> ")}
+
+    assert {rule.code for rule in rules_in(module)} - codes == set()
