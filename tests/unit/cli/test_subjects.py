@@ -226,6 +226,17 @@ def tgi(version: str, **environment: str) -> dict[str, Any]:
             },
             ["LLM201"],
         ),
+        # A component may say nothing at all, or not how many devices it reserves.
+        ({"Component": template("InferenceComponent")}, ["LLM201"]),
+        (
+            {
+                "Component": template(
+                    "InferenceComponent", Specification={"ModelName": {"Ref": "Model"}}
+                ),
+                "Config": template("EndpointConfig"),
+            },
+            ["LLM201"],
+        ),
     ],
 )
 def test_accelerators_come_from_where_the_model_runs(

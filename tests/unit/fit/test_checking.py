@@ -140,6 +140,21 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("degree", "codes"), [(None, ["LLM191"]), (3, [])], ids=["chosen", "given"]
+)
+def test_a_degree_that_was_given_is_checked_elsewhere(
+    degree: int | None, codes: list[str]
+) -> None:
+    """
+    28 heads are not divided by 8 nor by 3; the latter is the configuration's own fault.
+    """
+    serving = Vllm(tensor_parallel_degree=degree)
+    found = checked(serving, QWEN_7B, "ml.p4d.24xlarge", 8)
+
+    assert [finding.code for finding in found] == codes
+
+
+@pytest.mark.parametrize(
     ("instance_type", "accelerators", "codes"),
     [("ml.p4d.24xlarge", 8, []), ("ml.g5.12xlarge", 4, ["LLM190"])],
 )

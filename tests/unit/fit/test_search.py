@@ -241,3 +241,14 @@ def test_a_limit_is_the_largest_sum(cores: list[int], has: int) -> None:
     largest = max(sum(c) for cs in chosen for c in cs if sum(c) <= has)
 
     assert found.get(1, 0) == largest * 10**9
+
+
+def test_steps_are_counted_up_to_the_most() -> None:
+    """
+    The search gives up when the last one was taken, and takes no further.
+    """
+    steps = _search._Steps(2)  # noqa: SLF001 - what ends every search
+    taken = [steps.take(), steps.are_spent, steps.take(), steps.are_spent, steps.take()]
+
+    assert taken == [True, False, True, True, False]
+    assert steps.taken == 2
