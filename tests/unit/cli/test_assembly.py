@@ -77,7 +77,7 @@ def test_resources_are_found_by_their_kind() -> None:
     """
     A resource without properties has none; one of another service is not meant.
     """
-    resources = {
+    resources: dict[str, dict[str, Any]] = {
         "Mine": {"Type": "AWS::SageMaker::Model", "Properties": {"a": 1}},
         "Bare": {"Type": "AWS::SageMaker::Model"},
         "Other": {"Type": "AWS::S3::Model"},
