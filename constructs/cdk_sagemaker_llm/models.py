@@ -159,6 +159,10 @@ class S3Model:
 
 
 ModelSource = HuggingFaceModel | S3Model
+_ARCHITECTURES = (
+    "a ModelArchitecture (from_config reads a config.json), the name of a catalogued "
+    "model such as 'mistralai/Mistral-7B-v0.1', or a class such as 'MistralForCausalLM'"
+)
 
 
 def looked_up(
@@ -168,10 +172,18 @@ def looked_up(
     Replace the name of a catalogued model, as ``organisation/name``, by what it is.
 
     Raises:
-        ValueError: If the catalogue does not have it; names the nearest ones.
+        TypeError: If it is neither an architecture nor a name.
+        ValueError: If the catalogue does not have it, which names the nearest ones, or
+            if it is no name of a class either.
     """
-    if isinstance(architecture, str) and "/" in architecture:
+    if architecture is None or isinstance(architecture, ModelArchitecture):
+        return architecture
+    if not isinstance(architecture, str):
+        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+    if "/" in architecture:
         return ModelArchitecture.of(architecture)
+    if not architecture.isidentifier():
+        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
     return architecture
 
 

@@ -226,3 +226,24 @@ def test_a_prefix_is_told_apart_from_its_bucket(stack: Stack) -> None:
     assert S3Model.from_bucket(plain, "a").kms_key is None
     assert S3Model("s3://my-bucket/a/b/").bucket_name == "my-bucket"
     assert S3Model("s3://my-bucket/a/b/").prefix == "a/b/"
+
+
+@pytest.mark.parametrize("architecture", [5, b"a/b", {"hidden_size": 1}, True])
+def test_fails_if_an_architecture_is_of_another_type(architecture: object) -> None:
+    """
+    The message names the parameter and what it takes.
+    """
+    with pytest.raises(TypeError, match="^architecture must be a ModelArchitecture"):
+        S3Model(
+            "s3://bucket/model/",
+            architecture=architecture,  # type: ignore[arg-type] # what is refused
+        )
+
+
+@pytest.mark.parametrize("name", ["", "config.json", "Mistral-7B-v0.1"])
+def test_fails_if_an_architecture_is_no_class(name: str) -> None:
+    """
+    A mistyped one would leave the model's size unknown without a word.
+    """
+    with pytest.raises(ValueError, match=f"^architecture must be .*, got {name!r}$"):
+        HuggingFaceModel("org/name", architecture=name)

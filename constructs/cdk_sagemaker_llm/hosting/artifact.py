@@ -50,7 +50,7 @@ class ServingArtifact(Construct):
     def __init__(
         self, scope: Construct, id: str, *, files: Mapping[str, bytes]
     ) -> None:
-        _check(files)
+        check_files(files)
         super().__init__(scope, id)
         belongs(self, scope)
         self.files = dict(sorted(files.items()))
@@ -182,18 +182,24 @@ class _Writer:
         self.pending.clear()
 
 
-# One aspect writes the tarballs of a whole stage: each costs calls into Node (ADR 2).
+# The tarballs of a stage share a writer. Each artifact carries it: the one that is
+# visited first writes all, whichever others have left the tree by then.
 _writers: WeakKeyDictionary[Stage, _Writer] = WeakKeyDictionary()
 
 
 def _write_at_synthesis(artifact: ServingArtifact, target: Path) -> None:
     writer = _writers.setdefault(stage_of(artifact), _Writer())
-    if not writer.pending:
-        Aspects.of(artifact).add(writer)
+    Aspects.of(artifact).add(writer)
     writer.pending[target] = artifact.files
 
 
-def _check(files: Mapping[str, bytes]) -> None:
+def check_files(files: Mapping[str, bytes]) -> None:
+    """
+    Refuse files that make no tarball.
+
+    Raises:
+        ValueError: If there are no files, or a path leaves the tarball.
+    """
     if not files:
         raise ValueError("files must name at least one file")
     outside = [n for n in files if n.startswith("/") or ".." in Path(n).parts]

@@ -16,8 +16,9 @@ from aws_cdk import Duration
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.demand import Demand
-from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.artifact import check_files
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.weights import token_findings, token_reference
@@ -162,6 +163,11 @@ def define_model(
     """
     network, environment = network or Network(), environment or {}
     prepared = serving.prepare(model, accelerators)
+    if prepared.container is None and not errors_of(prepared.findings):
+        raise ValueError(
+            f"{type(serving).__name__}.prepare() must return a container, or an error "
+            "that says why there is none"
+        )
     reference = token_reference(model)
     found = [*prepared.findings, *token_findings(reference)]
     found += credential_findings("environment", environment)
@@ -194,6 +200,8 @@ def _container_findings(
     model: ModelSource | None,
     network: Network,
 ) -> list[Finding]:
+    if container.files:
+        check_files(container.files)
     found = region_findings(region, container.image)
     if network.isolated and model is not None and container.weights_uri is None:
         found.append(

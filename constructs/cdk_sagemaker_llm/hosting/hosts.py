@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.host_images import host_image_for
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.limits import (
@@ -111,9 +111,9 @@ class VariantDefinition:
 
             start_up: How long it may take to answer; ``None`` for the default.
         """
-        if errors_of(model.findings):
+        container = model.prepared.container
+        if container is None:
             return []
-        container = model.container
         asked = self.variant.inference_ami_version
         return [
             *host_findings(self.hardware, container.image, asked),
@@ -237,15 +237,14 @@ def define_endpoint_config(
         )
     found += _role_findings(variants, hosts_components=hosts_components)
     found += _key_findings(variants) if kms_key is not None else []
-    if not errors_of(found):
-        found += [
-            finding
-            for each in variants
-            if each.model is not None
-            for finding in each.model_findings(
-                each.model, each.variant.container_startup_health_check_timeout
-            )
-        ]
+    found += [
+        finding
+        for each in variants
+        if each.model is not None
+        for finding in each.model_findings(
+            each.model, each.variant.container_startup_health_check_timeout
+        )
+    ]
     return EndpointConfigDefinition(
         variants=tuple(variants),
         execution_role=execution_role,

@@ -36,24 +36,24 @@ _folders: WeakKeyDictionary[Stage, Folders] = WeakKeyDictionary()
 def belongs(construct: Construct, scope: Construct) -> None:
     """
     Remember that a construct is in its scope's stack.
-
-    Raises:
-        ValueError: If that is in no stack.
     """
-    try:
-        _stacks[construct] = stack_of(scope)
-    except RuntimeError as fault:
-        raise _homeless(construct) from fault
+    _stacks[construct] = stack_of(scope)
 
 
 def stack_of(scope: Construct) -> Stack:
     """
     Return the stack that a construct is in.
+
+    Raises:
+        ValueError: If it is in none.
     """
     if isinstance(scope, Stack):
         return scope
     if scope not in _stacks:
-        _stacks[scope] = Stack.of(scope)
+        try:
+            _stacks[scope] = Stack.of(scope)
+        except RuntimeError as fault:
+            raise _homeless(scope) from fault
     return _stacks[scope]
 
 
@@ -79,7 +79,7 @@ def stage_of(scope: Construct) -> Stage:
     if stack not in _stages:
         stage = Stage.of(stack)
         if stage is None:
-            raise _homeless(scope)
+            raise ValueError(f"{scope.node.path} is in no app; define it inside one")
         _stages[stack] = stage
     return _stages[stack]
 
@@ -98,4 +98,5 @@ def folders_of(scope: Construct) -> Folders:
 
 
 def _homeless(construct: Construct) -> ValueError:
-    return ValueError(f"{construct.node.path} is in no app; define it inside a Stack")
+    where = construct.node.path or "the app"
+    return ValueError(f"{where} is in no stack; define it inside a Stack")

@@ -43,7 +43,7 @@ class Sizing:
     hardware: InstanceType | None
     given: ResourceRequirements | None
     assumptions: Assumptions | None
-    _made: Plan | NoPlan | None = field(default=None, init=False)
+    _made: tuple[Demand | None, Plan | NoPlan] | None = field(default=None, init=False)
 
     def accelerators(self, demand: Demand | None) -> int | None:
         """
@@ -81,12 +81,11 @@ class Sizing:
         return fit_findings(found, demand)
 
     def _plan(self, demand: Demand | None) -> Plan | NoPlan:
-        if self._made is None:
+        if self._made is None or self._made[0] != demand:
             wanted = None if self.given is None else self.given.accelerators
-            self._made = plan_of(
-                demand, self.hardware, wanted, assumptions=self.assumptions
-            )
-        return self._made
+            found = plan_of(demand, self.hardware, wanted, assumptions=self.assumptions)
+            self._made = demand, found
+        return self._made[1]
 
 
 def with_copies(

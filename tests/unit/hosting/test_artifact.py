@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from aws_cdk import App, CfnResource, Stack, Stage
+from aws_cdk.assertions import Template
 
-from cdk_sagemaker_llm import ServingArtifact
+from cdk_sagemaker_llm import CustomContainer, Model, ServingArtifact
 from cdk_sagemaker_llm.hosting.artifact import content_hash, tarball
 from tests.unit.hosting.written import keywords_of, required_keywords_of
 
@@ -242,3 +243,33 @@ def test_dots_in_a_name_are_no_way_out(stack: Stack) -> None:
         ".hidden": b"",
         "a..b/..c.py": b"",
     }
+
+
+def test_an_artifact_that_left_the_tree_takes_no_other_with_it(app: App) -> None:
+    """
+    Whichever of a stage's artifacts is still there writes the others' tarballs too.
+    """
+    first, second = Stack(app, "First"), Stack(app, "Second")
+    for stack in (first, second):
+        CfnResource(stack, "It", type="AWS::SNS::Topic")
+    ServingArtifact(first, "Tarball", files={"a": b"1"})
+    kept = ServingArtifact(second, "Tarball", files={"a": b"2"})
+    app.node.try_remove_child("First")
+
+    written = Path(app.asset_outdir) / f"asset.{kept.asset_hash}.tar.gz"
+    Template.from_stack(second)
+    assert written.read_bytes() == tarball({"a": b"2"})
+
+
+def test_a_model_with_a_file_outside_leaves_nothing_behind(stack: Stack) -> None:
+    """
+    It is refused before anything is made.
+    """
+    serving = CustomContainer.from_uri(
+        "1" * 12 + ".dkr.ecr.eu-west-1.amazonaws.com/x:1", files={"../x": b""}
+    )
+
+    with pytest.raises(ValueError, match=r"inside the tarball, got \.\./x"):
+        Model(stack, "It", serving=serving)
+
+    assert stack.node.try_find_child("It") is None

@@ -19,6 +19,8 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.configuration import Accelerators, Prepared
 
 MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
@@ -205,3 +207,30 @@ def test_fails_if_an_isolated_container_would_download(
     """
     with pytest.raises(ValueError, match="LLM119 an isolated network"):
         Model(stack, "M", model=model, serving=TRT, network=Network(isolated=True))
+
+
+class Silent:
+    """
+    A configuration of somebody's own that says neither what runs nor why not.
+    """
+
+    def prepare(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - the protocol's
+        accelerators: Accelerators,  # noqa: ARG002 - the protocol's
+    ) -> Prepared:
+        """
+        Answer with nothing.
+        """
+        return Prepared(None, ())
+
+
+def test_fails_if_a_configuration_returns_nothing() -> None:
+    """
+    The message names the class that has to say more.
+    """
+    with pytest.raises(
+        ValueError,
+        match=r"^Silent\.prepare\(\) must return a container, or an error that says",
+    ):
+        defined(serving=Silent())

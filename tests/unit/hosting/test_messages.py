@@ -435,7 +435,7 @@ ERRORS: dict[str, tuple[Definition, str]] = {
             "It",
             files={"a": b""},
         ),
-        "Root/It is in no app; define it inside a Stack",
+        "Root is in no stack; define it inside a Stack",
     ),
 }
 

@@ -23,6 +23,8 @@ from cdk_sagemaker_llm import (
     Tgi,
     Vllm,
 )
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.hosting.sizing import Sizing
 from tests.unit.serving.answers import container_of
 
 COMPONENT = "AWS::SageMaker::InferenceComponent"
@@ -248,3 +250,17 @@ def test_a_chosen_time_out_stays(stack: Stack, properties: Properties) -> None:
 
     (variant,) = properties(stack, CONFIG)["ProductionVariants"]
     assert variant["ContainerStartupHealthCheckTimeoutInSeconds"] == 1200
+
+
+def test_a_demand_that_was_not_asked_for_is_planned_all_the_same() -> None:
+    """
+    A configuration of one's own need not ask for the accelerators, nor with its demand.
+    """
+    demand = Vllm().prepare(MISTRAL, None).demand
+    sizing = Sizing(
+        hardware=find_instance_type("ml.g5.12xlarge"), given=None, assumptions=None
+    )
+
+    assert sizing.accelerators(None) is None
+    assert sizing.accelerators(demand) == 1
+    assert sizing.findings(demand) == []
