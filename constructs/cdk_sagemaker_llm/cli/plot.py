@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm.fit.memory import GIB
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from cdk_sagemaker_llm.fit.plans import Plan
 
 _MOST_BARS = 12
@@ -23,6 +25,16 @@ def draw_memory(plans: Sequence[Plan], path: Path) -> None:
     Raises:
         ValueError: If matplotlib is missing, nothing is to be drawn, or the ending is
             of no known format.
+    """
+    memory_figure(plans).savefig(path)
+
+
+def memory_figure(plans: Sequence[Plan]) -> Figure:
+    """
+    Draw a stacked bar for each plan, in GiB, with a line at what an accelerator has.
+
+    Raises:
+        ValueError: If matplotlib is missing, or nothing is to be drawn.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
@@ -51,4 +63,4 @@ def draw_memory(plans: Sequence[Plan], path: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("GiB per accelerator; the line is its capacity")
     axes.legend(ncols=5, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    figure.savefig(path)
+    return figure

@@ -131,6 +131,7 @@ def test_a_variant_is_found_by_its_name() -> None:
     assert config.variant("Green") is green
     assert config.variant("Blue") is blue
     assert config.variant("Red") is None
+    assert config.detailed_observability is False
 
 
 def test_the_model_that_was_made_fills_each_variant(stack: Stack) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.tgi_options import tgi_aliases
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE, UNREADABLE
 
 EnvironmentValue = str | int | float | bool | Sequence[str] | Sequence[int]
@@ -37,7 +37,7 @@ def weights_uri(model: ModelSource | None) -> str | None:
     """
     Return the prefix that SageMaker itself is to put into ``/opt/ml/model``.
     """
-    return None if isinstance(model, HuggingFaceModel) else getattr(model, "uri", None)
+    return model.uri if isinstance(model, S3Model) else None
 
 
 def count_findings(counts: Mapping[str, int]) -> list[Finding]:
