@@ -17,7 +17,9 @@ from aws_cdk import Duration
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.network import Network
@@ -66,6 +68,9 @@ class ModelDefinition:
         variables: All environment variables, the token's references included.
 
         findings: All that was found of it.
+
+        plan: How it fits its instances, or why that is not known; ``None`` where no
+            instances are known of, as for a model that is made by itself.
     """
 
     prepared: Prepared
@@ -75,6 +80,7 @@ class ModelDefinition:
     region: str | None
     variables: Mapping[str, str]
     findings: tuple[Finding, ...]
+    plan: Plan | NoPlan | None = None
 
     @property
     def container(self) -> Container:

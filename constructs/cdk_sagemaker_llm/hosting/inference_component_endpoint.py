@@ -252,6 +252,7 @@ class InferenceComponentEndpoint(Construct):
             or hosted_model.start_up_timeout,
             download=model_data_download_timeout,
         )
+        plan = sizing.plan(hosted_model.demand)
         fit = [*sizing.findings(hosted_model.demand), *faults]
         report(self, id, [*definition.findings, *hosted_model.findings, *fit])
         hosted = Construct(self, id)
@@ -261,7 +262,7 @@ class InferenceComponentEndpoint(Construct):
             "Component",
             definition,
             endpoint=self.endpoint,
-            model=DefinedModel(hosted, "Model", hosted_model),
+            model=DefinedModel(hosted, "Model", replace(hosted_model, plan=plan)),
         )
         self._fleet = fleet
         annotate(hosted, fit)

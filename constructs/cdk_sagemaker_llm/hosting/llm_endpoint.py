@@ -5,6 +5,7 @@ The pattern for one model that fills the instances of an endpoint.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam as iam
@@ -154,15 +155,13 @@ class LlmEndpoint(Construct):
             kms_key=kms_key,
             detailed_observability=detailed_observability,
         )
-        fit = fit_findings(
-            plan_of(filling.demand, hardware, accelerators, assumptions=assumptions),
-            filling.demand,
-        )
+        plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
+        fit = fit_findings(plan, filling.demand)
         named = name_findings("endpoint_name", endpoint_name)
         report(scope, id, [*named, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)
         belongs(self, scope)
-        self.model: Model = DefinedModel(self, "Model", filling)
+        self.model: Model = DefinedModel(self, "Model", replace(filling, plan=plan))
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
             self, "Config", config.filled_by(self.model)
         )

@@ -66,10 +66,9 @@ class Sizing:
         """
         Check that the resources are known, and hold the model.
         """
-        wanted = None if self.given is None else self.given.accelerators
-        if self.given is not None and (wanted is None or is_unresolved(wanted)):
+        found = self.plan(demand)
+        if found is None:
             return []
-        found = self._plan(demand)
         if self.given is None and isinstance(found, NoPlan):
             ways = ["pass resources=ResourceRequirements(...)", found.remedy]
             return [
@@ -79,6 +78,16 @@ class Sizing:
                 )
             ]
         return fit_findings(found, demand)
+
+    def plan(self, demand: Demand | None) -> Plan | NoPlan | None:
+        """
+        Return how the model fits, or why that is not known; ``None`` where no device
+        is reserved.
+        """
+        wanted = None if self.given is None else self.given.accelerators
+        if self.given is not None and (wanted is None or is_unresolved(wanted)):
+            return None
+        return self._plan(demand)
 
     def _plan(self, demand: Demand | None) -> Plan | NoPlan:
         if self._made is None or self._made[0] != demand:

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     LlmEndpoint,
     ModelArchitecture,
+    Plan,
     ResourceRequirements,
     S3Model,
     TensorRtLlm,
@@ -264,3 +265,27 @@ def test_a_demand_that_was_not_asked_for_is_planned_all_the_same() -> None:
     assert sizing.accelerators(None) is None
     assert sizing.accelerators(demand) == 1
     assert sizing.findings(demand) == []
+
+
+def test_a_definition_holds_the_plan(stack: Stack) -> None:
+    """
+    What was planned at synth can be read from the model that was made.
+    """
+    filling = LlmEndpoint(stack, "It", model=MISTRAL, instance_type="ml.g5.12xlarge")
+    shared = host(stack).add_model("Mixtral", model=MIXTRAL)
+    bare = host(Stack(stack, "Inner")).add_model(
+        "Mine", model=MISTRAL, resources=ResourceRequirements()
+    )
+
+    whole, part = filling.model.definition.plan, shared.model.definition.plan
+    assert isinstance(whole, Plan)
+    assert (whole.instance_type.name, whole.tensor_parallel_degree) == (
+        "ml.g5.12xlarge",
+        4,
+    )
+    assert isinstance(part, Plan)
+    assert (part.instance_type.name, part.tensor_parallel_degree) == (
+        "ml.p4d.24xlarge",
+        4,
+    )
+    assert bare.model.definition.plan is None
