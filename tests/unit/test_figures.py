@@ -17,7 +17,7 @@ def test_the_readmes_figures_are_those_of_the_page(root: Path) -> None:
     rows = re.findall(r"^\| (\d+) \|(.*)\|$", page, re.MULTILINE)
     head = re.search(r"^\| stacks \|(.*)\|$", page, re.MULTILINE)
     assert head is not None
-    column = [name.strip() for name in head[1].split("|")].index("library/L1 wall")
+    column = [name.strip() for name in head[1].split("|")].index("library/L1, wall")
     ratios = {count: row.split("|")[column].split()[0] for count, row in rows}
 
     stated = (

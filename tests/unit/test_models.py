@@ -247,3 +247,20 @@ def test_fails_if_an_architecture_is_no_class(name: str) -> None:
     """
     with pytest.raises(ValueError, match=f"^architecture must be .*, got {name!r}$"):
         HuggingFaceModel("org/name", architecture=name)
+
+
+def test_a_revision_goes_by_keyword() -> None:
+    """
+    So does what else may be said of a model.
+    """
+    with pytest.raises(TypeError, match="positional argument"):
+        HuggingFaceModel("org/name", "main")  # type: ignore[misc] # what is refused
+
+
+def test_a_model_id_that_the_deployment_decides_is_not_read() -> None:
+    """
+    Its text is a placeholder's.
+    """
+    model_id = "a/${Token[TOKEN.7]}/b"
+
+    assert HuggingFaceModel(model_id).model_id == model_id

@@ -182,15 +182,17 @@ class _Writer:
         self.pending.clear()
 
 
-# The tarballs of a stage share a writer. Each artifact carries it: the one that is
-# visited first writes all, whichever others have left the tree by then.
+# The tarballs of a stage share a writer, on a node of its own: an aspect on each
+# artifact costs calls into Node (ADR 2), and on one of them it could leave the tree.
 _writers: WeakKeyDictionary[Stage, _Writer] = WeakKeyDictionary()
 
 
 def _write_at_synthesis(artifact: ServingArtifact, target: Path) -> None:
-    writer = _writers.setdefault(stage_of(artifact), _Writer())
-    Aspects.of(artifact).add(writer)
-    writer.pending[target] = artifact.files
+    stage = stage_of(artifact)
+    if stage not in _writers:
+        _writers[stage] = _Writer()
+        Aspects.of(Construct(stage, "ServingArtifacts")).add(_writers[stage])
+    _writers[stage].pending[target] = artifact.files
 
 
 def check_files(files: Mapping[str, bytes]) -> None:

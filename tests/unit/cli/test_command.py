@@ -36,6 +36,7 @@ def test_help_lists_every_subcommand(
 
     assert status == 0
     assert "Large language models on Amazon SageMaker." in text
+    assert "--install-completion" not in text
     assert [name for name in ("check", "local", "plan") if f" {name} " in text] == [
         "check",
         "local",

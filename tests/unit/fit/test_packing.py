@@ -390,3 +390,16 @@ def test_the_order_of_models_does_not_matter(
     assert one.instances == other.instances
     assert one.left_over == other.left_over
     assert one.is_impossible == other.is_impossible
+
+
+def test_a_model_without_copies_may_be_larger_than_an_instance() -> None:
+    """
+    None of it has to have a place.
+    """
+    capacity = Capacity(accelerators=4, cpus=8, memory_mib=4096)
+    models = {
+        "None": ResourceRequirements(copies=0, accelerators=8),
+        "One": ResourceRequirements(copies=1, accelerators=4),
+    }
+
+    assert len(fewest_instances(models, capacity).instances) == 1

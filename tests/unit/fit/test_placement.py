@@ -214,3 +214,15 @@ def test_fails_if_a_requirement_is_below_the_apis_bound(wrong: dict[str, int]) -
     """
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be at least"):
         ResourceRequirements(**wrong)
+
+
+@pytest.mark.parametrize("name", ["copies", "accelerators", "cpus", "memory_mib"])
+def test_a_requirement_is_known_if_every_number_is(name: str) -> None:
+    """
+    One that the deployment decides makes it unknown.
+    """
+    known = {"copies": 1, "accelerators": 1, "cpus": 1, "memory_mib": 1024}
+    token = -1.8881545897087503e289
+
+    assert ResourceRequirements(**known).is_known
+    assert not ResourceRequirements(**{**known, name: token}).is_known  # type: ignore[arg-type] # a placeholder is a float

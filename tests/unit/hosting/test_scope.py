@@ -4,10 +4,11 @@ The stack and the region of a construct.
 
 from __future__ import annotations
 
+import pytest
 from aws_cdk import App, Environment, Stack
-from constructs import Construct
+from constructs import Construct, RootConstruct
 
-from cdk_sagemaker_llm.hosting.scope import region_of, stack_of
+from cdk_sagemaker_llm.hosting.scope import folders_of, region_of, stack_of
 
 
 def test_a_construct_is_in_its_nearest_stack(app: App) -> None:
@@ -37,3 +38,13 @@ def test_each_stack_has_its_own_region(app: App) -> None:
         assert region_of(Construct(west, f"A{_}")) == "us-west-2"
         assert region_of(Construct(east, f"A{_}")) == "us-east-1"
         assert region_of(Construct(anywhere, f"A{_}")) is None
+
+
+def test_fails_in_a_stack_of_no_app() -> None:
+    """
+    There is no folder that a tarball could be written to.
+    """
+    stack = Stack(RootConstruct("Root"), "Lonely")
+
+    with pytest.raises(ValueError, match="^Root/Lonely is in no app; define it inside"):
+        folders_of(stack)
