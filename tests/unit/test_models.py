@@ -254,7 +254,7 @@ def test_a_revision_goes_by_keyword() -> None:
     So does what else may be said of a model.
     """
     with pytest.raises(TypeError, match="positional argument"):
-        HuggingFaceModel("org/name", "main")  # type: ignore[misc] # what is refused
+        HuggingFaceModel("org/name", "main")  # type: ignore[call-arg] # what is refused
 
 
 def test_a_model_id_that_the_deployment_decides_is_not_read() -> None:

@@ -4,6 +4,8 @@ Checks of a TGI environment, version by version.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,8 @@ from cdk_sagemaker_llm.catalog.tgi_options import (
 )
 from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.serving.tgi.checks import check_environment
+from cdk_sagemaker_llm.serving.tgi.checks import check_environment, subject_findings
+from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.values import value_fault
 
 MODEL = {"HF_MODEL_ID": "gpt2"}
@@ -331,3 +334,16 @@ def test_no_environment_breaks_the_checks(
     found = check_environment(environment, version=version, accelerators=accelerators)
 
     assert all(finding.message and finding.code in rules() for finding in found)
+
+
+def test_what_is_unchecked_stays_so_where_accelerators_are_not_known() -> None:
+    """
+    A number that the deployment decides leaves all other checks as they are.
+    """
+    environment = {"HF_MODEL_ID": "a/b", "MAX_BEST_OF": "many"}
+    token: Any = -1.8881545897087503e289
+    checked = TgiSubject(environment, "1.4.5", token)
+    passed_over = TgiSubject(environment, "1.4.5", token, unchecked={"MAX_BEST_OF"})
+
+    assert [finding.code for finding in subject_findings(checked)] == ["LLM162"]
+    assert subject_findings(passed_over) == []
