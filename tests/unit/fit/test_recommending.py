@@ -176,3 +176,18 @@ def test_fails_if_there_is_nothing_to_recommend(
     """
     with pytest.raises(ValueError, match=message):
         recommend(ModelArchitecture.of(model), instance_type, traffic=traffic)
+
+
+@pytest.mark.parametrize(
+    "family",
+    ["Llama", "Mistral", "Mixtral", "GPTNeoX", "GPTJ", "Bloom", "GPT2", "OPT"],
+)
+def test_neuron_runs_what_its_images_were_tested_with(family: str) -> None:
+    """
+    Each of the families in LMI's tests of NeuronX.
+    """
+    model = ModelArchitecture.custom(
+        parameters=10**9, kv_bytes_per_token=2**16, architecture=f"{family}ForCausalLM"
+    )
+
+    assert type(recommend(model, "ml.inf2.48xlarge").serving).__name__ == "NeuronX"
