@@ -165,6 +165,13 @@ _ARCHITECTURES = (
 )
 
 
+def architecture_of(model: ModelSource | None) -> ModelArchitecture | None:
+    """
+    Return the sizes of a model; ``None`` if there is none, or they are not known.
+    """
+    return None if model is None else model.known_architecture
+
+
 def looked_up(
     architecture: ModelArchitecture | str | None,
 ) -> ModelArchitecture | str | None:

@@ -29,6 +29,8 @@ from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.scope import belongs, folders_of, stack_of, stage_of
 
 _UNBOUND = "StackSynthesizerBoundStackFirst"
+# It stands among the app's own stacks: no user's id is like this one.
+_WRITERS_ID = "cdk-sagemaker-llm:ServingArtifacts"
 
 
 class ServingArtifact(Construct):
@@ -168,18 +170,17 @@ class _Writer:
     """
 
     def __init__(self) -> None:
-        self.pending: dict[Path, Mapping[str, bytes]] = {}
+        self.tarballs: dict[Path, Mapping[str, bytes]] = {}
 
     def visit(self, node: IConstruct) -> None:  # noqa: ARG002 - the aspect's interface
         """
-        Write what is pending beside the templates.
+        Write what is not there beside the templates.
         """
-        for target, files in self.pending.items():
+        for target, files in self.tarballs.items():
             if not target.exists():
                 partial = target.with_suffix(".partial")
                 partial.write_bytes(tarball(files))
                 partial.replace(target)
-        self.pending.clear()
 
 
 # The tarballs of a stage share a writer, on a node of its own: an aspect on each
@@ -191,8 +192,8 @@ def _write_at_synthesis(artifact: ServingArtifact, target: Path) -> None:
     stage = stage_of(artifact)
     if stage not in _writers:
         _writers[stage] = _Writer()
-        Aspects.of(Construct(stage, "ServingArtifacts")).add(_writers[stage])
-    _writers[stage].pending[target] = artifact.files
+        Aspects.of(Construct(stage, _WRITERS_ID)).add(_writers[stage])
+    _writers[stage].tarballs[target] = artifact.files
 
 
 def check_files(files: Mapping[str, bytes]) -> None:

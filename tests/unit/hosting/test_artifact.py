@@ -273,3 +273,27 @@ def test_a_model_with_a_file_outside_leaves_nothing_behind(stack: Stack) -> None
         Model(stack, "It", serving=serving)
 
     assert stack.node.try_find_child("It") is None
+
+
+def test_a_stack_may_have_any_name(app: App) -> None:
+    """
+    What writes the tarballs stands among an app's stacks, and takes no name of theirs.
+    """
+    ServingArtifact(Stack(app, "First"), "Tarball", files={"a": b"1"})
+
+    assert Stack(app, "ServingArtifacts").stack_name == "ServingArtifacts"
+
+
+def test_a_second_synthesis_writes_what_was_deleted(app: App) -> None:
+    """
+    An emptied folder is filled again.
+    """
+    stack = Stack(app, "Test")
+    CfnResource(stack, "It", type="AWS::SNS::Topic")
+    artifact = ServingArtifact(stack, "Tarball", files={"a": b"1"})
+    written = Path(app.asset_outdir) / f"asset.{artifact.asset_hash}.tar.gz"
+    app.synth()
+    written.unlink()
+    app.synth(force=True)
+
+    assert written.read_bytes() == tarball({"a": b"1"})

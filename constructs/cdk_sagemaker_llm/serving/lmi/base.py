@@ -16,7 +16,13 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, class_of, sized
+from cdk_sagemaker_llm.models import (
+    HuggingFaceModel,
+    ModelSource,
+    architecture_of,
+    class_of,
+    sized,
+)
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
     Container,
@@ -251,7 +257,7 @@ class LmiServing:
         """
         if self.model_loading_timeout is not None:
             return self.model_loading_timeout
-        known = None if model is None else model.known_architecture
+        known = architecture_of(model)
         if known is None:
             return None
         seconds = loading_seconds(known.weight_bytes())

@@ -10,7 +10,12 @@ from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, class_of
+from cdk_sagemaker_llm.models import (
+    HuggingFaceModel,
+    ModelSource,
+    architecture_of,
+    class_of,
+)
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
@@ -117,7 +122,7 @@ class TensorRtLlm(LmiServing):
         lengths = (self.max_input_len, self.max_output_len)
         method = "smoothquant" if self.smoothquant else self.quantize
         return Demand(
-            architecture=None if model is None else model.known_architecture,
+            architecture=architecture_of(model),
             assumptions=replace(
                 usual,
                 gpu_memory_utilization=self.kv_cache_free_gpu_mem_fraction

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
-from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
 
 
@@ -40,7 +40,7 @@ class VllmFamily(LmiServing):
     def _demand(self, model: ModelSource | None) -> Demand:
         usual = Assumptions()
         return Demand(
-            architecture=None if model is None else model.known_architecture,
+            architecture=architecture_of(model),
             assumptions=replace(
                 usual,
                 gpu_memory_utilization=self.gpu_memory_utilization

@@ -11,7 +11,7 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.tgi_options import is_between
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import errors_of
-from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
     Container,
@@ -205,7 +205,7 @@ class Tgi:
         usual = Assumptions()
         records_graphs = not self.version.startswith(_WITHOUT_GRAPHS)
         return Demand(
-            architecture=None if model is None else model.known_architecture,
+            architecture=architecture_of(model),
             assumptions=replace(
                 usual,
                 # Weights, activations and cache share all of the memory but what
