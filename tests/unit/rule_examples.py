@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
+from aws_cdk import aws_ec2 as ec2
 
 from cdk_sagemaker_llm import (
     EndpointConfig,
@@ -21,6 +22,7 @@ from cdk_sagemaker_llm import (
     ManagedInstanceScaling,
     Model,
     Network,
+    NeuronX,
     ProductionVariant,
     ResourceRequirements,
     S3Model,
@@ -138,6 +140,32 @@ def _scaled_too_far(stack: Stack) -> object:
     return component.auto_scale_copy_count(max_capacity=17)
 
 
+def _scaled_of_any_type(stack: Stack) -> object:
+    any_type = CfnParameter(stack, "Type").value_as_string
+    llm = LlmEndpoint(stack, "It", model=GPT2, instance_type=any_type)
+    return llm.auto_scale_instance_count(max_capacity=2)
+
+
+def _in_subnets(*ids: str) -> Callable[[Stack], object]:
+    def define(stack: Stack) -> object:
+        vpc = ec2.Vpc.from_vpc_attributes(
+            stack,
+            "Vpc",
+            vpc_id="vpc-12345678",
+            availability_zones=["us-east-1a"],
+            isolated_subnet_ids=list(ids),
+        )
+        isolated = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+        network = Network(vpc=vpc, subnets=isolated)
+        return Model(stack, "It", serving=TGI, model=GPT2, network=network)
+
+    return define
+
+
+_without_subnets = _in_subnets()
+_without_a_way_out = _in_subnets("subnet-12345678")
+
+
 # What is checked without a construct.
 TEXTS: dict[str, Callable[[], list[Finding]]] = {
     **{
@@ -207,6 +235,18 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,
+    "LLM196": partial(
+        InferenceComponentEndpoint,
+        id="It",
+        instance_type="ml.g5.xlarge",
+        cuda_version="13.0",
+        engine=TGI,
+    ),
+    "LLM197": _component(resources=ResourceRequirements()),
+    "LLM198": partial(
+        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
+    ),
+    "LLM199": _without_subnets,
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
     "LLM203": _scaled_too_far,
@@ -217,8 +257,17 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=HuggingFaceModel("a/b", architecture="MistralForCausalLM"),
     ),
     "LLM221": partial(
-        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
+        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1"
     ),
+    "LLM244": _scaled_of_any_type,
+    "LLM245": _component(resources=ResourceRequirements(copies=16, accelerators=1)),
+    "LLM246": partial(
+        _endpoint,
+        model=ON_S3,
+        serving=NeuronX("0.29.0"),
+        instance_type="ml.inf2.48xlarge",
+    ),
+    "LLM247": _without_a_way_out,
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

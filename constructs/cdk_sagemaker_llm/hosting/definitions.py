@@ -22,7 +22,10 @@ from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
 from cdk_sagemaker_llm.hosting.image import region_findings
+from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.storage import weight_bytes
+from cdk_sagemaker_llm.hosting.way_out import network_findings, way_out_findings
 from cdk_sagemaker_llm.hosting.weights import token_findings, token_reference
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import (
@@ -32,6 +35,8 @@ from cdk_sagemaker_llm.serving.configuration import (
     ServingConfiguration,
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.loading import download_seconds
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
@@ -102,6 +107,24 @@ class ModelDefinition:
         return self.prepared.demand
 
     @property
+    def download_timeout(self) -> Duration | None:
+        """
+        How long to wait for weights that SageMaker downloads; ``None`` where it
+        downloads none.
+        """
+        container = self.prepared.container
+        if container is None or container.weights_uri is None:
+            return None
+        return Duration.seconds(download_seconds(self.weight_bytes))
+
+    @property
+    def weight_bytes(self) -> int | None:
+        """
+        The bytes of its weights as they are published; ``None`` if that is not known.
+        """
+        return weight_bytes(self.demand, self.model)
+
+    @property
     def start_up_timeout(self) -> Duration | None:
         """
         How long to wait for an answer, where the default is too short.
@@ -124,6 +147,8 @@ class ComponentDefinition:
 
         inference_component_name: Its name; ``None`` if CloudFormation makes one.
 
+        inference_component_name_prefix: What its name begins with, in place of it.
+
         start_up: How long a copy may take to answer; ``None`` for the default.
 
         download: How long the model data may take; ``None`` for the default.
@@ -134,6 +159,7 @@ class ComponentDefinition:
     resources: ResourceRequirements
     variant_name: str
     inference_component_name: str | None
+    inference_component_name_prefix: str | None
     start_up: Duration | None
     download: Duration | None
     findings: tuple[Finding, ...]
@@ -148,6 +174,7 @@ def define_model(
     role: iam.IRole | None,
     environment: Mapping[str, str] | None,
     accelerators: Accelerators,
+    start_up: Duration | None = None,
 ) -> ModelDefinition:
     """
     Check all that can be said of a model before anything is made of it.
@@ -166,9 +193,11 @@ def define_model(
         environment: Further environment variables.
 
         accelerators: Devices that each copy has, or a function that decides it.
+
+        start_up: How long SageMaker waits for it, where that was chosen.
     """
     network, environment = network or Network(), environment or {}
-    prepared = serving.prepare(model, accelerators)
+    prepared = _patient(serving, start_up).prepare(model, accelerators)
     if prepared.container is None and not errors_of(prepared.findings):
         raise ValueError(
             f"{type(serving).__name__}.prepare() must return a container, or an error "
@@ -178,12 +207,16 @@ def define_model(
     found = [*prepared.findings, *token_findings(reference)]
     found += credential_findings("environment", environment)
     found += _environment_findings(environment)
+    unusable = network_findings(network)
+    found += unusable
     variables: dict[str, str] = {}
     if prepared.container is not None:
         own = _own_variables(prepared.container, reference)
         found += _container_findings(prepared.container, region, model, network)
         found += _overlap_findings(own, environment)
         variables = {**own, **environment}
+        if not unusable:
+            found += way_out_findings(network, model, variables)
     return ModelDefinition(
         prepared=prepared,
         model=model,
@@ -193,6 +226,18 @@ def define_model(
         variables=variables,
         findings=tuple(found),
     )
+
+
+def _patient(
+    serving: ServingConfiguration, start_up: Duration | None
+) -> ServingConfiguration:
+    """
+    Let a container that gives up loading by itself wait as long as SageMaker does.
+    """
+    wait = seconds(start_up)
+    if wait is None or is_unresolved(wait) or not isinstance(serving, LmiServing):
+        return serving
+    return serving.waiting(int(wait))
 
 
 def _own_variables(container: Container, reference: str | None) -> dict[str, str]:

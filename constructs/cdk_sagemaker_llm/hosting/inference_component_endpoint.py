@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.hosting.inference_component import (
     DefinedInferenceComponent,
     InferenceComponent,
     define_component,
+    device_findings,
 )
 from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel
@@ -39,7 +40,7 @@ from cdk_sagemaker_llm.hosting.variant import (
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, Size
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
@@ -82,8 +83,24 @@ class InferenceComponentEndpoint(Construct):
             If left out, the service's default applies.
 
         inference_ami_version:
-            The host image, where a container needs a newer GPU driver.
-            If left out, it is the type's default.
+            The host image, which decides the GPU driver, for all models that come and
+            go.
+            If left out, ``cuda_version`` or ``engine`` say it.
+
+        cuda_version:
+            The CUDA version of the models' images, such as ``12.4``, from which the
+            host image is derived.
+            If left out, it is that of ``engine``.
+
+        engine:
+            What most of the models are served with, such as ``Tgi("3.3.6")``; it
+            stands for its image's CUDA version.
+            If left out, it is the library's default, ``Vllm()``.
+
+        volume_size:
+            The size of the EBS volume, for types without local NVMe storage, which
+            holds the weights of all models; the others refuse it.
+            If left out, it is the service's 30 GiB.
 
         kms_key:
             The key for the instances' EBS volumes.
@@ -111,6 +128,9 @@ class InferenceComponentEndpoint(Construct):
         container_startup_health_check_timeout: Duration | None = None,
         instance_provision_timeout: Duration | None = None,
         inference_ami_version: str | None = None,
+        cuda_version: str | None = None,
+        engine: ServingConfiguration | None = None,
+        volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
     ) -> None:
@@ -121,6 +141,9 @@ class InferenceComponentEndpoint(Construct):
             container_startup_health_check_timeout=container_startup_health_check_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
+            cuda_version=cuda_version,
+            engine=engine,
+            volume_size=volume_size,
         )
         config = define_endpoint_config(
             [define_variant(variant)],
@@ -134,7 +157,6 @@ class InferenceComponentEndpoint(Construct):
         super().__init__(scope, id)
         belongs(self, scope)
         (self._host,) = config.variants
-        self._fleet = self._host.fleet
         self._start_up = container_startup_health_check_timeout
         self.role: iam.IRole = role or make_execution_role(self, "Role")
         """The execution role of the endpoint and all its models."""
@@ -171,6 +193,7 @@ class InferenceComponentEndpoint(Construct):
         resources: ResourceRequirements | None = None,
         copies: Copies | None = None,
         inference_component_name: str | None = None,
+        inference_component_name_prefix: str | None = None,
         environment: Mapping[str, str] | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
@@ -204,6 +227,10 @@ class InferenceComponentEndpoint(Construct):
                 A name of your own.
                 If left out, CloudFormation makes one.
 
+            inference_component_name_prefix:
+                In place of a name, the beginning of one: what follows changes where
+                the component has to be replaced.
+
             environment: Further environment variables of the container.
 
             container_startup_health_check_timeout:
@@ -213,7 +240,8 @@ class InferenceComponentEndpoint(Construct):
 
             model_data_download_timeout:
                 How long the download of the model data may take.
-                If left out, the service's default applies: the tarball is small.
+                If left out, it follows the size of weights that SageMaker downloads;
+                for a tarball alone the service's default applies.
 
             assumptions:
                 What to take for granted of the memory that the engine needs, where
@@ -224,6 +252,7 @@ class InferenceComponentEndpoint(Construct):
             ValueError: If the definition could not start, or the instances cannot
                 hold its copies beside those of other models; all reasons at once.
         """
+        start_up = container_startup_health_check_timeout or self._start_up
         sizing = Sizing(
             hardware=self._host.hardware, given=resources, assumptions=assumptions
         )
@@ -235,25 +264,28 @@ class InferenceComponentEndpoint(Construct):
             role=self.role,
             environment=environment,
             accelerators=sizing.accelerators,
+            start_up=start_up,
         )
+        placements, variant = self.endpoint.placements, self._host.variant.variant_name
         needs, faults = with_copies(
-            sizing.resources(hosted_model.demand), copies, self._fleet
+            sizing.resources(hosted_model.demand), copies, placements.fleet(variant)
         )
-        fleet = None if self._fleet is None else self._fleet.with_model(id, needs)
+        placement = placements.beside(variant, id, needs)
         definition = define_component(
             model=hosted_model,
             host=self._host,
-            fleet=fleet,
+            placement=placement,
             resources=needs,
-            variant_name=self._host.variant.variant_name,
+            variant_name=variant,
             inference_component_name=inference_component_name,
-            start_up=container_startup_health_check_timeout
-            or self._start_up
-            or hosted_model.start_up_timeout,
+            inference_component_name_prefix=inference_component_name_prefix,
+            start_up=start_up or hosted_model.start_up_timeout,
             download=model_data_download_timeout,
         )
         plan = sizing.plan(hosted_model.demand)
         fit = [*sizing.findings(hosted_model.demand), *faults]
+        if resources is not None:
+            fit += device_findings(hosted_model, resources)
         report(self, id, [*definition.findings, *hosted_model.findings, *fit])
         hosted = Construct(self, id)
         belongs(hosted, self)
@@ -263,8 +295,8 @@ class InferenceComponentEndpoint(Construct):
             definition,
             endpoint=self.endpoint,
             model=DefinedModel(hosted, "Model", replace(hosted_model, plan=plan)),
+            placement=placement,
         )
-        self._fleet = fleet
         annotate(hosted, fit)
         return component
 

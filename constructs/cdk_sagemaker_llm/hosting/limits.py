@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # botocore 1.44.5: EndpointName, VariantName and InferenceComponentName.
 _LONGEST_NAME = 63
+_LONGEST_SUFFIX = len("-01234567")
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*\Z")
 _TIMEOUT_SECONDS = (60, 3600)
 
@@ -42,6 +43,28 @@ def name_findings(parameter: str, name: str | None) -> list[Finding]:
         IMPOSSIBLE_NAME.finding(
             f"{parameter} must be at most {_LONGEST_NAME} letters, digits and inner "
             f"hyphens, got {name!r}",
+        )
+    ]
+
+
+def prefix_findings(parameter: str, prefix: str) -> list[Finding]:
+    """
+    Check the beginning of a name, which a hyphen and eight characters follow.
+    """
+    most = _LONGEST_NAME - _LONGEST_SUFFIX
+    if is_unresolved(prefix):
+        return [
+            IMPOSSIBLE_NAME.finding(
+                f"{parameter} must be known at synth, got a placeholder",
+                "pass the whole name",
+            )
+        ]
+    if len(prefix) <= most and _NAME.match(prefix):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"{parameter} must be at most {most} letters, digits and inner hyphens, "
+            f"got {prefix!r}",
         )
     ]
 

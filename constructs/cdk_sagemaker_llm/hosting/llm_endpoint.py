@@ -33,7 +33,7 @@ from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, Size
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
@@ -80,15 +80,21 @@ class LlmEndpoint(Construct):
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            If left out, the service's default applies: the tarball is small.
+            If left out, it follows the size of weights that SageMaker downloads; for
+            a tarball alone the service's default applies.
 
         instance_provision_timeout:
             How long to wait for instances, 300 to 3600 seconds.
             If left out, the service's default applies.
 
         inference_ami_version:
-            The host image, where the container needs a newer GPU driver.
-            If left out, it is the type's default.
+            The host image, where the container needs another GPU driver.
+            If left out, it follows the CUDA version of the image.
+
+        volume_size:
+            The size of the EBS volume, for types without local NVMe storage; the
+            others refuse it.
+            If left out, it follows the model's size, or is the service's 30 GiB.
 
         kms_key:
             The key for the instances' EBS volumes.
@@ -124,6 +130,7 @@ class LlmEndpoint(Construct):
         model_data_download_timeout: Duration | None = None,
         instance_provision_timeout: Duration | None = None,
         inference_ami_version: str | None = None,
+        volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
         assumptions: Assumptions | None = None,
@@ -138,6 +145,7 @@ class LlmEndpoint(Construct):
             role=role,
             environment=environment,
             accelerators=accelerators,
+            start_up=container_startup_health_check_timeout,
         )
         variant = ProductionVariant(
             instance_type=hardware or instance_type,
@@ -148,6 +156,7 @@ class LlmEndpoint(Construct):
             model_data_download_timeout=model_data_download_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
+            volume_size=volume_size,
         )
         config = define_endpoint_config(
             [define_variant(variant, model=filling)],
@@ -195,15 +204,20 @@ class LlmEndpoint(Construct):
         return self.model.network.connections
 
     def auto_scale_instance_count(
-        self, *, max_capacity: int, min_capacity: int = 1
+        self, *, max_capacity: int, min_capacity: int | None = None
     ) -> ScalableInstanceCount:
         """
         Let the number of instances follow the load.
 
+        To change the instance type later, deploy once without scaling: SageMaker
+        refuses such an update of what is scaled.
+
         Args:
             max_capacity: Instances that run at most.
 
-            min_capacity: Instances that always run.
+            min_capacity:
+                Instances that always run.
+                If left out, it is ``instance_count``.
         """
         return self.endpoint.auto_scale_instance_count(
             min_capacity=min_capacity, max_capacity=max_capacity

@@ -97,12 +97,14 @@ class Network:
         from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
 
         chosen = self.subnets or ec2.SubnetSelection()
+        if chosen.subnets is not None:
+            # Selecting them would ask for their zones, which need not be known.
+            return [subnet.subnet_id for subnet in chosen.subnets]
         ids: list[str] = self.vpc.select_subnets(
             availability_zones=chosen.availability_zones,
             one_per_az=chosen.one_per_az,
             subnet_filters=chosen.subnet_filters,
             subnet_group_name=chosen.subnet_group_name,
-            subnets=chosen.subnets,
             subnet_type=chosen.subnet_type,
         ).subnet_ids
         return ids

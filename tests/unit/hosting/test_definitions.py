@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import Accelerators, Prepared
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
 OWN = CustomContainer.from_uri("222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1")
@@ -89,7 +89,7 @@ def test_variables_of_ones_own_join_the_backends() -> None:
     They are kept where a fault stands in the way of the container, too.
     """
     assert defined(environment={"A": "1"}, accelerators=4).variables == {
-        "HF_MODEL_ID": "mistralai/Mistral-7B-v0.1",
+        "HF_MODEL_ID": "HuggingFaceH4/zephyr-7b-beta",
         "SM_NUM_GPUS": "4",
         "A": "1",
     }

@@ -7,14 +7,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
@@ -41,7 +41,6 @@ from cdk_sagemaker_llm.serving.lmi.properties import (
 )
 from cdk_sagemaker_llm.serving.loading import (
     LONG_SECONDS,
-    loading_seconds,
     start_up_seconds,
 )
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
@@ -86,7 +85,7 @@ class LmiServing:
 
         model_loading_timeout:
             Seconds that loading may take.
-            If left out, it is the image's own 1200.
+            If left out, it is as long as SageMaker waits for the container.
 
         predict_timeout: Seconds that one request may take.
             If left out, it is the image's own 240.
@@ -133,7 +132,8 @@ class LmiServing:
         """
         demand = self._demand(model)
         devices = settled(accelerators, demand)
-        limit = self._loading_seconds(model)
+        start_up = start_up_seconds(demand or _unplanned(model))
+        limit = self._loading_seconds(start_up)
         typed = self._typed(model, limit)
         found = self._general_findings(model, typed)
         texts: dict[str, str] = {}
@@ -147,8 +147,8 @@ class LmiServing:
             files={"serving.properties": lines(texts).encode()},
             environment=_environment(model),
             token_variables=TOKEN_VARIABLES,
-            loading_seconds=limit or DEFAULT_LOADING_SECONDS,
-            start_up_seconds=start_up_seconds(demand),
+            loading_seconds=limit,
+            start_up_seconds=start_up,
         )
         return Prepared(container, tuple(found), demand)
 
@@ -219,7 +219,7 @@ class LmiServing:
             return {}, [UNREADABLE.finding(str(fault))]
 
     def _typed(
-        self, model: ModelSource | None, loading: int | None
+        self, model: ModelSource | None, loading: int
     ) -> dict[str, PropertyValue]:
         """
         Return what parameters and model write into serving.properties, in its order.
@@ -229,8 +229,7 @@ class LmiServing:
             for one in fields(self)
             if "option" in one.metadata and getattr(self, one.name) is not None
         }
-        if loading is not None:
-            given["option.model_loading_timeout"] = loading
+        given.pop("option.model_loading_timeout", None)
         # The engine is always written: without it LMI 0.26 fetches the model's
         # config.json without the token, and a gated model fails to load.
         first: dict[str, PropertyValue | None] = {
@@ -244,24 +243,30 @@ class LmiServing:
                 "option.max_rolling_batch_size", None
             ),
             **self._scheduling(),
+            "option.model_loading_timeout": loading,
         }
         kept = {key: value for key, value in first.items() if value is not None}
         return {**kept, **given, **self._more()}
 
-    def _loading_seconds(self, model: ModelSource | None) -> int | None:
+    def waiting(self, seconds: int) -> Self:
         """
-        Return how long the container is told to wait; ``None`` for its default.
+        Return this configuration with as long to load as SageMaker waits for it,
+        unless it says how long itself.
+        """
+        if self.model_loading_timeout is not None:
+            return self
+        return replace(self, model_loading_timeout=seconds)
 
-        A model that is known to take longer than the image's default is given as long
-        as SageMaker is told to wait for it.
+    def _loading_seconds(self, start_up: int | None) -> int:
+        """
+        Return how long the container is told to wait: as long as SageMaker does.
+
+        The image's own default is shorter, and would cut a model off that takes its
+        time.
         """
         if self.model_loading_timeout is not None:
             return self.model_loading_timeout
-        known = architecture_of(model)
-        if known is None:
-            return None
-        seconds = loading_seconds(known.weight_bytes())
-        return seconds if seconds > LONG_SECONDS else None
+        return start_up or LONG_SECONDS
 
     def _property_findings(
         self,
@@ -328,6 +333,13 @@ def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, obje
         "architectures": [class_of(architecture)],
         "num_attention_heads": known.num_attention_heads if known else None,
     }
+
+
+def _unplanned(model: ModelSource | None) -> Demand:
+    """
+    Say what is known of a model whose backend's memory is not modelled.
+    """
+    return Demand(architecture=architecture_of(model), assumptions=Assumptions())
 
 
 def _environment(model: ModelSource | None) -> dict[str, str]:

@@ -60,12 +60,15 @@ def test_the_whole_container() -> None:
     assert container_of(Vllm(), MODEL, 1) == Container(
         image=find_image("djl-lmi", "0.36.0"),
         files={
-            "serving.properties": b"engine=Python\noption.model_id=org/model\n",
+            "serving.properties": (
+                b"engine=Python\noption.model_id=org/model\n"
+                b"option.model_loading_timeout=1800\n"
+            ),
         },
         environment={},
         token_variables=("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"),
         weights_uri=None,
-        loading_seconds=1200,
+        loading_seconds=1800,
         start_up_seconds=None,
     )
 
@@ -77,7 +80,9 @@ def test_an_address_known_at_deployment_is_a_variable() -> None:
     container = container_of(Vllm(), S3Model(PLACEHOLDER), 1)
 
     assert container.environment == {"OPTION_MODEL_ID": PLACEHOLDER}
-    assert container.files == {"serving.properties": b"engine=Python\n"}
+    assert container.files == {
+        "serving.properties": b"engine=Python\noption.model_loading_timeout=1800\n"
+    }
 
 
 def test_weights_on_s3_are_fetched_by_the_container() -> None:
@@ -87,7 +92,10 @@ def test_weights_on_s3_are_fetched_by_the_container() -> None:
     container = container_of(Vllm(), S3Model("s3://b/p/"), 1)
 
     assert container.files == {
-        "serving.properties": b"engine=Python\noption.model_id=s3://b/p/\n"
+        "serving.properties": (
+            b"engine=Python\noption.model_id=s3://b/p/\n"
+            b"option.model_loading_timeout=1800\n"
+        )
     }
     assert container.weights_uri is None
     assert container.environment == {}
@@ -100,14 +108,16 @@ def test_the_model_may_be_an_option() -> None:
     serving = Vllm(options={"option.model_id": "a/b"})
 
     assert told(serving, None) == []
-    assert text_of(serving, None) == "engine=Python\noption.model_id=a/b\n"
+    assert text_of(serving, None) == (
+        "engine=Python\noption.model_loading_timeout=1800\noption.model_id=a/b\n"
+    )
     assert container_of(serving, None, 1).environment == {}
 
 
 @pytest.mark.parametrize(
     ("billions", "given", "line", "loading", "start_up"),
     [
-        (30, None, None, 1200, None),
+        (30, None, "option.model_loading_timeout=1800", 1800, None),
         (31, None, "option.model_loading_timeout=2100", 2100, 2100),
         (31, 900, "option.model_loading_timeout=900", 900, 2100),
         (1, 900, "option.model_loading_timeout=900", 900, None),
@@ -115,7 +125,7 @@ def test_the_model_may_be_an_option() -> None:
     ids=["small", "large", "large, said", "small, said"],
 )
 def test_a_large_model_is_given_time(
-    billions: int, given: int | None, line: str | None, loading: int, start_up: int
+    billions: int, given: int | None, line: str, loading: int, start_up: int
 ) -> None:
     """
     60 GB load within the 30 minutes that SageMaker waits; more is told to both.
@@ -125,20 +135,20 @@ def test_a_large_model_is_given_time(
     container = container_of(serving, model, 8)
     written = text_of(serving, model).splitlines()
 
-    assert [row for row in written if "loading" in row] == ([line] if line else [])
+    assert [row for row in written if "loading" in row] == [line]
     assert container.loading_seconds == loading
     assert container.start_up_seconds == start_up
     assert DEFAULT_LOADING_SECONDS == 1200
 
 
-def test_time_is_given_without_a_quantizations_savings() -> None:
+def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
     """
-    What is downloaded is what the repository holds; SageMaker is told of the rest.
+    Whichever gives up first ends both.
     """
     model = HuggingFaceModel("a/b", architecture=sized(40))
     container = container_of(Vllm(quantize="awq"), model, 8)
 
-    assert container.loading_seconds == 2400
+    assert container.loading_seconds == 1800
     assert container.start_up_seconds is None
 
 
@@ -225,9 +235,9 @@ def test_time_is_given_without_a_quantizations_savings() -> None:
             HuggingFaceModel("meta-llama/Llama-3.2-1B"),
             [
                 (
-                    "LLM214 meta-llama/Llama-3.2-1B is gated on the Hugging Face Hub, "
-                    "and no token is set; pass HuggingFaceModel(..., token=secret), or "
-                    "stage the weights on S3"
+                    "LLM214 meta-llama/Llama-3.2-1B has been gated on the Hugging Face "
+                    "Hub, and no token is set; pass HuggingFaceModel(..., "
+                    "token=secret), or stage the weights on S3"
                 )
             ],
         ),
@@ -419,7 +429,7 @@ def test_an_unchecked_option_is_not_looked_at() -> None:
     )
 
     assert told(serving) == []
-    assert text_of(serving).splitlines()[2:] == [
+    assert text_of(serving).splitlines()[3:] == [
         "option.dtype=fp4",
         "option.task=generate",
         "option.zzz=x",

@@ -323,8 +323,8 @@ def test_what_is_said_in_the_callers_words(
             HuggingFaceModel("meta-llama/Meta-Llama-3-8B"),
             [
                 (
-                    "LLM214 meta-llama/Meta-Llama-3-8B is gated on the Hugging Face "
-                    "Hub, and no token is set; pass HuggingFaceModel(..., "
+                    "LLM214 meta-llama/Meta-Llama-3-8B has been gated on the Hugging "
+                    "Face Hub, and no token is set; pass HuggingFaceModel(..., "
                     "token=secret), or stage the weights on S3"
                 )
             ],
