@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
+from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
     EndpointConfig,
@@ -54,6 +55,7 @@ ON_S3 = S3Model("s3://bucket/model/")
 WITH_TOKEN = HuggingFaceModel("a/b", token=SecretValue.secrets_manager("hub"))
 PLAIN_TOKEN = "hf_" + "a" * 34
 TGI = Tgi("3.3.6")
+SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")
 ONE = ResourceRequirements(accelerators=1)
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
@@ -138,6 +140,25 @@ def _scaled_too_far(stack: Stack) -> object:
     return component.auto_scale_copy_count(max_capacity=17)
 
 
+def _too_much(stack: Stack) -> None:
+    role = iam.Role(stack, "Role", assumed_by=SAGEMAKER)
+    for number in range(40):
+        weights = S3Model(f"s3://bucket/{'x' * 980}{number}/")
+        Model(stack, f"It{number}", serving=TGI, model=weights, role=role)
+
+
+def _of_another_account(stack: Stack) -> object:
+    arn = "arn:aws:iam::222222222222:role/theirs"
+    role = iam.Role.from_role_arn(stack, "Theirs", arn)
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
+def _untouched(stack: Stack) -> object:
+    arn = "arn:aws:iam::111111111111:role/ours"
+    role = iam.Role.from_role_arn(stack, "Ours", arn, mutable=False)
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
 # What is checked without a construct.
 TEXTS: dict[str, Callable[[], list[Finding]]] = {
     **{
@@ -203,6 +224,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _model, serving=Tgi("3.3.6", speculate=2, options={"SPECULATE": 3})
     ),
     "LLM180": partial(_model, serving=TgiNeuron("0.0.28", auto_cast_type="bfloat16")),
+    "LLM188": _of_another_account,
+    "LLM189": _too_much,
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),
@@ -219,6 +242,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM221": partial(
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
     ),
+    "LLM237": _untouched,
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

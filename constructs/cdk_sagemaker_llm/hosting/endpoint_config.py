@@ -15,6 +15,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.host_images import host_image_for
 from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     VariantDefinition,
@@ -23,6 +24,13 @@ from cdk_sagemaker_llm.hosting.hosts import (
 )
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.scope import belongs
+from cdk_sagemaker_llm.hosting.statements import (
+    Statement,
+    hosting_statements,
+    volume_statements,
+)
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
@@ -81,8 +89,10 @@ class EndpointConfig(Construct):
             kms_key=kms_key,
             detailed_observability=detailed_observability,
         )
-        report(scope, id, definition.findings)
+        found = [*role_findings(scope, execution_role), *definition.findings]
+        report(scope, id, found)
         super().__init__(scope, id)
+        belongs(self, scope)
         self._write(definition)
 
     def _write(self, definition: EndpointConfigDefinition) -> None:
@@ -93,6 +103,8 @@ class EndpointConfig(Construct):
         """The role of an endpoint that hosts components; ``None`` for others."""
         self.network = (definition.network or Network()).with_security_group(self)
         """Where components run, with the security groups that were made for it."""
+        access = access_of(self, role) if role else None
+        key = definition.kms_key.key_arn if definition.kms_key else None
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
             self,
             "Resource",
@@ -100,19 +112,40 @@ class EndpointConfig(Construct):
                 each.variant.to_property(host_image=self._host_image(each))
                 for each in definition.variants
             ],
-            execution_role_arn=role.role_arn if role else None,
+            execution_role_arn=access.role_arn if access else None,
             vpc_config=_vpc_config(self.network),
             enable_network_isolation=self.network.isolated or None,
-            kms_key_id=definition.kms_key.key_arn if definition.kms_key else None,
+            kms_key_id=key,
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
                 enable_detailed_observability=definition.detailed_observability
             ),
         )
         """The resource itself, for what this class does not offer."""
+        self._wait_for_access(access, volume_statements(key))
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
+
+    def _wait_for_access(
+        self, access: RoleAccess | None, volumes: list[Statement]
+    ) -> None:
+        """
+        Let the roles do what the endpoint itself needs, and depend on it.
+
+        Whatever components come and go: a role is used when the endpoint is created,
+        and again while its network interfaces are removed.
+        """
+        policies = []
+        if access is not None:
+            network = self.network.access_statements()
+            policies = access.allow([*hosting_statements(), *network, *volumes])
+        elif volumes:
+            models = (each.variant.model for each in self.definition.variants)
+            for model in filter(None, models):
+                policies += access_of(self, model.role).allow(volumes)
+        if policies:
+            self.cfn_endpoint_config.node.add_dependency(*policies)
 
     @property
     def variants(self) -> tuple[ProductionVariant, ...]:
@@ -182,6 +215,7 @@ class DefinedEndpointConfig(EndpointConfig):
         self, scope: Construct, id: str, definition: EndpointConfigDefinition
     ) -> None:
         Construct.__init__(self, scope, id)
+        belongs(self, scope)
         self._write(definition)
 
 

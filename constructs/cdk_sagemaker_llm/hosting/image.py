@@ -9,8 +9,8 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease, registry_account
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.statements import Statement
 
 REGION_WITHOUT_IMAGE = Rule(
     "LLM103", "the stack's region does not list the image", "SageMaker Python SDK"

@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     timeout_findings,
 )
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.serving.rules import API
@@ -304,7 +305,10 @@ def _endpoint_findings(
             )
         ]
     # SageMaker guide, realtime-endpoints-deploy-models, on compatibility.
-    if model.role is not config.execution_role or model.network != config.network:
+    if (
+        not same_role(model.role, config.execution_role)
+        or model.network != config.network
+    ):
         return [
             OTHER_ROLE.finding(
                 "a component's model must have the role and network of its endpoint",

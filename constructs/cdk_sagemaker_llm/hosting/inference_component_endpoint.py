@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
 from cdk_sagemaker_llm.hosting.variant import (
@@ -130,7 +131,8 @@ class InferenceComponentEndpoint(Construct):
             detailed_observability=detailed_observability,
         )
         named = name_findings("endpoint_name", endpoint_name)
-        report(scope, id, [*named, *config.findings])
+        given = role_findings(scope, role)
+        report(scope, id, [*named, *given, *config.findings])
         super().__init__(scope, id)
         belongs(self, scope)
         (self._host,) = config.variants

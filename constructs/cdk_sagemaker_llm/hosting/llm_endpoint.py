@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -158,7 +159,8 @@ class LlmEndpoint(Construct):
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
         fit = fit_findings(plan, filling.demand)
         named = name_findings("endpoint_name", endpoint_name)
-        report(scope, id, [*named, *config.findings, *filling.findings, *fit])
+        given = role_findings(scope, role)
+        report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)
         belongs(self, scope)
         self.model: Model = DefinedModel(self, "Model", replace(filling, plan=plan))

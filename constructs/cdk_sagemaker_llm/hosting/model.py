@@ -12,18 +12,15 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.hosting.access import (
-    Statement,
-    attach_access,
-    log_statements,
-    make_execution_role,
-)
+from cdk_sagemaker_llm.hosting.access import access_of, make_execution_role
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.image import ServingImage
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
 from cdk_sagemaker_llm.hosting.weights import weights_statements
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
@@ -83,7 +80,7 @@ class Model(Construct):
             environment=environment,
             accelerators=accelerators,
         )
-        report(scope, id, definition.findings)
+        report(scope, id, [*role_findings(scope, role), *definition.findings])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)
@@ -99,11 +96,12 @@ class Model(Construct):
         self.artifact = _make_artifact(self, container)
         """The model tarball; ``None`` when the backend needs none."""
         self._image = ServingImage(self, container.image, definition.region)
-        access = attach_access(self, self.role, self._statements(definition.model))
-        self.cfn_model = self._make_resource(definition)
+        access = access_of(self, self.role)
+        policies = access.allow(self._statements(definition.model))
+        self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
-        self.cfn_model.node.add_dependency(access)
+        self.cfn_model.node.add_dependency(*policies)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
 
@@ -133,16 +131,18 @@ class Model(Construct):
             *self._image.pull_statements(),
             *(self.artifact.read_statements() if self.artifact else ()),
             *weights_statements(model),
-            *log_statements(),
+            *hosting_statements(),
             *self.network.access_statements(),
         ]
 
-    def _make_resource(self, definition: ModelDefinition) -> sagemaker.CfnModel:
+    def _make_resource(
+        self, definition: ModelDefinition, role_arn: str
+    ) -> sagemaker.CfnModel:
         weights_uri = definition.container.weights_uri
         return sagemaker.CfnModel(
             self,
             "Resource",
-            execution_role_arn=self.role.role_arn,
+            execution_role_arn=role_arn,
             enable_network_isolation=self.network.isolated or None,
             primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
                 image=self._image.uri,
