@@ -14,6 +14,7 @@ from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size,
 from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
+    Endpoint,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
@@ -159,6 +160,11 @@ def _untouched(stack: Stack) -> object:
     return Model(stack, "It", serving=TGI, model=GPT2, role=role)
 
 
+def _arn_of_another_kind(stack: Stack) -> object:
+    arn = "arn:aws:sagemaker:us-east-1:111111111111:model/it"
+    return Endpoint.from_endpoint_arn(stack, "It", arn)
+
+
 # What is checked without a construct.
 TEXTS: dict[str, Callable[[], list[Finding]]] = {
     **{
@@ -230,6 +236,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,
+    "LLM195": _arn_of_another_kind,
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
     "LLM203": _scaled_too_far,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import jsii
-from aws_cdk import IStableStringProducer, Lazy
+from aws_cdk import IStableStringProducer, Lazy, Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
@@ -16,12 +16,14 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.host_images import host_image_for
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
+from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     VariantDefinition,
     define_endpoint_config,
     define_variant,
 )
+from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
 
-class EndpointConfig(Construct):
+class EndpointConfig(EndpointConfigBase):
     """
     A SageMaker EndpointConfig.
 
@@ -142,24 +144,18 @@ class EndpointConfig(Construct):
             policies = access.allow([*hosting_statements(), *network, *volumes])
         elif volumes:
             models = (each.variant.model for each in self.definition.variants)
-            for model in filter(None, models):
-                policies += access_of(self, model.role).allow(volumes)
+            for model in models:
+                if isinstance(model, Model):
+                    policies += access_of(self, model.role).allow(volumes)
         if policies:
             self.cfn_endpoint_config.node.add_dependency(*policies)
 
     @property
-    def variants(self) -> tuple[ProductionVariant, ...]:
+    def endpoint_config_arn(self) -> str:
         """
-        What endpoints of this configuration run on.
+        The ARN.
         """
-        return tuple(each.variant for each in self.definition.variants)
-
-    @property
-    def hosts_components(self) -> bool:
-        """
-        Whether endpoints of this configuration take inference components.
-        """
-        return self.execution_role is not None
+        return self.cfn_endpoint_config.ref
 
     def host_component(self, variant_name: str, image: ImageRelease) -> None:
         """
@@ -214,7 +210,7 @@ class DefinedEndpointConfig(EndpointConfig):
     def __init__(
         self, scope: Construct, id: str, definition: EndpointConfigDefinition
     ) -> None:
-        Construct.__init__(self, scope, id)
+        Resource.__init__(self, scope, id)
         belongs(self, scope)
         self._write(definition)
 

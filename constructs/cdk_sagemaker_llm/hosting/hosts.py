@@ -94,6 +94,13 @@ class VariantDefinition:
             return None
         return host_image_for(self.hardware, self.model.container.image.cuda_version)
 
+    @property
+    def has_model(self) -> bool:
+        """
+        Whether a model fills the instances, be it one of which nothing is known.
+        """
+        return self.model is not None or self.variant.model is not None
+
     def filled_by(self, model: Model) -> VariantDefinition:
         """
         Return this definition with the model that was made for it.
@@ -193,7 +200,9 @@ def define_variant(
         *name_findings("variant_name", variant.variant_name),
         *unknown,
         *_volume_findings(variant, hardware),
-        *_scaling_findings(variant, has_model=model is not None),
+        *_scaling_findings(
+            variant, has_model=model is not None or variant.model is not None
+        ),
         *_timeout_findings(variant),
     ]
     return VariantDefinition(
@@ -290,14 +299,14 @@ def _role_findings(
     found = []
     for each in variants:
         name = each.variant.variant_name
-        if hosts_components and each.model is not None:
+        if hosts_components and each.has_model:
             found.append(
                 ROLE_OR_MODEL.finding(
                     f"variant {name!r} has a model, and execution_role is for "
                     "inference components, which exclude each other",
                 )
             )
-        if not hosts_components and each.model is None:
+        if not hosts_components and not each.has_model:
             found.append(
                 ROLE_OR_MODEL.finding(
                     f"variant {name!r} has neither a model nor, for inference "

@@ -7,7 +7,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from aws_cdk import Fn
+import jsii
+from aws_cdk import Fn, Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
@@ -15,13 +16,16 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
 from cdk_sagemaker_llm.hosting.hosts import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,
     VariantDefinition,
 )
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import (
     name_findings,
     seconds,
@@ -34,7 +38,8 @@ from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.serving.rules import API
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, RemovalPolicy
+    from aws_cdk import aws_ec2 as ec2
 
     from cdk_sagemaker_llm.hosting.model import Model
 
@@ -51,7 +56,8 @@ OTHER_ROLE = Rule(
 SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 
 
-class InferenceComponent(Construct):
+@jsii.implements(iam.IGrantable, Connectable)
+class InferenceComponent(InferenceComponentBase):
     """
     A SageMaker InferenceComponent.
 
@@ -146,22 +152,31 @@ class InferenceComponent(Construct):
         self.inference_component_name = Fn.select(
             1, Fn.split("/", self.inference_component_arn)
         )
-        if isinstance(endpoint, Endpoint):
-            endpoint.endpoint_config.host_component(self.variant_name, model.image)
+        config = endpoint.endpoint_config if isinstance(endpoint, Endpoint) else None
+        if isinstance(config, EndpointConfig):
+            config.host_component(self.variant_name, model.image)
         annotate(self, definition.findings)
 
-    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
         """
-        Let a principal invoke the component, plain and with a response stream.
+        Its model's execution role, so that other constructs can grant to it.
+        """
+        return self.model.grant_principal
 
-        A call names endpoint and component; the guide does not say which of the two
-        is checked, so that both are granted.
+    @property
+    def connections(self) -> ec2.Connections:
         """
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["sagemaker:InvokeEndpoint"],
-            resource_arns=[self.endpoint.endpoint_arn, self.inference_component_arn],
-        )
+        Its model's security groups, where it runs in a VPC.
+        """
+        return self.model.connections
+
+    def apply_removal_policy(self, policy: RemovalPolicy) -> None:
+        """
+        Say what becomes of the component when it is no longer defined.
+        """
+        # Its resource has no fixed id, by which the CDK would find it.
+        self.cfn_inference_component.apply_removal_policy(policy)
 
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 1
@@ -218,7 +233,7 @@ class DefinedInferenceComponent(InferenceComponent):
         endpoint: EndpointBase,
         model: Model,
     ) -> None:
-        Construct.__init__(self, scope, id)
+        Resource.__init__(self, scope, id)
         self._write(definition, endpoint, model)
 
 
@@ -289,6 +304,8 @@ def _endpoint_findings(
     if not isinstance(endpoint, Endpoint):
         return []
     config = endpoint.endpoint_config
+    if config.is_imported:
+        return []
     if config.execution_role is None:
         return [
             ROLE_OR_MODEL.finding(

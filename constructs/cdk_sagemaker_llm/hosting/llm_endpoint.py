@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import jsii
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -24,6 +25,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
     define_variant,
     known_hardware,
 )
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 
+@jsii.implements(iam.IGrantable, Connectable)
 class LlmEndpoint(Construct):
     """
     A real-time endpoint that serves one language model, which fills its instances.
@@ -176,6 +179,13 @@ class LlmEndpoint(Construct):
         annotate(self, fit)
 
     @property
+    def endpoint_arn(self) -> str:
+        """
+        The endpoint's ARN.
+        """
+        return self.endpoint.endpoint_arn
+
+    @property
     def endpoint_name(self) -> str:
         """
         The name that applications call.
@@ -188,6 +198,13 @@ class LlmEndpoint(Construct):
         The model's execution role.
         """
         return self.model.role
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The model's execution role, so that other constructs can grant to it.
+        """
+        return self.role.grant_principal
 
     @property
     def connections(self) -> ec2.Connections:

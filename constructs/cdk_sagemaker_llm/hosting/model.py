@@ -5,8 +5,10 @@ The SageMaker Model: an image, its configuration, and the role it runs with.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import jsii
+from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
@@ -16,6 +18,8 @@ from cdk_sagemaker_llm.hosting.access import access_of, make_execution_role
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.image import ServingImage
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
+from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
@@ -25,9 +29,12 @@ from cdk_sagemaker_llm.hosting.weights import weights_statements
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
 
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
 
-@jsii.implements(iam.IGrantable)
-class Model(Construct):
+
+@jsii.implements(iam.IGrantable, Connectable)
+class Model(ModelBase):
     """
     A SageMaker Model: what is started on an instance, not yet running anywhere.
 
@@ -87,7 +94,7 @@ class Model(Construct):
 
     def _write(self, definition: ModelDefinition) -> None:
         container = definition.container
-        self.definition = definition
+        self.definition: ModelDefinition = definition
         """What was checked, and is written here."""
         self.network = definition.network.with_security_group(self)
         """Where it runs, with the security groups that were made for it."""
@@ -104,6 +111,13 @@ class Model(Construct):
         self.cfn_model.node.add_dependency(*policies)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
+
+    @property
+    def model_arn(self) -> str:
+        """
+        The ARN.
+        """
+        return self.cfn_model.ref
 
     @property
     def image_uri(self) -> str:
@@ -125,6 +139,13 @@ class Model(Construct):
         The execution role, so that other constructs can grant to the model.
         """
         return self.role.grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The security groups, where it runs in a VPC.
+        """
+        return self.network.connections
 
     def _statements(self, model: ModelSource | None) -> list[Statement]:
         return [
@@ -160,7 +181,7 @@ class DefinedModel(Model):
     """
 
     def __init__(self, scope: Construct, id: str, definition: ModelDefinition) -> None:
-        Construct.__init__(self, scope, id)
+        Resource.__init__(self, scope, id)
         belongs(self, scope)
         self._write(definition)
 
