@@ -14,6 +14,7 @@ from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size,
 from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -154,6 +155,11 @@ def _of_another_account(stack: Stack) -> object:
     return Model(stack, "It", serving=TGI, model=GPT2, role=role)
 
 
+def _hidden_image(stack: Stack) -> object:
+    uri = CfnParameter(stack, "Image").value_as_string
+    return Model(stack, "It", serving=CustomContainer.from_uri(uri))
+
+
 def _untouched(stack: Stack) -> object:
     arn = "arn:aws:iam::111111111111:role/ours"
     role = iam.Role.from_role_arn(stack, "Ours", arn, mutable=False)
@@ -250,6 +256,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
     ),
     "LLM237": _untouched,
+    "LLM238": _hidden_image,
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),
