@@ -25,3 +25,10 @@ def is_unresolved(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(is_unresolved(item) for item in value)
     return False
+
+
+def is_placeholder(value: str) -> bool:
+    """
+    Return whether a text is one placeholder and nothing else.
+    """
+    return _MARKER.fullmatch(value) is not None

@@ -12,8 +12,11 @@ from functools import partial
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
+    Endpoint,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
@@ -56,6 +59,7 @@ ON_S3 = S3Model("s3://bucket/model/")
 WITH_TOKEN = HuggingFaceModel("a/b", token=SecretValue.secrets_manager("hub"))
 PLAIN_TOKEN = "hf_" + "a" * 34
 TGI = Tgi("3.3.6")
+SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")
 ONE = ResourceRequirements(accelerators=1)
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
@@ -166,6 +170,35 @@ _without_subnets = _in_subnets()
 _without_a_way_out = _in_subnets("subnet-12345678")
 
 
+def _too_much(stack: Stack) -> None:
+    role = iam.Role(stack, "Role", assumed_by=SAGEMAKER)
+    for number in range(40):
+        weights = S3Model(f"s3://bucket/{'x' * 980}{number}/")
+        Model(stack, f"It{number}", serving=TGI, model=weights, role=role)
+
+
+def _of_another_account(stack: Stack) -> object:
+    arn = "arn:aws:iam::222222222222:role/theirs"
+    role = iam.Role.from_role_arn(stack, "Theirs", arn)
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
+def _hidden_image(stack: Stack) -> object:
+    uri = CfnParameter(stack, "Image").value_as_string
+    return Model(stack, "It", serving=CustomContainer.from_uri(uri))
+
+
+def _untouched(stack: Stack) -> object:
+    arn = "arn:aws:iam::111111111111:role/ours"
+    role = iam.Role.from_role_arn(stack, "Ours", arn, mutable=False)
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
+def _arn_of_another_kind(stack: Stack) -> object:
+    arn = "arn:aws:sagemaker:us-east-1:111111111111:model/it"
+    return Endpoint.from_endpoint_arn(stack, "It", arn)
+
+
 # What is checked without a construct.
 TEXTS: dict[str, Callable[[], list[Finding]]] = {
     **{
@@ -231,6 +264,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _model, serving=Tgi("3.3.6", speculate=2, options={"SPECULATE": 3})
     ),
     "LLM180": partial(_model, serving=TgiNeuron("0.0.28", auto_cast_type="bfloat16")),
+    "LLM188": _of_another_account,
+    "LLM189": _too_much,
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),
@@ -247,6 +282,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
     ),
     "LLM199": _without_subnets,
+    "LLM195": _arn_of_another_kind,
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
     "LLM203": _scaled_too_far,
@@ -268,6 +304,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         instance_type="ml.inf2.48xlarge",
     ),
     "LLM247": _without_a_way_out,
+    "LLM237": _untouched,
+    "LLM238": _hidden_image,
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

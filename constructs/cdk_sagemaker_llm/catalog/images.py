@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
 
@@ -17,15 +18,38 @@ _ECR_URI = re.compile(
     r"(?P<repository>[^:@]+)(?::(?P<tag>[\w.-]+)|@(?P<digest>sha256:[0-9a-f]{64}))?\Z"
 )
 
+# A part that deployment decides: the CDK's placeholder, or CloudFormation's own.
+_OPEN = r"\$\{(?:Token\[[^\]]+\]|AWS::[A-Za-z]+)\}"
+_OPEN_URI = re.compile(
+    rf"(?P<account>\d{{12}}|{_OPEN})\.dkr\.ecr\.(?P<region>[a-z0-9-]+|{_OPEN})"
+    rf"\.(?:[a-z0-9.-]|{_OPEN})+/(?P<repository>(?:{_OPEN}|[^:@$])+)"
+    rf"(?::(?P<tag>(?:{_OPEN}|[\w.-])+)|@(?P<digest>(?:{_OPEN}|[\w:])+))?\Z"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Registry:
     """
     A registry in Amazon ECR that is not one of AWS's own serving images.
+
+    Args:
+        account: Whose it is; empty where the address does not tell.
+
+        region: Where it is; empty where the address does not tell.
+
+        uri:
+            The image's address, where deployment decides some of it.
+            If left out, it is put together from its parts.
+
+        repository_arn:
+            The ARN of the repository, which a role is let pull from.
+            If left out, it is put together from the address.
     """
 
     account: str
     region: str
+    uri: str | None = None
+    repository_arn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +80,24 @@ class ImageRelease:
     registry: Registry | None = None
 
     @classmethod
-    def from_uri(cls, uri: str) -> ImageRelease:
+    def from_uri(cls, uri: str, *, repository_arn: str | None = None) -> ImageRelease:
         """
         Describe an image by its full URI in Amazon ECR.
+
+        Args:
+            uri: The address, some or all of which may be decided at deployment.
+
+            repository_arn:
+                The ARN of the repository.
+                If left out, it is put together from the address.
 
         Raises:
             ValueError: If it is no such URI; SageMaker takes no other registry.
         """
-        match = _ECR_URI.match(uri)
+        is_open = re.search(_OPEN, uri) is not None
+        match = (_OPEN_URI if is_open else _ECR_URI).match(uri)
+        if match is None and is_unresolved(uri):
+            return cls._hidden(uri, repository_arn)
         if match is None:
             raise ValueError(
                 "uri must be an image in Amazon ECR, such as "
@@ -71,8 +105,21 @@ class ImageRelease:
                 f"got {uri!r}; copy other images there"
             )
         tag = match["digest"] or match["tag"] or "latest"
-        registry = Registry(match["account"], match["region"])
+        registry = Registry(
+            match["account"],
+            match["region"],
+            uri if is_open else None,
+            repository_arn,
+        )
         return cls("custom", tag, match["repository"], tag, frozenset(), registry)
+
+    @classmethod
+    def _hidden(cls, uri: str, repository_arn: str | None) -> ImageRelease:
+        """
+        Describe an image of whose address no part is known.
+        """
+        registry = Registry("", "", uri, repository_arn)
+        return cls("custom", "", "", "", frozenset(), registry)
 
     @property
     def cuda_version(self) -> str | None:
@@ -96,6 +143,8 @@ class ImageRelease:
         Raises:
             ValueError: If the region does not list this version.
         """
+        if self.registry is not None and self.registry.uri is not None:
+            return self.registry.uri
         if self.registry is not None:
             return self._uri_in(self.registry.account, self.registry.region)
         if region not in self.regions:

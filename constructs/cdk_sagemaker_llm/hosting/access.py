@@ -1,73 +1,224 @@
 """
-The execution role: what a model needs to start and to log, and nothing else.
+The execution role: what its models need to start and to log, and nothing else.
 """
 
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from aws_cdk import Validations
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
-from constructs import Construct
+from constructs import Construct, IDependable, Node
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.hosting.arns import own_logs, own_names
-from cdk_sagemaker_llm.hosting.scope import stack_of
+from cdk_sagemaker_llm._tokens import is_placeholder
+from cdk_sagemaker_llm.findings import Rule, raise_errors
+from cdk_sagemaker_llm.hosting.nag import acknowledge
+from cdk_sagemaker_llm.hosting.roles import access_id, remind, stays_as_it_is
+from cdk_sagemaker_llm.hosting.scope import belongs, stack_of
+from cdk_sagemaker_llm.hosting.statements import (
+    Statement,
+    covers,
+    document_json,
+    size_of,
+    united,
+)
+
+# IAM counts all inline policies of a role together, 10,240 characters; half is left to
+# what others grant to it.
+_INLINE_SIZE = 10_240 // 2
+_MANAGED_SIZE = 6_144
+# The default quota of managed policies attached to a role.
+_MOST_MANAGED = 10
+
+NO_ROOM = Rule(
+    "LLM189",
+    "the models of one role need more permissions than IAM lets a role have",
+    "IAM user guide, quotas",
+)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Statement:
+@dataclass(frozen=True, slots=True)
+class _Written:
     """
-    One thing that a role may do.
+    A policy in the tree, and what cdk-nag was told of it.
+    """
+
+    policy: iam.Policy | iam.ManagedPolicy
+    node: Node
+    told: dict[str, str] = field(default_factory=dict)
+
+
+class RoleAccess:
+    """
+    What the models and endpoints of one stack need of one role, in one policy.
+
+    It is united and without repeats, and grows as they are defined. What does not fit
+    a role's inline policies goes to managed policies.
 
     Args:
-        sid: A name that says what for.
+        role: The role.
 
-        actions: The actions, each by its full name.
+        home: Where the policies are made.
 
-        resources: On what.
+        id: Their id there; those after the first have a number too.
 
-        conditions: Under which conditions.
-
-        wildcard_reason:
-            Why a resource has a ``*`` in it.
-            It is what cdk-nag is told, at the policy.
+        is_given: Whether the role is the user's own, which may refuse to be changed.
     """
 
-    sid: str
-    actions: Sequence[str]
-    resources: Sequence[str]
-    conditions: Mapping[str, Mapping[str, Sequence[str]]] | None = None
-    wildcard_reason: str = ""
+    def __init__(
+        self, role: iam.IRole, home: Construct, id: str, *, is_given: bool
+    ) -> None:
+        self._role = role
+        self._home = home
+        self._id = id
+        self._is_given = is_given
+        self._is_untouched = False
+        self._documents: list[list[Statement]] = []
+        self._policies: list[_Written] = []
+        self._sharers: list[iam.IRole] = [role]
 
-    def to_json(self) -> dict[str, Any]:
+    @functools.cached_property
+    def role_arn(self) -> str:
         """
-        Render as IAM writes it.
+        The role's ARN, asked for once.
         """
-        conditions = {"Condition": self.conditions} if self.conditions else {}
-        return {
-            "Sid": self.sid,
-            "Effect": "Allow",
-            "Action": list(self.actions),
-            "Resource": list(self.resources),
-            **conditions,
-        }
+        return self._role.role_arn
+
+    def shared_by(self, role: iam.IRole) -> RoleAccess:
+        """
+        Return this access for another object of the same role.
+        """
+        # Held, so that no other role is known by its number.
+        self._sharers.append(role)
+        return self
+
+    def allow(self, statements: Iterable[Statement]) -> list[IDependable]:
+        """
+        Let the role do something more; return the policies to wait for.
+
+        SageMaker uses the role the moment that it is named: what names it must depend
+        on them.
+
+        Raises:
+            ValueError: If it is more than IAM lets a role have.
+        """
+        added: dict[int, list[Statement]] = {}
+        for statement in statements:
+            number = self._place(statement)
+            if number is not None:
+                added.setdefault(number, []).append(statement)
+        for number, new in added.items():
+            self._write(number, new)
+        return [written.policy for written in self._policies]
+
+    def _place(self, statement: Statement) -> int | None:
+        """
+        Put a statement into the first document with room; ``None`` if one has it.
+
+        What was placed before stays where it is: a model that is defined after others
+        moves nothing of theirs from one policy to another.
+        """
+        if any(covers(document, statement) for document in self._documents):
+            return None
+        for number, document in enumerate(self._documents):
+            room = _MANAGED_SIZE if number else _INLINE_SIZE
+            both = united([*document, statement])
+            if self._is_untouched or size_of(both) <= room:
+                document.append(statement)
+                return number
+        if len(self._documents) > _MOST_MANAGED:
+            fault = NO_ROOM.finding(
+                f"the models of one role need more than {_INLINE_SIZE} characters of "
+                f"inline and {_MOST_MANAGED} managed policies",
+                "give some of them an endpoint with a role of its own",
+            )
+            raise_errors(self._home.node.path, [fault])
+        self._documents.append([statement])
+        return len(self._documents) - 1
+
+    def _write(self, number: int, new: Sequence[Statement]) -> None:
+        found = united(self._documents[number])
+        if number == len(self._policies):
+            policy = self._make(number, document_json(found))
+            self._policies.append(_Written(policy, policy.node))
+        elif self._is_untouched:
+            # A customised role notes what it is asked for, and reports it at the end.
+            for each in new:
+                parsed = iam.PolicyStatement.from_json(each.to_json())
+                self._role.add_to_principal_policy(parsed)
+        else:
+            resource = self._policies[number].node.default_child
+            if isinstance(resource, iam.CfnPolicy | iam.CfnManagedPolicy):
+                resource.policy_document = document_json(found)
+        written = self._policies[number]
+        acknowledge(self._home, written.node, found, written.told)
+
+    def _make(
+        self, number: int, document: Mapping[str, Any]
+    ) -> iam.Policy | iam.ManagedPolicy:
+        parsed = iam.PolicyDocument.from_json(document)
+        if number:
+            name = f"{self._id}{number}"
+            return iam.ManagedPolicy(
+                self._home, name, document=parsed, roles=[self._role]
+            )
+        policy = iam.Policy(self._home, self._id, document=parsed)
+        # By the role's own means: it may be told to stay as it is.
+        self._role.attach_inline_policy(policy)
+        if self._is_given:
+            self._is_untouched = stays_as_it_is(policy)
+        else:
+            # Where the app customises its roles, this one has a name in its ARN.
+            self._is_untouched = not is_placeholder(self.role_arn)
+        if self._is_untouched:
+            remind(policy, self._role, self._asked_for)
+        return policy
+
+    def _asked_for(self) -> list[Statement]:
+        return [each for document in self._documents for each in united(document)]
 
 
-def make_execution_role(scope: Construct, id: str) -> iam.Role:
+# The accesses of a stack, by the roles that Python knows, and by their names.
+_accesses: WeakKeyDictionary[Stack, dict[int | str, RoleAccess]] = WeakKeyDictionary()
+
+
+def make_execution_role(scope: Construct, name: str) -> iam.Role:
     """
     Make a role that only SageMaker, acting for this account, may take.
     """
-    return iam.Role(
+    role = iam.Role(
         scope,
-        id,
+        name,
         assumed_by=_sagemaker_of(stack_of(scope).account),
         description="Runs a language model on SageMaker",
     )
+    # Who shares it in this stack adds to the policy beside it.
+    access = RoleAccess(role, scope, "Access", is_given=False)
+    _accesses.setdefault(stack_of(scope), {})[id(role)] = access
+    return role
+
+
+def access_of(scope: Construct, role: iam.IRole) -> RoleAccess:
+    """
+    Return what the scope's stack needs of a role, the same for all who share it.
+
+    A given role is known by its name, or where that is decided at deployment by its
+    place in the app: never by the text of a placeholder, nor by the order of models.
+    """
+    stack = stack_of(scope)
+    known = _accesses.setdefault(stack, {})
+    if id(role) not in known:
+        place = access_id(role, stack)
+        if place not in known:
+            home = Construct(stack, place)
+            belongs(home, stack)
+            known[place] = RoleAccess(role, home, "Policy", is_given=True)
+        known[id(role)] = known[place].shared_by(role)
+    return known[id(role)]
 
 
 @functools.cache
@@ -76,101 +227,3 @@ def _sagemaker_of(account: str) -> iam.ServicePrincipal:
         "sagemaker.amazonaws.com",
         conditions={"StringEquals": {"aws:SourceAccount": account}},
     )
-
-
-def attach_access(
-    scope: Construct, role: iam.IRole, statements: Sequence[Statement]
-) -> iam.Policy:
-    """
-    Give a role what one model needs, as a policy of the model's own.
-
-    What is created next must depend on it: SageMaker uses the role at once.
-    """
-    document = iam.PolicyDocument.from_json(
-        {"Statement": [statement.to_json() for statement in statements]}
-    )
-    policy = iam.Policy(scope, "Access", document=document, roles=[role])
-    _acknowledge(scope, policy, statements)
-    return policy
-
-
-def log_statements() -> list[Statement]:
-    """
-    Return what a role needs to write container logs.
-    """
-    return [
-        Statement(
-            sid="WriteLogs",
-            actions=[
-                "logs:CreateLogGroup",
-                "logs:CreateLogStream",
-                "logs:DescribeLogStreams",
-                "logs:PutLogEvents",
-            ],
-            resources=[
-                f"{own_logs()}:/aws/sagemaker/Endpoints/*",
-                f"{own_logs()}:/aws/sagemaker/InferenceComponents/*",
-            ],
-            wildcard_reason=(
-                "SageMaker names the log group after the endpoint or component, which "
-                "is created after the role"
-            ),
-        )
-    ]
-
-
-@functools.cache
-def _acknowledged_rules() -> str:
-    return Validations.ACKNOWLEDGED_RULES_METADATA_KEY
-
-
-def _acknowledge(
-    scope: Construct, policy: iam.Policy, statements: Sequence[Statement]
-) -> None:
-    """
-    Tell cdk-nag the reason for each wildcard.
-
-    ``Validations.acknowledge`` takes an id with one ``::`` only, and those of
-    resources have several (aws-cdk-lib 2.275.0): the record is written as it would be.
-    """
-    reasons = {
-        resource: statement.wildcard_reason
-        for statement in statements
-        for resource in statement.resources
-        if "*" in resource
-    }
-    policy.node.add_metadata(
-        _acknowledged_rules(),
-        {
-            f"AwsSolutions-IAM5[Resource::{_nag_name(scope, name)}]": reason
-            for name, reason in reasons.items()
-        },
-    )
-
-
-def _nag_name(scope: Construct, resource: str) -> str:
-    """
-    Write a resource as cdk-nag does; what has the stack's own names only needs no call.
-    """
-    for placeholder, name in own_names().items():
-        resource = resource.replace(placeholder, f"<{name}>")
-    if not is_unresolved(resource):
-        return resource
-    return _as_nag_writes(stack_of(scope).resolve(resource))
-
-
-def _as_nag_writes(value: Any) -> str:  # noqa: ANN401 - a resolved string is any JSON
-    """
-    Write a resolved string with every reference as ``<Name>``.
-    """
-    if isinstance(value, str):
-        return value
-    ((function, argument),) = value.items()
-    if function == "Fn::Join":
-        separator, parts = argument
-        return str(separator).join(_as_nag_writes(part) for part in parts)
-    if function == "Fn::Sub":
-        return re.sub(r"\$\{([^}]+)\}", r"<\1>", argument)
-    if function == "Fn::GetAtt":
-        return f"<{'.'.join(argument)}>"
-    return f"<{argument}>"

@@ -34,6 +34,14 @@ def own_names() -> Mapping[str, str]:
 
 
 @functools.cache
+def address_names() -> Mapping[str, str]:
+    """
+    Return the placeholders that an image's address may have, with their names.
+    """
+    return {**own_names(), Aws.URL_SUFFIX: "AWS::URLSuffix"}
+
+
+@functools.cache
 def own_logs() -> str:
     """
     Return the ARN's beginning of the log groups in the stack's account and region.

@@ -24,9 +24,9 @@ from aws_cdk import (
 )
 from constructs import Construct, IConstruct
 
-from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.scope import belongs, folders_of, stack_of, stage_of
+from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 
 _UNBOUND = "StackSynthesizerBoundStackFirst"
 # It stands among the app's own stacks: no user's id is like this one.
@@ -127,7 +127,7 @@ class ServingArtifact(Construct):
                 sid="FindTarball",
                 actions=["s3:ListBucket"],
                 resources=[bucket],
-                conditions={"StringLike": {"s3:prefix": ["*.gz"]}},
+                conditions=prefix_condition("*.gz"),
             ),
         ]
 

@@ -5,9 +5,11 @@ The SageMaker Endpoint: what applications call.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from aws_cdk import Arn, ArnFormat, Stack
+import jsii
+from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
@@ -15,14 +17,21 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
+from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import name_findings
+from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
+    from aws_cdk import aws_ec2 as ec2
+
+    from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 
 
 CHANGING_TYPE = Rule(
@@ -32,7 +41,7 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Construct):
+class EndpointBase(Resource):
     """
     What endpoints defined here and imported ones have in common.
     """
@@ -55,16 +64,19 @@ class EndpointBase(Construct):
         )
 
 
+@jsii.implements(iam.IGrantable, Connectable)
 class Endpoint(EndpointBase):
     """
     A SageMaker Endpoint.
 
     Args:
-        endpoint_config: What it runs.
+        endpoint_config: What it runs, defined here or imported.
 
         endpoint_name:
             A name of at most 63 letters, digits and inner hyphens, unique in
             account and region whatever its case.
+            ``PhysicalName.GENERATE_IF_NEEDED`` makes one where a stack of another
+            environment refers to it.
             If left out, CloudFormation makes one.
 
     Raises:
@@ -76,11 +88,11 @@ class Endpoint(EndpointBase):
         scope: Construct,
         id: str,
         *,
-        endpoint_config: EndpointConfig,
+        endpoint_config: EndpointConfigBase,
         endpoint_name: str | None = None,
     ) -> None:
         report(scope, id, name_findings("endpoint_name", endpoint_name))
-        super().__init__(scope, id)
+        super().__init__(scope, id, physical_name=endpoint_name)
         self.endpoint_config = endpoint_config
         self.placements = Placements(endpoint_config.definition)
         """What the inference components reserve, for an endpoint that hosts them."""
@@ -90,7 +102,10 @@ class Endpoint(EndpointBase):
             self,
             "Resource",
             endpoint_config_name=endpoint_config.endpoint_config_name,
-            endpoint_name=endpoint_name,
+            # A name that the CDK makes where another environment needs it is a token.
+            endpoint_name=self._physical_name
+            if endpoint_name is not None and is_unresolved(endpoint_name)
+            else endpoint_name,
         )
         """The resource itself, for what this class does not offer."""
 
@@ -99,14 +114,60 @@ class Endpoint(EndpointBase):
         """
         The name that applications call.
         """
-        return self.cfn_endpoint.attr_endpoint_name
+        name = self.cfn_endpoint.attr_endpoint_name
+        if self.chosen_name is None:
+            return name
+        return self._get_resource_name_attribute(name)
 
     @functools.cached_property
     def endpoint_arn(self) -> str:  # type: ignore[override] # asked of Node when used
         """
         The ARN.
         """
-        return self.cfn_endpoint.ref
+        arn = self.cfn_endpoint.ref
+        if self.chosen_name is None:
+            return arn
+        # Where another environment refers to it, by the name that it will have.
+        return self._get_resource_arn_attribute(
+            arn,
+            service="sagemaker",
+            resource="endpoint",
+            resource_name=in_arn(self._physical_name),
+        )
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The execution role of what it runs, so that other constructs can grant to it.
+
+        Raises:
+            ValueError: If its models have several roles, or are not known.
+        """
+        config = self.endpoint_config
+        roles = [model.role for model in _models_of(config)]
+        if config.execution_role is not None:
+            roles = [config.execution_role]
+        if not roles or not all(same_role(roles[0], role) for role in roles):
+            raise ValueError(
+                f"{self.node.path} must have one known execution role to be granted "
+                f"anything, got {len(roles)}; grant to the models"
+            )
+        return roles[0].grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The security groups of all that it runs, where that is in a VPC.
+
+        Raises:
+            ValueError: If it is in no VPC.
+        """
+        networks = [model.network for model in _models_of(self.endpoint_config)]
+        networks.append(self.endpoint_config.network)
+        attached = [network for network in networks if network.vpc is not None]
+        groups = [group for network in attached for group in network.security_groups]
+        first = attached[0] if attached else Network()
+        return replace(first, security_groups=groups).connections
 
     @staticmethod
     def from_endpoint_name(
@@ -114,24 +175,23 @@ class Endpoint(EndpointBase):
     ) -> EndpointBase:
         """
         Refer to an existing endpoint in the stack's account and region.
+
+        Raises:
+            ValueError: If the service would refuse the name.
         """
-        arn = Stack.of(scope).format_arn(
-            service="sagemaker",
-            resource="endpoint",
-            # The service writes the name in lower case into the ARN.
-            resource_name=endpoint_name.lower(),
-        )
+        arn = named(scope, id, "endpoint", endpoint_name)
         return _ImportedEndpoint(scope, id, endpoint_name, arn)
 
     @staticmethod
     def from_endpoint_arn(scope: Construct, id: str, endpoint_arn: str) -> EndpointBase:
         """
         Refer to an existing endpoint anywhere.
+
+        Raises:
+            ValueError: If it is an ARN of something else.
         """
-        parts = Arn.split(endpoint_arn, ArnFormat.SLASH_RESOURCE_NAME)
-        if parts.resource_name is None:
-            raise ValueError(f"endpoint_arn must name an endpoint, got {endpoint_arn}")
-        return _ImportedEndpoint(scope, id, parts.resource_name, endpoint_arn)
+        name = name_in(scope, id, "endpoint", endpoint_arn)
+        return _ImportedEndpoint(scope, id, name, endpoint_arn)
 
     def auto_scale_instance_count(
         self,
@@ -217,8 +277,13 @@ def _type_findings(variant: ProductionVariant) -> list[Finding]:
     ]
 
 
+def _models_of(config: EndpointConfigBase) -> list[Model]:
+    models = (variant.model for variant in config.variants)
+    return [model for model in models if isinstance(model, Model)]
+
+
 class _ImportedEndpoint(EndpointBase):
     def __init__(self, scope: Construct, id: str, name: str, arn: str) -> None:
-        super().__init__(scope, id)
+        super().__init__(scope, id, environment_from_arn=arn)
         self.endpoint_name = name
         self.endpoint_arn = arn

@@ -7,24 +7,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
+from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     define_endpoint_config,
     define_variant,
 )
+from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.scope import belongs
+from cdk_sagemaker_llm.hosting.statements import (
+    Statement,
+    hosting_statements,
+    volume_statements,
+)
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
 
-class EndpointConfig(Construct):
+class EndpointConfig(EndpointConfigBase):
     """
     A SageMaker EndpointConfig.
 
@@ -76,8 +87,10 @@ class EndpointConfig(Construct):
             kms_key=kms_key,
             detailed_observability=detailed_observability,
         )
-        report(scope, id, definition.findings)
+        found = [*role_findings(scope, execution_role), *definition.findings]
+        report(scope, id, found)
         super().__init__(scope, id)
+        belongs(self, scope)
         self._write(definition)
 
     def _write(self, definition: EndpointConfigDefinition) -> None:
@@ -87,6 +100,8 @@ class EndpointConfig(Construct):
         """The role of an endpoint that hosts components; ``None`` for others."""
         self.network = (definition.network or Network()).with_security_group(self)
         """Where components run, with the security groups that were made for it."""
+        access = access_of(self, role) if role else None
+        key = definition.kms_key.key_arn if definition.kms_key else None
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
             self,
             "Resource",
@@ -94,33 +109,48 @@ class EndpointConfig(Construct):
                 each.variant.to_property(host_image=each.host_image)
                 for each in definition.variants
             ],
-            execution_role_arn=role.role_arn if role else None,
+            execution_role_arn=access.role_arn if access else None,
             vpc_config=_vpc_config(self.network),
             enable_network_isolation=self.network.isolated or None,
-            kms_key_id=definition.kms_key.key_arn if definition.kms_key else None,
+            kms_key_id=key,
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
                 enable_detailed_observability=definition.detailed_observability
             ),
         )
         """The resource itself, for what this class does not offer."""
+        self._wait_for_access(access, volume_statements(key))
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
 
-    @property
-    def variants(self) -> tuple[ProductionVariant, ...]:
+    def _wait_for_access(
+        self, access: RoleAccess | None, volumes: list[Statement]
+    ) -> None:
         """
-        What endpoints of this configuration run on.
+        Let the roles do what the endpoint itself needs, and depend on it.
+
+        Whatever components come and go: a role is used when the endpoint is created,
+        and again while its network interfaces are removed.
         """
-        return tuple(each.variant for each in self.definition.variants)
+        policies = []
+        if access is not None:
+            network = self.network.access_statements()
+            policies = access.allow([*hosting_statements(), *network, *volumes])
+        elif volumes:
+            models = (each.variant.model for each in self.definition.variants)
+            for model in models:
+                if isinstance(model, Model):
+                    policies += access_of(self, model.role).allow(volumes)
+        if policies:
+            self.cfn_endpoint_config.node.add_dependency(*policies)
 
     @property
-    def hosts_components(self) -> bool:
+    def endpoint_config_arn(self) -> str:
         """
-        Whether endpoints of this configuration take inference components.
+        The ARN.
         """
-        return self.execution_role is not None
+        return self.cfn_endpoint_config.ref
 
 
 class DefinedEndpointConfig(EndpointConfig):
@@ -131,7 +161,8 @@ class DefinedEndpointConfig(EndpointConfig):
     def __init__(
         self, scope: Construct, id: str, definition: EndpointConfigDefinition
     ) -> None:
-        Construct.__init__(self, scope, id)
+        Resource.__init__(self, scope, id)
+        belongs(self, scope)
         self._write(definition)
 
 

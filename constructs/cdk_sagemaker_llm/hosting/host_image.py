@@ -43,10 +43,14 @@ def choose_host_image(
 
         hardware: The instance type; ``None`` if it is not known.
 
-        model: The model that fills the instances; ``None`` if they host components.
+        model: What is known of the model that fills the instances; ``None`` if they
+            host components.
     """
     if variant.inference_ami_version is not None or hardware is None:
         return variant.inference_ami_version
+    if model is None and variant.model is not None:
+        # Nothing is known of a model that was made elsewhere.
+        return None
     cuda_version = _cuda_version(variant, model)
     if is_unresolved(cuda_version) or not _is_version(cuda_version):
         return None

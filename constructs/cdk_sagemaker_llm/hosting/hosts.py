@@ -96,6 +96,13 @@ class VariantDefinition:
             return None
         return Fleet(instance_type=self.hardware, instances=instances)
 
+    @property
+    def has_model(self) -> bool:
+        """
+        Whether a model fills the instances, be it one of which nothing is known.
+        """
+        return self.model is not None or self.variant.model is not None
+
     def filled_by(self, model: Model) -> VariantDefinition:
         """
         Return this definition with the model that was made for it.
@@ -200,13 +207,14 @@ def define_variant(
     hardware, unknown = _hardware_findings(variant.instance_type)
     if model is not None:
         variant = _fitted(variant, hardware, model)
+    has_model = model is not None or variant.model is not None
     found = [
         *name_findings("variant_name", variant.variant_name),
         *unknown,
         *_volume_findings(variant, hardware),
-        *_scaling_findings(variant, has_model=model is not None),
+        *_scaling_findings(variant, has_model=has_model),
         *_timeout_findings(variant),
-        *purpose_findings(variant, has_model=model is not None),
+        *purpose_findings(variant, has_model=has_model),
     ]
     return VariantDefinition(
         variant=variant,
@@ -320,14 +328,14 @@ def _role_findings(
     found = []
     for each in variants:
         name = each.variant.variant_name
-        if hosts_components and each.model is not None:
+        if hosts_components and each.has_model:
             found.append(
                 ROLE_OR_MODEL.finding(
                     f"variant {name!r} has a model, and execution_role is for "
                     "inference components, which exclude each other",
                 )
             )
-        if not hosts_components and each.model is None:
+        if not hosts_components and not each.has_model:
             found.append(
                 ROLE_OR_MODEL.finding(
                     f"variant {name!r} has neither a model nor, for inference "

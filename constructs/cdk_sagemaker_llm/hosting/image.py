@@ -9,11 +9,14 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease, registry_account
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.access import Statement
-from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.arns import address_names, partition
+from cdk_sagemaker_llm.hosting.statements import Statement
 
 REGION_WITHOUT_IMAGE = Rule(
     "LLM103", "the stack's region does not list the image", "SageMaker Python SDK"
+)
+HIDDEN_REPOSITORY = Rule(
+    "LLM238", "an image's repository is not known, so that the role may not pull it"
 )
 
 
@@ -31,10 +34,11 @@ class ServingImage:
         self, scope: Construct, release: ImageRelease, region: str | None
     ) -> None:
         self.release = release
+        self._arn = release.registry.repository_arn if release.registry else None
         if release.registry is not None:
-            self._region = release.registry.region
-            self._account = release.registry.account
-            self.uri = release.uri(self._region)
+            self._region = _filled(release.registry.region)
+            self._account = _filled(release.registry.account)
+            self.uri = _filled(release.uri(self._region))
         elif region is None:
             self._region = Aws.REGION
             self._account = _mapping(scope, release).find_in_map(Aws.REGION, "account")
@@ -50,33 +54,46 @@ class ServingImage:
         """
         Return what a role needs to pull the image.
         """
-        repository = (
-            f"arn:{partition()}:ecr:{self._region}:{self._account}"
-            f":repository/{self.release.repository}"
+        login = Statement(
+            sid="LogInToRegistries",
+            actions=["ecr:GetAuthorizationToken"],
+            resources=["*"],
+            wildcard_reason="one login serves all registries: none can be named",
         )
-        return [
-            Statement(
-                sid="LogInToRegistries",
-                actions=["ecr:GetAuthorizationToken"],
-                resources=["*"],
-                wildcard_reason="one login serves all registries: none can be named",
-            ),
-            Statement(
-                sid="PullImage",
-                actions=[
-                    "ecr:BatchCheckLayerAvailability",
-                    "ecr:BatchGetImage",
-                    "ecr:GetDownloadUrlForLayer",
-                ],
-                resources=[repository],
-            ),
-        ]
+        if not is_repository_known(self.release):
+            return [login]
+        pull = Statement(
+            sid="PullImage",
+            actions=[
+                "ecr:BatchCheckLayerAvailability",
+                "ecr:BatchGetImage",
+                "ecr:GetDownloadUrlForLayer",
+            ],
+            resources=[self._arn or self._arn_of_parts()],
+        )
+        return [login, pull]
+
+    def _arn_of_parts(self) -> str:
+        repository = _filled(self.release.repository)
+        return (
+            f"arn:{partition()}:ecr:{self._region}:{self._account}"
+            f":repository/{repository}"
+        )
 
 
 def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:
     """
-    Check that the region, where it is known, lists the image.
+    Check that the region, where it is known, lists the image, and that the role can
+    be let pull it.
     """
+    if not is_repository_known(release):
+        return [
+            HIDDEN_REPOSITORY.finding(
+                "the image's address does not show its repository at synth, so that "
+                "the role is not let pull from it",
+                "use CustomContainer.from_ecr_repository or from_docker_image_asset",
+            )
+        ]
     if region is None:
         return []
     try:
@@ -84,6 +101,24 @@ def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:
     except ValueError as fault:
         return [REGION_WITHOUT_IMAGE.finding(str(fault))]
     return []
+
+
+def is_repository_known(release: ImageRelease) -> bool:
+    """
+    Return whether there is a repository to let a role pull from.
+    """
+    registry = release.registry
+    return registry is None or bool(release.repository or registry.repository_arn)
+
+
+def _filled(text: str) -> str:
+    """
+    Put the CDK's placeholders in the place of CloudFormation's own, which a template
+    does not fill in by itself.
+    """
+    for placeholder, name in address_names().items():
+        text = text.replace(f"${{{name}}}", placeholder)
+    return text
 
 
 def _mapping(scope: Construct, release: ImageRelease) -> CfnMapping:

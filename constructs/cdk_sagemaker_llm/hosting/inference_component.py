@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Fn
+import jsii
+from aws_cdk import Fn, Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.component_identity import (
     ComponentIdentity,
     derived_name,
@@ -24,6 +26,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
     VARIANT_NAMES,
     VariantDefinition,
 )
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import (
     name_findings,
     prefix_findings,
@@ -32,12 +35,14 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, RemovalPolicy
+    from aws_cdk import aws_ec2 as ec2
 
     from cdk_sagemaker_llm.hosting.model import Model
 
@@ -52,7 +57,8 @@ NO_DEVICES = Rule("LLM197", "a container that runs on accelerators reserves none
 SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 
 
-class InferenceComponent(Construct):
+@jsii.implements(iam.IGrantable, Connectable)
+class InferenceComponent(InferenceComponentBase):
     """
     A SageMaker InferenceComponent.
 
@@ -182,18 +188,26 @@ class InferenceComponent(Construct):
             placements = self.endpoint.placements
             annotate(self, placements.keep(self.variant_name, placement))
 
-    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
         """
-        Let a principal invoke the component, plain and with a response stream.
+        Its model's execution role, so that other constructs can grant to it.
+        """
+        return self.model.grant_principal
 
-        A call names endpoint and component; the guide does not say which of the two
-        is checked, so that both are granted.
+    @property
+    def connections(self) -> ec2.Connections:
         """
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["sagemaker:InvokeEndpoint"],
-            resource_arns=[self.endpoint.endpoint_arn, self.inference_component_arn],
-        )
+        Its model's security groups, where it runs in a VPC.
+        """
+        return self.model.connections
+
+    def apply_removal_policy(self, policy: RemovalPolicy) -> None:
+        """
+        Say what becomes of the component when it is no longer defined.
+        """
+        # Its resource has no fixed id, by which the CDK would find it.
+        self.cfn_inference_component.apply_removal_policy(policy)
 
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 1
@@ -251,7 +265,7 @@ class DefinedInferenceComponent(InferenceComponent):
         model: Model,
         placement: Placement | None,
     ) -> None:
-        Construct.__init__(self, scope, id)
+        Resource.__init__(self, scope, id)
         self._write(definition, endpoint, model, is_part=True)
         self._take_place(placement)
 
@@ -324,6 +338,8 @@ def _endpoint_findings(
     if not isinstance(endpoint, Endpoint):
         return []
     config = endpoint.endpoint_config
+    if config.is_imported:
+        return []
     if config.execution_role is None:
         return [
             ROLE_OR_MODEL.finding(
@@ -340,7 +356,10 @@ def _endpoint_findings(
             )
         ]
     # SageMaker guide, realtime-endpoints-deploy-models, on compatibility.
-    if model.role is not config.execution_role or model.network != config.network:
+    if (
+        not same_role(model.role, config.execution_role)
+        or model.network != config.network
+    ):
         return [
             OTHER_ROLE.finding(
                 "a component's model must have the role and network of its endpoint",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import jsii
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -27,10 +28,12 @@ from cdk_sagemaker_llm.hosting.inference_component import (
     define_component,
     device_findings,
 )
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
 from cdk_sagemaker_llm.hosting.variant import (
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 
+@jsii.implements(iam.IGrantable, Connectable)
 class InferenceComponentEndpoint(Construct):
     """
     A real-time endpoint whose instances are shared by copies of models.
@@ -153,13 +157,16 @@ class InferenceComponentEndpoint(Construct):
             detailed_observability=detailed_observability,
         )
         named = name_findings("endpoint_name", endpoint_name)
-        report(scope, id, [*named, *config.findings])
+        given = role_findings(scope, role)
+        report(scope, id, [*named, *given, *config.findings])
         super().__init__(scope, id)
         belongs(self, scope)
         (self._host,) = config.variants
         self._start_up = container_startup_health_check_timeout
         self.role: iam.IRole = role or make_execution_role(self, "Role")
         """The execution role of the endpoint and all its models."""
+        self._components: list[InferenceComponent] = []
+        self._invokers: list[iam.IGrantable] = []
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
             self, "Config", replace(config, execution_role=self.role)
         )
@@ -171,6 +178,13 @@ class InferenceComponentEndpoint(Construct):
         )
 
     @property
+    def endpoint_arn(self) -> str:
+        """
+        The endpoint's ARN.
+        """
+        return self.endpoint.endpoint_arn
+
+    @property
     def endpoint_name(self) -> str:
         """
         The name that applications call, beside a component's.
@@ -178,11 +192,31 @@ class InferenceComponentEndpoint(Construct):
         return self.endpoint.endpoint_name
 
     @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The execution role of all models, so that other constructs can grant to them.
+        """
+        return self.role.grant_principal
+
+    @property
     def connections(self) -> ec2.Connections:
         """
         The security groups of all models, where they run in a VPC.
         """
         return self.endpoint_config.network.connections
+
+    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal invoke all models, plain and with a response stream.
+
+        Those that are defined later too: a call names endpoint and component, and the
+        guide does not say which of the two is checked.
+        """
+        self._invokers.append(grantee)
+        grant = self.endpoint.grant_invoke(grantee)
+        for component in self._components:
+            grant = grant.combine(_grant(component, grantee))
+        return grant
 
     def add_model(
         self,
@@ -297,8 +331,19 @@ class InferenceComponentEndpoint(Construct):
             model=DefinedModel(hosted, "Model", replace(hosted_model, plan=plan)),
             placement=placement,
         )
+        self._components.append(component)
+        for grantee in self._invokers:
+            _grant(component, grantee)
         annotate(hosted, fit)
         return component
+
+
+def _grant(component: InferenceComponent, grantee: iam.IGrantable) -> iam.Grant:
+    return iam.Grant.add_to_principal(
+        grantee=grantee,
+        actions=["sagemaker:InvokeEndpoint"],
+        resource_arns=[component.inference_component_arn],
+    )
 
 
 def _bounds(least: int, most: int | None) -> ManagedInstanceScaling | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import jsii
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -24,10 +25,12 @@ from cdk_sagemaker_llm.hosting.hosts import (
     define_variant,
     known_hardware,
 )
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 
+@jsii.implements(iam.IGrantable, Connectable)
 class LlmEndpoint(Construct):
     """
     A real-time endpoint that serves one language model, which fills its instances.
@@ -167,7 +171,8 @@ class LlmEndpoint(Construct):
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
         fit = fit_findings(plan, filling.demand)
         named = name_findings("endpoint_name", endpoint_name)
-        report(scope, id, [*named, *config.findings, *filling.findings, *fit])
+        given = role_findings(scope, role)
+        report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)
         belongs(self, scope)
         self.model: Model = DefinedModel(self, "Model", replace(filling, plan=plan))
@@ -183,6 +188,13 @@ class LlmEndpoint(Construct):
         annotate(self, fit)
 
     @property
+    def endpoint_arn(self) -> str:
+        """
+        The endpoint's ARN.
+        """
+        return self.endpoint.endpoint_arn
+
+    @property
     def endpoint_name(self) -> str:
         """
         The name that applications call.
@@ -195,6 +207,13 @@ class LlmEndpoint(Construct):
         The model's execution role.
         """
         return self.model.role
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The model's execution role, so that other constructs can grant to it.
+        """
+        return self.role.grant_principal
 
     @property
     def connections(self) -> ec2.Connections:

@@ -5,32 +5,36 @@ The SageMaker Model: an image, its configuration, and the role it runs with.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import jsii
+from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.hosting.access import (
-    Statement,
-    attach_access,
-    log_statements,
-    make_execution_role,
-)
+from cdk_sagemaker_llm.hosting.access import access_of, make_execution_role
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.image import ServingImage
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
+from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
 from cdk_sagemaker_llm.hosting.weights import weights_statements
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
 
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
 
-@jsii.implements(iam.IGrantable)
-class Model(Construct):
+
+@jsii.implements(iam.IGrantable, Connectable)
+class Model(ModelBase):
     """
     A SageMaker Model: what is started on an instance, not yet running anywhere.
 
@@ -83,14 +87,14 @@ class Model(Construct):
             environment=environment,
             accelerators=accelerators,
         )
-        report(scope, id, definition.findings)
+        report(scope, id, [*role_findings(scope, role), *definition.findings])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)
 
     def _write(self, definition: ModelDefinition) -> None:
         container = definition.container
-        self.definition = definition
+        self.definition: ModelDefinition = definition
         """What was checked, and is written here."""
         self.network = definition.network.with_security_group(self)
         """Where it runs, with the security groups that were made for it."""
@@ -99,13 +103,21 @@ class Model(Construct):
         self.artifact = _make_artifact(self, container)
         """The model tarball; ``None`` when the backend needs none."""
         self._image = ServingImage(self, container.image, definition.region)
-        access = attach_access(self, self.role, self._statements(definition.model))
-        self.cfn_model = self._make_resource(definition)
+        access = access_of(self, self.role)
+        policies = access.allow(self._statements(definition.model))
+        self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
-        self.cfn_model.node.add_dependency(access)
+        self.cfn_model.node.add_dependency(*policies)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
+
+    @property
+    def model_arn(self) -> str:
+        """
+        The ARN.
+        """
+        return self.cfn_model.ref
 
     @property
     def image_uri(self) -> str:
@@ -128,21 +140,30 @@ class Model(Construct):
         """
         return self.role.grant_principal
 
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The security groups, where it runs in a VPC.
+        """
+        return self.network.connections
+
     def _statements(self, model: ModelSource | None) -> list[Statement]:
         return [
             *self._image.pull_statements(),
             *(self.artifact.read_statements() if self.artifact else ()),
             *weights_statements(model),
-            *log_statements(),
+            *hosting_statements(),
             *self.network.access_statements(),
         ]
 
-    def _make_resource(self, definition: ModelDefinition) -> sagemaker.CfnModel:
+    def _make_resource(
+        self, definition: ModelDefinition, role_arn: str
+    ) -> sagemaker.CfnModel:
         weights_uri = definition.container.weights_uri
         return sagemaker.CfnModel(
             self,
             "Resource",
-            execution_role_arn=self.role.role_arn,
+            execution_role_arn=role_arn,
             enable_network_isolation=self.network.isolated or None,
             primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
                 image=self._image.uri,
@@ -160,7 +181,7 @@ class DefinedModel(Model):
     """
 
     def __init__(self, scope: Construct, id: str, definition: ModelDefinition) -> None:
-        Construct.__init__(self, scope, id)
+        Resource.__init__(self, scope, id)
         belongs(self, scope)
         self._write(definition)
 

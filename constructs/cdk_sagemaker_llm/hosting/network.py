@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from constructs import Construct
 
-from cdk_sagemaker_llm.hosting.access import Statement
+from cdk_sagemaker_llm.hosting.statements import Statement
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.hosting.limits import seconds
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
 
-    from cdk_sagemaker_llm.hosting.model import Model
+    from cdk_sagemaker_llm.hosting.model_base import ModelBase
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 VariantProperty = sagemaker.CfnEndpointConfig.ProductionVariantProperty
@@ -63,7 +63,7 @@ class ProductionVariant:
         instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
 
         model:
-            The model that fills the instances.
+            The model that fills the instances, defined here or imported.
             If left out, the instances host inference components.
 
         variant_name: The name in metrics and scaling.
@@ -119,7 +119,7 @@ class ProductionVariant:
     """
 
     instance_type: str | InstanceType
-    model: Model | None = None
+    model: ModelBase | None = None
     variant_name: str = "AllTraffic"
     initial_instance_count: int = 1
     initial_variant_weight: float | None = None
@@ -141,7 +141,7 @@ class ProductionVariant:
         bounds = self.managed_instance_scaling
         return bounds.max_instance_count if bounds else self.initial_instance_count
 
-    def with_model(self, model: Model) -> ProductionVariant:
+    def with_model(self, model: ModelBase) -> ProductionVariant:
         """
         Return this variant, filled by a model.
         """

@@ -8,8 +8,8 @@ from aws_cdk import SecretValue
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.access import Statement
 from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
 from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
 
@@ -34,7 +34,7 @@ def weights_statements(model: ModelSource | None) -> list[Statement]:
             sid="ListWeights",
             actions=["s3:ListBucket"],
             resources=[bucket],
-            conditions={"StringLike": {"s3:prefix": [f"{model.prefix}*"]}},
+            conditions=prefix_condition(f"{model.prefix}*"),
         ),
     ]
     if model.kms_key is not None:

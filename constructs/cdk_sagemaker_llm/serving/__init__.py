@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
+    from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
     from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
 __all__ = [
+    "Architecture",
     "Container",
     "CustomContainer",
     "DeepSpeed",
@@ -51,6 +53,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Architecture": "serving.lmi.checks.subject",
     "Container": "serving.configuration",
     "CustomContainer": "serving.custom",
     "DeepSpeed": "serving.lmi.deepspeed",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
@@ -17,6 +18,10 @@ from cdk_sagemaker_llm.serving.configuration import (
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 
+if TYPE_CHECKING:
+    from aws_cdk import aws_ecr as ecr
+    from aws_cdk import aws_ecr_assets as ecr_assets
+
 
 @dataclass(frozen=True, slots=True)
 class CustomContainer:
@@ -24,6 +29,8 @@ class CustomContainer:
     Serve with an image that the catalogue does not have, or one of yours.
 
     ``CustomContainer.from_uri("111111111111.dkr.ecr.eu-west-1.amazonaws.com/vllm:1")``
+    ``CustomContainer.from_ecr_repository(repository, tag="1")``
+    ``CustomContainer.from_docker_image_asset(asset)``
     ``CustomContainer(find_image("huggingface-vllm", "0.21.0"), environment={...})``
 
     Nothing of what it is told is checked but credentials.
@@ -60,13 +67,80 @@ class CustomContainer:
         model_variable: str = "HF_MODEL_ID",
     ) -> CustomContainer:
         """
-        Name the image by its full URI in Amazon ECR.
+        Name the image by its full URI in Amazon ECR, some or all of which may be
+        decided at deployment.
+
+        Where the URI shows the repository, the execution role is let pull from it.
 
         Raises:
             ValueError: If it is no such URI.
         """
         return cls(
             ImageRelease.from_uri(uri),
+            environment=environment or {},
+            files=files or {},
+            model_variable=model_variable,
+        )
+
+    @classmethod
+    def from_ecr_repository(
+        cls,
+        repository: ecr.IRepository,
+        *,
+        tag: str = "latest",
+        environment: Mapping[str, str] | None = None,
+        files: Mapping[str, bytes] | None = None,
+        model_variable: str = "HF_MODEL_ID",
+    ) -> CustomContainer:
+        """
+        Name an image of a repository, which the execution role is let pull from.
+
+        Args:
+            repository: The repository, of this app or imported.
+
+            tag: The image's tag, or its digest as ``sha256:...``.
+
+            environment: Its environment variables, without secrets.
+
+            files: What goes into the model tarball, by path. If left out, there is
+                none.
+
+            model_variable: The variable that names a model on the Hugging Face Hub.
+        """
+        uri = repository.repository_uri_for_tag_or_digest(tag)
+        image = ImageRelease.from_uri(uri, repository_arn=repository.repository_arn)
+        return cls(
+            image,
+            environment=environment or {},
+            files=files or {},
+            model_variable=model_variable,
+        )
+
+    @classmethod
+    def from_docker_image_asset(
+        cls,
+        asset: ecr_assets.DockerImageAsset,
+        *,
+        environment: Mapping[str, str] | None = None,
+        files: Mapping[str, bytes] | None = None,
+        model_variable: str = "HF_MODEL_ID",
+    ) -> CustomContainer:
+        """
+        Take an image that the app builds, which the execution role is let pull.
+
+        Args:
+            asset: The image.
+
+            environment: Its environment variables, without secrets.
+
+            files: What goes into the model tarball, by path. If left out, there is
+                none.
+
+            model_variable: The variable that names a model on the Hugging Face Hub.
+        """
+        arn = asset.repository.repository_arn
+        return cls(
+            ImageRelease.from_uri(asset.image_uri, repository_arn=arn),
             environment=environment or {},
             files=files or {},
             model_variable=model_variable,

@@ -159,8 +159,41 @@ def test_an_image_of_ones_own_is_described_by_its_uri(suffix: str, tag: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("suffix", "tag"),
+    [(":1.0", "1.0"), ("", "latest"), (f"@{DIGEST}", DIGEST)],
+)
+def test_an_address_with_placeholders_is_kept_as_it_is(suffix: str, tag: str) -> None:
+    """
+    And taken apart, so that its repository can be named.
+    """
+    account, region = "${AWS::AccountId}", "${Token[AWS.Region.11]}"
+    uri = f"{account}.dkr.ecr.{region}.${{Token[AWS.URLSuffix.3]}}/team/vllm{suffix}"
+    found = ImageRelease.from_uri(uri)
+
+    assert found == ImageRelease(
+        "custom", tag, "team/vllm", tag, frozenset(), Registry(account, region, uri)
+    )
+    assert found.uri("us-east-1") == uri
+
+
+def test_of_an_address_that_is_a_placeholder_nothing_is_known() -> None:
+    """
+    But its repository, if that is said.
+    """
+    uri = "${Token[TOKEN.12]}"
+    found = ImageRelease.from_uri(uri, repository_arn="arn")
+
+    assert (found.repository, found.tag) == ("", "")
+    assert found.registry == Registry("", "", uri, "arn")
+    assert found.uri("us-east-1") == uri
+
+
+@pytest.mark.parametrize(
     "uri",
     [
+        "${AWS::AccountId}.dkr.ecr.eu-west-1.amazonaws.com/",
+        "${AWS::AccountId}.ecr.eu-west-1.amazonaws.com/x:1",
+        "${Account}.dkr.ecr.eu-west-1.amazonaws.com/x:1",
         "vllm/vllm-openai:latest",
         "1111.dkr.ecr.eu-west-1.amazonaws.com/x:1",
         "x111111111111.dkr.ecr.eu-west-1.amazonaws.com/x:1",

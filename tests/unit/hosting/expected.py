@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+ACCESS_TO_MINE = "SageMakerAccessminePolicy"
 KEY_ARN = "arn:aws:kms:us-east-1:111111111111:key/12345678-1234-1234-1234-123456789012"
 ROLE_ARN = "arn:aws:iam::111111111111:role/mine"
 TGI_IMAGE = (
@@ -103,6 +104,12 @@ DECRYPT_WEIGHTS = {
     "Resource": KEY_ARN,
     "Sid": "DecryptWeights",
 }
+ENCRYPT_VOLUMES = {
+    "Action": "kms:CreateGrant",
+    "Effect": "Allow",
+    "Resource": KEY_ARN,
+    "Sid": "EncryptVolumes",
+}
 WRITE_LOGS = {
     "Action": [
         "logs:CreateLogGroup",
@@ -122,6 +129,12 @@ WRITE_LOGS = {
         ),
     ],
     "Sid": "WriteLogs",
+}
+PUBLISH_METRICS = {
+    "Action": "cloudwatch:PutMetricData",
+    "Effect": "Allow",
+    "Resource": "*",
+    "Sid": "PublishMetrics",
 }
 ATTACH_TO_VPC = {
     "Action": [

@@ -4,9 +4,6 @@ The execution role, its policy, and the reason for each wildcard in it.
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -21,7 +18,8 @@ from cdk_sagemaker_llm import (
     TensorRtLlm,
     Tgi,
 )
-from cdk_sagemaker_llm.hosting.access import Statement, attach_access
+from cdk_sagemaker_llm.hosting.access import access_of
+from cdk_sagemaker_llm.hosting.statements import Statement
 from tests.unit.hosting.written import written
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
@@ -32,6 +30,14 @@ LOGS_REASON = (
     "after the role"
 )
 LOGIN_REASON = "one login serves all registries: none can be named"
+METRICS_REASON = (
+    "CloudWatch has no resource to name for metrics, and SageMaker documents no "
+    "namespace that a role may be limited to"
+)
+VPC_REASON = (
+    "the interfaces do not exist when the role is checked, and the describing actions "
+    "have no resource to name"
+)
 ANY_RESOURCE = "AwsSolutions-IAM5[Resource::*]"
 
 
@@ -60,7 +66,7 @@ def test_every_wildcard_of_a_tarballs_policy_has_a_reason(stack: Stack) -> None:
     model = Model(stack, "Model", model=MISTRAL, serving=TRT)
 
     assert acknowledged(policy_of(model)) == {
-        ANY_RESOURCE: LOGIN_REASON,
+        ANY_RESOURCE: f"{LOGIN_REASON}; {METRICS_REASON}",
         (
             "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::"
             "cdk-hnb659fds-assets-111111111111-us-east-1/*.gz]"
@@ -96,10 +102,7 @@ def test_every_wildcard_of_a_bucket_and_a_vpc_has_a_reason(
     ]
 
     assert acknowledged(policy_of(model)) == {
-        ANY_RESOURCE: (
-            "the interfaces do not exist when the role is checked, and the describing "
-            "actions have no resource to name"
-        ),
+        ANY_RESOURCE: f"{LOGIN_REASON}; {METRICS_REASON}; {VPC_REASON}",
         (
             f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::<{bucket_id}>"
             "/llama/*]"
@@ -152,46 +155,6 @@ def test_only_this_accounts_sagemaker_may_take_the_role(agnostic_stack: Stack) -
     }
 
 
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
-        (
-            Statement(sid="A", actions=["s3:GetObject"], resources=["arn:1", "arn:2"]),
-            {
-                "Sid": "A",
-                "Effect": "Allow",
-                "Action": ["s3:GetObject"],
-                "Resource": ["arn:1", "arn:2"],
-            },
-        ),
-        (
-            Statement(
-                sid="B",
-                actions=("s3:ListBucket", "s3:GetObject"),
-                resources=("arn:1",),
-                conditions={"StringLike": {"s3:prefix": ["a/*"]}},
-                wildcard_reason="it is said elsewhere",
-            ),
-            {
-                "Sid": "B",
-                "Effect": "Allow",
-                "Action": ["s3:ListBucket", "s3:GetObject"],
-                "Resource": ["arn:1"],
-                "Condition": {"StringLike": {"s3:prefix": ["a/*"]}},
-            },
-        ),
-    ],
-    ids=["plain", "conditional"],
-)
-def test_a_statement_reads_as_iam_writes_it(
-    statement: Statement, expected: dict[str, Any]
-) -> None:
-    """
-    Reasons are for the reader, and no part of it.
-    """
-    assert statement.to_json() == expected
-
-
 def test_a_resource_without_a_wildcard_is_not_acknowledged(
     stack: Stack, own_role: iam.IRole
 ) -> None:
@@ -205,6 +168,29 @@ def test_a_resource_without_a_wildcard_is_not_acknowledged(
         resources=["arn:2", "arn:3/*"],
         wildcard_reason="why",
     )
-    policy = attach_access(stack, own_role, [plain, wide])
+    (policy,) = access_of(stack, own_role).allow([plain, wide])
 
+    assert isinstance(policy, iam.Policy)
     assert acknowledged(policy) == {"AwsSolutions-IAM5[Resource::arn:3/*]": "why"}
+
+
+def test_a_reason_is_told_once(stack: Stack, own_role: iam.IRole) -> None:
+    """
+    What a later model adds is told at the same policy, and nothing again.
+    """
+    wide = Statement(
+        sid="A", actions=["s3:GetObject"], resources=["arn:1/*"], wildcard_reason="why"
+    )
+    other = Statement(
+        sid="B", actions=["s3:GetObject"], resources=["arn:2/*"], wildcard_reason="and"
+    )
+    access = access_of(stack, own_role)
+    access.allow([wide])
+    access.allow([wide])
+    (policy,) = access.allow([other])
+
+    assert isinstance(policy, iam.Policy)
+    assert [entry.data for entry in policy.node.metadata] == [
+        {"AwsSolutions-IAM5[Resource::arn:1/*]": "why"},
+        {"AwsSolutions-IAM5[Resource::arn:2/*]": "and"},
+    ]

@@ -272,7 +272,7 @@ def test_fails_if_the_arn_names_no_endpoint(stack: Stack) -> None:
     """
     An ARN of something else is caught.
     """
-    with pytest.raises(ValueError, match="endpoint_arn must name an endpoint"):
+    with pytest.raises(ValueError, match="endpoint_arn must be such as"):
         Endpoint.from_endpoint_arn(
             stack, "X", "arn:aws:sagemaker:eu-west-1:222222222222:endpoint"
         )

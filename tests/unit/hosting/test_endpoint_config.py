@@ -32,7 +32,17 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-from tests.unit.hosting.expected import KEY_ARN, ROLE_ARN, SECURITY_GROUP
+from tests.unit.hosting.expected import (
+    ACCESS_TO_MINE,
+    ATTACH_TO_VPC,
+    ENCRYPT_VOLUMES,
+    KEY_ARN,
+    PUBLISH_METRICS,
+    ROLE_ARN,
+    SECURITY_GROUP,
+    WRITE_LOGS,
+    policy,
+)
 from tests.unit.hosting.written import (
     codes_of,
     fields_at_default,
@@ -103,7 +113,16 @@ def test_every_keyword_reaches_the_template(
 
     assert written(stack) == {
         "ConfigSecurityGroup": SECURITY_GROUP,
+        ACCESS_TO_MINE: policy(
+            ACCESS_TO_MINE,
+            "mine",
+            WRITE_LOGS,
+            PUBLISH_METRICS,
+            ATTACH_TO_VPC,
+            ENCRYPT_VOLUMES,
+        ),
         "Config": {
+            "DependsOn": [ACCESS_TO_MINE],
             "Type": CONFIG,
             "Properties": {
                 "EnableNetworkIsolation": True,

@@ -381,18 +381,18 @@ def test_a_model_is_hosted_with_its_resources(
     }
 
 
-def test_the_role_is_shared_and_the_permissions_are_each_models_own(
+def test_the_role_is_shared_and_so_are_the_permissions(
     stack: Stack, host: InferenceComponentEndpoint
 ) -> None:
     """
-    The service demands one role; adding a model changes no other policy.
+    The service demands one role, and what a role may have is limited.
     """
     host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
     host.add_model("B", model=LLAMA, serving=TGI, resources=ONE)
     template = Template.from_stack(stack)
 
     template.resource_count_is("AWS::IAM::Role", 1)
-    template.resource_count_is("AWS::IAM::Policy", 2)
+    template.resource_count_is("AWS::IAM::Policy", 1)
     (role,) = template.find_resources("AWS::IAM::Role")
     arn = {"Fn::GetAtt": [role, "Arn"]}
     template.all_resources_properties(

@@ -25,12 +25,15 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from tests.unit.hosting.expected import (
+    ACCESS_TO_MINE,
     ATTACH_TO_VPC,
     DECRYPT_WEIGHTS,
+    ENCRYPT_VOLUMES,
     FIND_TARBALL,
     KEY_ARN,
     LIST_WEIGHTS,
     LOG_IN,
+    PUBLISH_METRICS,
     PULL_LMI,
     PULL_TGI,
     READ_TARBALL,
@@ -150,6 +153,7 @@ def test_every_keyword_reaches_the_template(
                     "Subnets": ["subnet-33333333", "subnet-44444444"],
                 },
             },
+            "DependsOn": [ACCESS_TO_MINE],
         },
         "HostEndpoint": {
             "Type": "AWS::SageMaker::Endpoint",
@@ -158,16 +162,18 @@ def test_every_keyword_reaches_the_template(
                 "EndpointName": "shared",
             },
         },
-        "HostLlamaModelAccess": policy(
-            "HostLlamaModelAccess",
+        ACCESS_TO_MINE: policy(
+            ACCESS_TO_MINE,
             "mine",
+            WRITE_LOGS,
+            PUBLISH_METRICS,
+            ATTACH_TO_VPC,
+            ENCRYPT_VOLUMES,
             LOG_IN,
             PULL_TGI,
             READ_WEIGHTS,
             LIST_WEIGHTS,
             DECRYPT_WEIGHTS,
-            WRITE_LOGS,
-            ATTACH_TO_VPC,
         ),
         "HostLlamaModel": {
             "Type": "AWS::SageMaker::Model",
@@ -194,7 +200,7 @@ def test_every_keyword_reaches_the_template(
                     "Subnets": ["subnet-33333333", "subnet-44444444"],
                 },
             },
-            "DependsOn": ["HostLlamaModelAccess"],
+            "DependsOn": [ACCESS_TO_MINE],
         },
         "HostLlamaComponentResourcec2216962": {
             "Type": "AWS::SageMaker::InferenceComponent",
@@ -268,19 +274,21 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
                     }
                 ],
             },
+            "DependsOn": ["HostAccess"],
         },
         "HostEndpoint": {
             "Type": "AWS::SageMaker::Endpoint",
             "Properties": {"EndpointConfigName": "${HostConfig.EndpointConfigName}"},
         },
-        "HostMistralModelAccess": policy(
-            "HostMistralModelAccess",
+        "HostAccess": policy(
+            "HostAccess",
             "${HostRole}",
+            WRITE_LOGS,
+            PUBLISH_METRICS,
             LOG_IN,
             PULL_LMI,
             READ_TARBALL,
             FIND_TARBALL,
-            WRITE_LOGS,
         ),
         "HostMistralModel": {
             "Type": "AWS::SageMaker::Model",
@@ -294,7 +302,7 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
                     "ModelDataUrl": TARBALL,
                 },
             },
-            "DependsOn": ["HostMistralModelAccess"],
+            "DependsOn": ["HostAccess"],
         },
         "HostMistralComponent": {
             "Type": "AWS::SageMaker::InferenceComponent",

@@ -22,12 +22,15 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from tests.unit.hosting.expected import (
+    ACCESS_TO_MINE,
     ATTACH_TO_VPC,
     DECRYPT_WEIGHTS,
+    ENCRYPT_VOLUMES,
     FIND_TARBALL,
     KEY_ARN,
     LIST_WEIGHTS,
     LOG_IN,
+    PUBLISH_METRICS,
     PULL_LMI,
     PULL_TGI,
     READ_TARBALL,
@@ -93,8 +96,8 @@ def test_every_keyword_reaches_the_template(
 
     assert written(stack) == {
         "LlmModelSecurityGroup": SECURITY_GROUP,
-        "LlmModelAccess": policy(
-            "LlmModelAccess",
+        ACCESS_TO_MINE: policy(
+            ACCESS_TO_MINE,
             "mine",
             LOG_IN,
             PULL_TGI,
@@ -102,7 +105,9 @@ def test_every_keyword_reaches_the_template(
             LIST_WEIGHTS,
             DECRYPT_WEIGHTS,
             WRITE_LOGS,
+            PUBLISH_METRICS,
             ATTACH_TO_VPC,
+            ENCRYPT_VOLUMES,
         ),
         "LlmModel": {
             "Type": "AWS::SageMaker::Model",
@@ -129,9 +134,10 @@ def test_every_keyword_reaches_the_template(
                     "Subnets": ["subnet-33333333", "subnet-44444444"],
                 },
             },
-            "DependsOn": ["LlmModelAccess"],
+            "DependsOn": [ACCESS_TO_MINE],
         },
         "LlmConfig": {
+            "DependsOn": [ACCESS_TO_MINE],
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {
                 "KmsKeyId": KEY_ARN,
@@ -190,6 +196,7 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
             READ_TARBALL,
             FIND_TARBALL,
             WRITE_LOGS,
+            PUBLISH_METRICS,
         ),
         "LlmModel": {
             "Type": "AWS::SageMaker::Model",

@@ -425,8 +425,9 @@ ERRORS: dict[str, tuple[Definition, str]] = {
             stack, "It", "arn:aws:sagemaker:eu-west-1:222222222222:endpoint"
         ),
         (
-            "endpoint_arn must name an endpoint, got "
-            "arn:aws:sagemaker:eu-west-1:222222222222:endpoint"
+            "Test/It: LLM195 endpoint_arn must be such as "
+            "arn:aws:sagemaker:eu-west-1:111111111111:endpoint/name, got "
+            "'arn:aws:sagemaker:eu-west-1:222222222222:endpoint'"
         ),
     ),
     "no app": (

@@ -25,10 +25,12 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from tests.unit.hosting.expected import (
+    ACCESS_TO_MINE,
     ATTACH_TO_VPC,
     DECRYPT_WEIGHTS,
     LIST_WEIGHTS,
     LOG_IN,
+    PUBLISH_METRICS,
     PULL_TGI,
     READ_WEIGHTS,
     ROLE,
@@ -80,8 +82,8 @@ def test_every_keyword_reaches_the_template(
     Model(stack, "Model", **every_keyword)
 
     assert written(stack) == {
-        "ModelAccess": policy(
-            "ModelAccess",
+        ACCESS_TO_MINE: policy(
+            ACCESS_TO_MINE,
             "mine",
             LOG_IN,
             PULL_TGI,
@@ -89,6 +91,7 @@ def test_every_keyword_reaches_the_template(
             LIST_WEIGHTS,
             DECRYPT_WEIGHTS,
             WRITE_LOGS,
+            PUBLISH_METRICS,
             ATTACH_TO_VPC,
         ),
         "Model": {
@@ -117,7 +120,7 @@ def test_every_keyword_reaches_the_template(
                     "Subnets": ["subnet-33333333", "subnet-44444444"],
                 },
             },
-            "DependsOn": ["ModelAccess"],
+            "DependsOn": [ACCESS_TO_MINE],
         },
     }
 
@@ -158,6 +161,7 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
                 "Sid": "PullImage",
             },
             WRITE_LOGS,
+            PUBLISH_METRICS,
         ),
         "Model": {
             "Type": "AWS::SageMaker::Model",
@@ -270,11 +274,12 @@ def test_the_role_is_for_sagemaker_in_this_account_alone(
 
 def test_the_role_allows_what_a_start_needs_and_nothing_else(stack: Stack) -> None:
     """
-    Pull one repository, read tarballs, write logs.
+    Pull one repository, read tarballs, write logs, publish metrics.
     """
     Model(stack, "Model", model=MISTRAL, serving=TRT)
 
     assert actions(stack) == {
+        "cloudwatch:PutMetricData",
         "ecr:BatchCheckLayerAvailability",
         "ecr:BatchGetImage",
         "ecr:GetAuthorizationToken",
@@ -297,7 +302,7 @@ def test_without_a_tarball_nothing_on_s3_is_allowed(stack: Stack) -> None:
     assert not {action for action in actions(stack) if action.startswith("s3:")}
 
 
-def test_the_one_bare_wildcard_is_the_registry_login(stack: Stack) -> None:
+def test_the_bare_wildcards_are_the_registry_login_and_metrics(stack: Stack) -> None:
     """
     Every other action names its resource.
     """
@@ -307,7 +312,7 @@ def test_the_one_bare_wildcard_is_the_registry_login(stack: Stack) -> None:
 
     bare = [s["Action"] for s in statements if s["Resource"] == "*"]
 
-    assert bare == ["ecr:GetAuthorizationToken"]
+    assert bare == ["ecr:GetAuthorizationToken", "cloudwatch:PutMetricData"]
 
 
 def test_the_model_waits_for_its_policy(stack: Stack) -> None:

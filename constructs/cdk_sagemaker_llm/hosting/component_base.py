@@ -1,0 +1,129 @@
+"""
+What inference components defined here and imported ones have in common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import Resource
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk_sagemaker_llm.hosting.imports import name_in, named
+from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
+
+_KIND = "inference-component"
+
+
+class InferenceComponentBase(Resource):
+    """
+    What inference components defined here and imported ones have in common.
+    """
+
+    endpoint: EndpointBase
+    """The endpoint that hosts it."""
+    inference_component_name: str
+    """The name that applications call, beside the endpoint's."""
+    inference_component_arn: str
+    """The ARN."""
+
+    @staticmethod
+    def from_inference_component_name(
+        scope: Construct,
+        id: str,
+        inference_component_name: str,
+        *,
+        endpoint: EndpointBase,
+    ) -> InferenceComponentBase:
+        """
+        Refer to an existing component in the stack's account and region.
+
+        Args:
+            scope: Where it is referred to.
+
+            id: Its id there.
+
+            inference_component_name: Its name.
+
+            endpoint: The endpoint that hosts it, defined here or imported.
+
+        Raises:
+            ValueError: If the service would refuse the name.
+        """
+        arn = named(scope, id, _KIND, inference_component_name)
+        return _ImportedComponent(scope, id, inference_component_name, arn, endpoint)
+
+    @staticmethod
+    def from_inference_component_arn(
+        scope: Construct,
+        id: str,
+        inference_component_arn: str,
+        *,
+        endpoint: EndpointBase,
+    ) -> InferenceComponentBase:
+        """
+        Refer to an existing component anywhere.
+
+        Args:
+            scope: Where it is referred to.
+
+            id: Its id there.
+
+            inference_component_arn: Its ARN.
+
+            endpoint: The endpoint that hosts it, defined here or imported.
+
+        Raises:
+            ValueError: If it is an ARN of something else.
+        """
+        name = name_in(scope, id, _KIND, inference_component_arn)
+        return _ImportedComponent(scope, id, name, inference_component_arn, endpoint)
+
+    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal invoke the component, plain and with a response stream.
+
+        A call names endpoint and component; the guide does not say which of the two
+        is checked, so that both are granted.
+        """
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["sagemaker:InvokeEndpoint"],
+            resource_arns=[self.endpoint.endpoint_arn, self.inference_component_arn],
+        )
+
+    def auto_scale_copy_count(
+        self, *, max_capacity: int, min_capacity: int = 1
+    ) -> ScalableCopyCount:
+        """
+        Let the number of copies follow their load.
+
+        Args:
+            max_capacity: Copies that run at most.
+
+            min_capacity: Copies that always run.
+
+        Raises:
+            ValueError: If the bounds are wrong.
+        """
+        return ScalableCopyCount(
+            self,
+            "Scaling",
+            inference_component_name=self.inference_component_name,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+        )
+
+
+class _ImportedComponent(InferenceComponentBase):
+    def __init__(
+        self, scope: Construct, id: str, name: str, arn: str, endpoint: EndpointBase
+    ) -> None:
+        super().__init__(scope, id, environment_from_arn=arn)
+        self.inference_component_name = name
+        self.inference_component_arn = arn
+        self.endpoint = endpoint

@@ -1,0 +1,115 @@
+"""
+Roles that a user gives: whose they are, whether they are the same, and what they lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jsii
+from aws_cdk import Aspects, IAspect, Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct, IConstruct
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.reporting import annotate
+from cdk_sagemaker_llm.hosting.scope import stack_of, stage_of
+from cdk_sagemaker_llm.hosting.statements import Statement
+
+FOREIGN_ROLE = Rule(
+    "LLM188",
+    "an execution role is of another account than the stack",
+    "SageMaker API reference, CreateModel",
+)
+UNTOUCHED_ROLE = Rule(
+    "LLM237", "a role that stays as it is must be allowed elsewhere what it needs"
+)
+
+
+def role_findings(scope: Construct, role: iam.IRole | None) -> list[Finding]:
+    """
+    Check that a given role is of the stack's account: SageMaker takes no other, and a
+    policy here would go to its namesake.
+    """
+    if role is None:
+        return []
+    theirs, ours = role.principal_account, stack_of(scope).account
+    if theirs is None or is_unresolved(theirs) or is_unresolved(ours) or theirs == ours:
+        return []
+    return [
+        FOREIGN_ROLE.finding(
+            f"role must be of the stack's account {ours}, got one of {theirs}",
+            "let a role of this account read what is over there",
+        )
+    ]
+
+
+def same_role(one: iam.IRole, other: iam.IRole) -> bool:
+    """
+    Return whether two objects stand for one role, as far as synth can tell.
+
+    Both are of the stack's account, where a name is unique.
+    """
+    if one is other:
+        return True
+    name = one.role_name
+    if not is_unresolved(name) and name == other.role_name:
+        return True
+    return one.role_arn == other.role_arn
+
+
+def access_id(role: iam.IRole, stack: Stack) -> str:
+    """
+    Choose the id of what a stack needs of a given role.
+
+    It has the role's name, or where that is decided at deployment its path in the
+    stack, or in the stage: never the text of a placeholder.
+    """
+    name = role.role_name
+    if not is_unresolved(name):
+        return f"SageMakerAccess:{name}"
+    path, ours = role.node.path, stack.node.path
+    if path.startswith(f"{ours}/"):
+        return f"SageMakerAccessOf:{path.removeprefix(f'{ours}/')}"
+    return f"SageMakerAccessOf:{path.removeprefix(stage_of(stack).node.path)}"
+
+
+def stays_as_it_is(policy: iam.Policy) -> bool:
+    """
+    Return whether a role did not take a policy that was handed to it.
+    """
+    resource = policy.node.default_child
+    roles = resource.roles if isinstance(resource, iam.CfnPolicy) else None
+    return not stack_of(policy).resolve(roles)
+
+
+def remind(
+    policy: iam.Policy, role: iam.IRole, asked_for: Callable[[], Sequence[Statement]]
+) -> None:
+    """
+    Warn at the end, once, of all that a role must be allowed elsewhere.
+    """
+    name = role.role_name
+    shown = role.node.path if is_unresolved(name) else name
+    Aspects.of(policy).add(_Reminder(shown, asked_for))
+
+
+@jsii.implements(IAspect)
+class _Reminder:
+    def __init__(self, name: str, asked_for: Callable[[], Sequence[Statement]]) -> None:
+        self._name = name
+        self._asked_for = asked_for
+
+    def visit(self, node: IConstruct) -> None:
+        """
+        Warn at the policy, and not again at its resource.
+        """
+        if not isinstance(node, iam.Policy):
+            return
+        needs = "; ".join(str(statement) for statement in self._asked_for())
+        finding = UNTOUCHED_ROLE.finding(
+            f"role {self._name} stays as it is, and must be allowed {needs}",
+            "see that it is, where the role is made",
+        )
+        annotate(node, [finding])
