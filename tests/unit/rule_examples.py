@@ -203,6 +203,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _model, serving=Tgi("3.3.6", speculate=2, options={"SPECULATE": 3})
     ),
     "LLM180": partial(_model, serving=TgiNeuron("0.0.28", auto_cast_type="bfloat16")),
+    "LLM182": partial(_endpoint, instance_count="2"),
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),

@@ -4,10 +4,15 @@ Instance types that SageMaker hosts models on, and what hardware they have.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
+
+# botocore 1.44.5: every name of ProductionVariantInstanceType has three parts.
+_NAME = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,26 @@ class InstanceType:
     volume_size_supported: bool = False
     default_inference_ami: str | None = None
     compatible_inference_amis: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind, the name's form, and what hardware can have.
+        """
+        hold_kinds(self)
+        faults = [
+            f"{name} must be at least {least}, got {value}"
+            for name, value, least in (
+                ("accelerators", self.accelerators, 0),
+                ("accelerator_memory_gib", self.accelerator_memory_gib, 0),
+                ("vcpus", self.vcpus, 1),
+                ("memory_gib", self.memory_gib, 1),
+            )
+            if value < least
+        ]
+        if not _NAME.match(self.name):
+            faults.append(f"name must be such as 'ml.g5.12xlarge', got {self.name!r}")
+        if faults:
+            raise ValueError("; ".join(faults))
 
     @classmethod
     def of(

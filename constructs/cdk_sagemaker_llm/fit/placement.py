@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 
 # Host memory that the service keeps. AWS publishes no figure. The one measurement at
@@ -72,8 +73,10 @@ class ResourceRequirements:
 
     def __post_init__(self) -> None:
         """
-        Hold the API's lower bounds (botocore 1.44.5, InferenceComponent shapes).
+        Hold each field to its kind, and the API's lower bounds (botocore 1.44.5,
+        InferenceComponent shapes).
         """
+        hold_kinds(self)
         faults = [
             f"{name} must be at least {least}, got {value}"
             for name, value, least in (

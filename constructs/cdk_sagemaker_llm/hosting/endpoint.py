@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.reporting import report
@@ -60,6 +61,7 @@ class Endpoint(EndpointBase):
         ValueError: If the name is not of that form.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -120,6 +122,7 @@ class Endpoint(EndpointBase):
             raise ValueError(f"endpoint_arn must name an endpoint, got {endpoint_arn}")
         return _ImportedEndpoint(scope, id, parts.resource_name, endpoint_arn)
 
+    @checked
     def auto_scale_instance_count(
         self,
         *,

@@ -15,6 +15,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.host_images import host_image_for
 from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     VariantDefinition,
@@ -62,6 +63,7 @@ class EndpointConfig(Construct):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

@@ -15,6 +15,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.hosts import (
@@ -79,6 +80,7 @@ class InferenceComponent(Construct):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -162,6 +164,7 @@ class InferenceComponent(Construct):
             resource_arns=[self.endpoint.endpoint_arn, self.inference_component_arn],
         )
 
+    @checked
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableCopyCount:

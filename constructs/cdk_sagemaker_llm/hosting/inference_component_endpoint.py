@@ -14,6 +14,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -97,6 +98,7 @@ class InferenceComponentEndpoint(Construct):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -162,6 +164,7 @@ class InferenceComponentEndpoint(Construct):
         """
         return self.endpoint_config.network.connections
 
+    @checked
     def add_model(
         self,
         id: str,

@@ -13,6 +13,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -107,6 +108,7 @@ class LlmEndpoint(Construct):
         ValueError: If the definition could not start; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -194,6 +196,7 @@ class LlmEndpoint(Construct):
         """
         return self.model.network.connections
 
+    @checked
     def auto_scale_instance_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableInstanceCount:

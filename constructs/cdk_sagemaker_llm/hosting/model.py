@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.hosting.access import (
     log_statements,
     make_execution_role,
 )
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.image import ServingImage
@@ -62,6 +63,7 @@ class Model(Construct):
         ValueError: If the definition could not start; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

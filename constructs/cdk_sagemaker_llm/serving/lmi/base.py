@@ -8,10 +8,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Demand
@@ -116,6 +117,12 @@ class LmiServing:
     output_formatter: str | None = option("output_formatter")
     options: Mapping[str, PropertyValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, PropertyValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
     @property
     def container_family(self) -> str:
@@ -348,6 +355,5 @@ def _plain(value: object) -> PropertyValue:
         return json.dumps(value, separators=(",", ":"), sort_keys=True)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ",".join(map(str, value))
-    if isinstance(value, str | int | float):
-        return value
-    raise TypeError(f"an option must be text, a number or a switch, got {value!r}")
+    # Each field was held to its kind when it was given.
+    return cast("PropertyValue", value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.tgi_options import is_between
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
@@ -169,6 +170,12 @@ class Tgi:
     messages_api: bool | None = None
     options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
     def prepare(
         self, model: ModelSource | None, accelerators: Accelerators

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource
@@ -106,6 +107,12 @@ class TgiNeuron:
     max_batch_prefill_tokens: int | None = None
     options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
     def prepare(
         self,
