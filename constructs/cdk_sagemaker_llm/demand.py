@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 
 # By what the engines call their methods: vLLM's, TGI's, TensorRT-LLM's and DeepSpeed's.
 _FOUR_BITS = ("awq", "gptq", "marlin", "nf4", "fp4", "squeezellm", "bitsandbytes4")
@@ -66,6 +66,7 @@ class Assumptions:
         Hold each field to its kind.
         """
         hold_kinds(self)
+        hold_known(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

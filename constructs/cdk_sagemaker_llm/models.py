@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._s3 import bucket_fault
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
+from cdk_sagemaker_llm.architectures.names import class_fault
 from cdk_sagemaker_llm.arguments import held, hold_kinds
 
 if TYPE_CHECKING:
@@ -205,6 +206,12 @@ def looked_up(
         return ModelArchitecture.of(architecture)
     if not architecture.isidentifier():
         raise ValueError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+    meant = class_fault(architecture)
+    if meant is not None:
+        raise ValueError(
+            f"architecture must be {_ARCHITECTURES}, got {architecture!r}; write "
+            f"{meant!r}"
+        )
     return architecture
 
 

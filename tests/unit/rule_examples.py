@@ -220,6 +220,11 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM221": partial(
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
     ),
+    "LLM232": partial(
+        _model,
+        serving=TGI,
+        model=HuggingFaceModel("a/b", architecture="LlamForCausalLM"),
+    ),
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments.declared import UnknownKindError, kind_of
 from cdk_sagemaker_llm.arguments.kinds import Fault
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+D = TypeVar("D", bound="DataclassInstance")
 
 Refuse = Callable[[list[Fault], Mapping[str, object]], None]
 
@@ -49,6 +51,41 @@ def hold_kinds(instance: DataclassInstance) -> None:
     declared = {field.name: field.type for field in dataclasses.fields(instance)}
     given = {name: getattr(instance, name) for name in declared}
     raise_faults(_faults(declared, given))
+
+
+def hold_known(instance: DataclassInstance) -> None:
+    """
+    Refuse the fields of a data class that only deployment knows: they are computed
+    with at synth.
+
+    Raises:
+        ValueError: If there is one; all are named.
+    """
+    raise_faults(
+        Fault(f"{field.name} is known only at deployment, and is needed at synth")
+        for field in dataclasses.fields(instance)
+        if is_later(getattr(instance, field.name))
+    )
+
+
+def known_at_synth(instance: D) -> D:
+    """
+    Return a data class without the numbers that only deployment knows.
+    """
+    later = [
+        field.name
+        for field in dataclasses.fields(instance)
+        if is_later(getattr(instance, field.name))
+    ]
+    # Most have none, and a copy would be checked once more.
+    return dataclasses.replace(instance, **dict.fromkeys(later)) if later else instance
+
+
+def is_later(value: object) -> bool:
+    """
+    Whether a value is, or has in it, a number that only deployment knows.
+    """
+    return not isinstance(value, str) and is_unresolved(value)
 
 
 def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable[P, R]:
@@ -96,4 +133,13 @@ def _faults_of_one(annotation: object, name: str, value: object) -> list[Fault]:
         return []
 
 
-__all__ = ["Fault", "held", "hold_kinds", "kind_of", "raise_faults"]
+__all__ = [
+    "Fault",
+    "held",
+    "hold_kinds",
+    "hold_known",
+    "is_later",
+    "kind_of",
+    "known_at_synth",
+    "raise_faults",
+]

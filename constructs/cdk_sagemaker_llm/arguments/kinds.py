@@ -134,7 +134,7 @@ def _text_written(value: object) -> str:
         return "write Token.as_string(...)"
     if isinstance(value, bool):
         return f"write {str(value).lower()!r}"
-    return f"write {str(value)!r}" if isinstance(value, int | float) else ""
+    return f"write {str(value)!r}" if _is_number(value) else ""
 
 
 NONE = Kind("None", lambda value: value is None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
 
@@ -61,6 +61,7 @@ class InstanceType:
         Hold each field to its kind, the name's form, and what hardware can have.
         """
         hold_kinds(self)
+        hold_known(self)
         faults = [
             f"{name} must be at least {least}, got {value}"
             for name, value, least in (

@@ -32,6 +32,7 @@ from cdk_sagemaker_llm.serving.configuration import (
     ServingConfiguration,
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.naming import class_findings
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def define_model(
         )
     reference = token_reference(model)
     found = [*prepared.findings, *token_findings(reference)]
+    found += class_findings(getattr(model or serving, "architecture", None))
     found += credential_findings("environment", environment)
     found += _environment_findings(environment)
     variables: dict[str, str] = {}

@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Demand
@@ -40,6 +40,7 @@ from cdk_sagemaker_llm.serving.lmi.properties import (
     lines,
     texts_of,
 )
+from cdk_sagemaker_llm.serving.lmi.typed import bounds_findings, option
 from cdk_sagemaker_llm.serving.loading import (
     LONG_SECONDS,
     loading_seconds,
@@ -50,13 +51,6 @@ from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
 # MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
 # documentation's 1800 is wrong.
 DEFAULT_LOADING_SECONDS = 1200
-
-
-def option(name: str) -> Any:  # noqa: ANN401 - stands for a field of any type
-    """
-    Declare a parameter that is written as ``option.<name>``, if it is given.
-    """
-    return field(default=None, metadata={"option": name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +132,14 @@ class LmiServing:
         Check the image and the options for this version; write all of it into
         serving.properties.
         """
-        demand = self._demand(model)
+        demand = known_at_synth(self)._demand(model)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         limit = self._loading_seconds(model)
         typed = self._typed(model, limit)
-        found = self._general_findings(model, typed)
+        found = [
+            *self._general_findings(model, typed),
+            *bounds_findings(self, self.options),
+        ]
         texts: dict[str, str] = {}
         if not errors_of(found):
             texts, faults = self._texts(typed)

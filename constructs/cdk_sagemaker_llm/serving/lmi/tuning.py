@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 
 
@@ -36,6 +36,7 @@ class RopeScaling:
         """
         Hold each field to its kind, and the rule that both engines state.
         """
+        hold_known(self)
         if isinstance(self.factor, int | float) and not self.factor > 1:
             raise ValueError(f"factor must be above 1, got {self.factor}")
         hold_kinds(self)
@@ -85,6 +86,7 @@ class SmoothQuant:
         """
         Hold each field to its kind, and the range.
         """
+        hold_known(self)
         if isinstance(self.alpha, int | float) and not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be from 0 to 1, got {self.alpha}")
         hold_kinds(self)

@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.serving.tgi.checks.variables import (
 from cdk_sagemaker_llm.serving.tgi.environment import (
     EnvironmentValue,
     count_findings,
+    later_findings,
     model_id,
     overlap_findings,
     render,
@@ -128,6 +129,7 @@ class TgiNeuron:
             return Prepared(None, tuple(found))
         typed = self._typed(model)
         found += count_findings(self._counts())
+        found += later_findings({**self.options, **self.unchecked_options})
         found += overlap_findings(typed, self.options, self.unchecked_options)
         found += self._name_findings()
         for where in ("options", "unchecked_options"):
