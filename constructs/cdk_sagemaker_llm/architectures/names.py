@@ -88,5 +88,5 @@ def _likeness(one: str, other: str) -> float:
     """
     Return how alike two names are, 1 for the same; digits are versions, and not seen.
     """
-    letters = [re.sub(r"[\d_]", "", name) for name in (one, other)]
-    return difflib.SequenceMatcher(None, *letters).ratio()
+    first, second = (re.sub(r"[\d_]", "", name) for name in (one, other))
+    return difflib.SequenceMatcher(None, first, second).ratio()

@@ -4,6 +4,7 @@ Instance types that SageMaker hosts models on, and what hardware they have.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -129,6 +130,16 @@ def instance_type_names() -> list[str]:
     """
     rows = load("instances.json")["instances"]
     return [name for name, row in rows.items() if row["hosting_supported"]]
+
+
+@functools.cache
+def host_image_names() -> tuple[str, ...]:
+    """
+    Return the host images that some type can be asked to run.
+    """
+    rows = load("instances.json")["instances"].values()
+    names = {name for row in rows for name in row["compatible_inference_amis"] or ()}
+    return tuple(sorted(names))
 
 
 def find_instance_type(name: str) -> InstanceType:

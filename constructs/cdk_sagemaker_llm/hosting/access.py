@@ -5,7 +5,7 @@ The execution role: what a model needs to start and to log, and nothing else.
 from __future__ import annotations
 
 import functools
-import re
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -161,16 +161,18 @@ def _nag_name(scope: Construct, resource: str) -> str:
 
 def _as_nag_writes(value: Any) -> str:  # noqa: ANN401 - a resolved string is any JSON
     """
-    Write a resolved string with every reference as ``<Name>``.
+    Write a resolved string with every reference as ``<Name>``, and what cdk-nag does
+    not know as its JSON (cdk-nag 3.0.2, flatten-cfn-reference.ts).
     """
-    if isinstance(value, str):
-        return value
-    ((function, argument),) = value.items()
-    if function == "Fn::Join":
-        separator, parts = argument
-        return str(separator).join(_as_nag_writes(part) for part in parts)
-    if function == "Fn::Sub":
-        return re.sub(r"\$\{([^}]+)\}", r"<\1>", argument)
-    if function == "Fn::GetAtt":
-        return f"<{'.'.join(argument)}>"
-    return f"<{argument}>"
+    match value:
+        case str():
+            return value.replace("${", "<").replace("}", ">")
+        case {"Fn::Join": [separator, [*parts]]}:
+            return str(separator).join(_as_nag_writes(part) for part in parts)
+        case {"Fn::Sub": argument} | {"Fn::ImportValue": argument}:
+            return _as_nag_writes(argument)
+        case {"Fn::GetAtt": [resource, attribute]}:
+            return f"<{_as_nag_writes(resource)}.{_as_nag_writes(attribute)}>"
+        case {"Ref": name}:
+            return f"<{_as_nag_writes(name)}>"
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

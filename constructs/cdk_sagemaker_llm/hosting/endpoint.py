@@ -14,9 +14,9 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
@@ -70,8 +70,9 @@ class Endpoint(EndpointBase):
         endpoint_config: EndpointConfig,
         endpoint_name: str | None = None,
     ) -> None:
-        report(scope, id, name_findings("endpoint_name", endpoint_name))
+        report(scope, id, own_name_findings(scope, "endpoint_name", endpoint_name))
         super().__init__(scope, id)
+        take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
         self.chosen_name = endpoint_name
         """The name that was asked for; ``None`` when CloudFormation makes one."""

@@ -17,6 +17,8 @@ from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
+    host_image_findings,
+    least_findings,
     name_findings,
     range_findings,
     seconds,
@@ -195,6 +197,8 @@ def define_variant(
         *_volume_findings(variant, hardware),
         *_scaling_findings(variant, has_model=model is not None),
         *_timeout_findings(variant),
+        *host_image_findings("inference_ami_version", variant.inference_ami_version),
+        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
     ]
     return VariantDefinition(
         variant=variant, hardware=hardware, model=model, findings=tuple(found)

@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.serving.rules import API
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.model import Model
 
 _Component = sagemaker.CfnInferenceComponent
+COMPONENT_NAME = "inference_component_name"
 
 NO_PLACE = Rule(
     "LLM104", "copies do not fit the most instances the endpoint may have", API
@@ -107,8 +109,10 @@ class InferenceComponent(Construct):
             download=model_data_download_timeout,
         )
         found = _endpoint_findings(endpoint, variant_name, model)
+        found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
         report(scope, id, [*found, *definition.findings])
         super().__init__(scope, id)
+        take_name(scope, COMPONENT_NAME, inference_component_name)
         self._write(definition, endpoint, model)
 
     def _write(
@@ -221,6 +225,7 @@ class DefinedInferenceComponent(InferenceComponent):
         model: Model,
     ) -> None:
         Construct.__init__(self, scope, id)
+        take_name(scope, COMPONENT_NAME, definition.inference_component_name)
         self._write(definition, endpoint, model)
 
 
@@ -258,7 +263,7 @@ def define_component(
         download: How long the model data may take; ``None`` for the default.
     """
     found = [
-        *name_findings("inference_component_name", inference_component_name),
+        *name_findings(COMPONENT_NAME, inference_component_name),
         *timeout_findings("container_startup_health_check_timeout", start_up),
         *timeout_findings("model_data_download_timeout", download),
     ]

@@ -23,16 +23,17 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
 )
 from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
 from cdk_sagemaker_llm.hosting.inference_component import (
+    COMPONENT_NAME,
     DefinedInferenceComponent,
     InferenceComponent,
     define_component,
 )
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
+from cdk_sagemaker_llm.hosting.taken import own_name_findings, twice_findings
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
@@ -131,7 +132,7 @@ class InferenceComponentEndpoint(Construct):
             kms_key=kms_key,
             detailed_observability=detailed_observability,
         )
-        named = name_findings("endpoint_name", endpoint_name)
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
         report(scope, id, [*named, *config.findings])
         super().__init__(scope, id)
         belongs(self, scope)
@@ -257,7 +258,9 @@ class InferenceComponentEndpoint(Construct):
         )
         plan = sizing.plan(hosted_model.demand)
         fit = [*sizing.findings(hosted_model.demand), *faults]
-        report(self, id, [*definition.findings, *hosted_model.findings, *fit])
+        twice = twice_findings(self, COMPONENT_NAME, inference_component_name)
+        found = [*definition.findings, *twice, *hosted_model.findings, *fit]
+        report(self, id, found)
         hosted = Construct(self, id)
         belongs(hosted, self)
         component = DefinedInferenceComponent(

@@ -4,6 +4,8 @@ Which values the parameters of LMI backends take.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cdk_sagemaker_llm import LmiDist, NeuronX, TensorRtLlm, Vllm
@@ -117,7 +119,8 @@ def test_a_number_of_the_deployment_is_told_as_that(name: str) -> None:
     """
     Never as the digits of its placeholder.
     """
-    (message,) = told(Vllm(**{name: TOKEN}))
+    given: dict[str, Any] = {name: TOKEN}
+    (message,) = told(Vllm(**given))
 
     assert message == (
         f"LLM114 option.{name} is known only at deployment, too late for a file; pass "
