@@ -170,6 +170,9 @@ def find_instance_type(name: str) -> InstanceType:
 
 
 def _unknown(name: str) -> str:
+    family = name.removeprefix("ml.").split(".")[0]
+    if name.startswith("ml.") and family in load("instances.json")["cpu_families"]:
+        return f"{name} has no accelerator; {_suggest(name)}"
     known = f"unknown instance type {name!r}"
     way_in = "describe a newer type with InstanceType.of(...)"
     return f"{known}; {_suggest(name)}, or {way_in}"

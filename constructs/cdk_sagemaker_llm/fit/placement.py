@@ -19,6 +19,8 @@ MEASURED_RESERVE_MIB = 13 * 1024
 # What was accepted on the smallest host that was measured.
 _LEAST_SCHEDULABLE_MIB = 1024
 _BILLION = 10**9
+# How many models a message names, and how many where there are more.
+_MOST_LISTED, _FEW_LISTED = 8, 5
 
 Units = tuple[int, int, int]
 
@@ -204,6 +206,18 @@ def listed(copies: Mapping[str, int]) -> str:
     return ", ".join(f"{count} x {name}" for name, count in copies.items() if count)
 
 
+def shortened(models: Mapping[str, ResourceRequirements]) -> str:
+    """
+    Say how many copies of which models; of many, the largest few and a count.
+    """
+    copies = {name: needs.copies for name, needs in models.items() if needs.copies}
+    if len(copies) <= _MOST_LISTED:
+        return listed(copies)
+    largest = sorted(copies, key=lambda name: models[name].units, reverse=True)
+    few = listed({name: copies[name] for name in largest[:_FEW_LISTED]})
+    return f"{few} and {len(copies) - _FEW_LISTED} more models"
+
+
 def plain(units: int) -> str:
     """
     Write billionths as a number that people read: no exponent, no trailing zeros.
@@ -226,7 +240,7 @@ def _overflow_alone(
 def _overflow_together(
     models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
 ) -> list[str]:
-    asked = listed({name: needs.copies for name, needs in models.items()})
+    asked = shortened(models)
     found = []
     for axis, unit in enumerate(("accelerators", "CPU cores", "MiB of memory")):
         need = sum(needs.copies * needs.units[axis] for needs in models.values())

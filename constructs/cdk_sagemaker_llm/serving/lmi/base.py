@@ -299,6 +299,10 @@ class LmiServing:
 
         message = re.sub(r"\boption\.(\w+)", rename, finding.message)
         remedy = re.sub(r"\boption\.(\w+)", rename, finding.remedy)
+        bare = finding.message.split(" ")[0]
+        if bare in names and bare in self.options:
+            # An option that lacks its prefix, and has a parameter: both are named.
+            message, remedy = finding.message, f"as a parameter, {remedy}"
         return Finding(finding.severity, finding.code, message, remedy)
 
     def _at_least(self, minor: str) -> bool:

@@ -154,8 +154,8 @@ def test_time_is_given_without_a_quantizations_savings() -> None:
             None,
             [
                 (
-                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.29.0, 0.36.0 "
-                    "or 0.35.0"
+                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.36.0, 0.35.0 "
+                    "or 0.34.0"
                 ),
                 "LLM112 model is missing: nothing names the weights",
             ],

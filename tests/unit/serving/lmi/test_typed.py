@@ -112,6 +112,18 @@ def test_takes_what_is_within(serving: LmiServing) -> None:
     assert told(serving) == []
 
 
+def test_an_option_without_its_prefix_is_told_its_parameter() -> None:
+    """
+    What the backend reads, and how it is best written.
+    """
+    (message,) = told(Vllm(options={"max_model_len": 4096}))
+
+    assert message == (
+        "LLM158 max_model_len has no effect: the backend reads option.max_model_len; "
+        "as a parameter, write max_model_len"
+    )
+
+
 @pytest.mark.parametrize(
     "name", ["max_model_len", "gpu_memory_utilization", "tensor_parallel_degree"]
 )
