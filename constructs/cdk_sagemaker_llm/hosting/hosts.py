@@ -352,6 +352,8 @@ def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Fi
                 "scale a model's instances with auto_scale_instance_count",
             )
         )
+    found += count_findings("min_instance_count", bounds.min_instance_count, 0)
+    found += count_findings("max_instance_count", bounds.max_instance_count, 1)
     return found + bounds_findings(
         "min_instance_count",
         bounds.min_instance_count,

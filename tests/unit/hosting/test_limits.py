@@ -264,6 +264,25 @@ def test_a_variant_starts_with_one_instance_at_least() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "message"),
+    [
+        (-1, 2, "min_instance_count must be at least 0, got -1"),
+        (0, 0, "max_instance_count must be at least 1, got 0"),
+    ],
+)
+def test_fails_for_bounds_below_the_apis(least: int, most: int, message: str) -> None:
+    """
+    None may always run, and one at most.
+    """
+    bounds = ManagedInstanceScaling(min_instance_count=least, max_instance_count=most)
+    lowest = ManagedInstanceScaling(min_instance_count=0, max_instance_count=1)
+    found = define_variant(variant(managed_instance_scaling=bounds)).findings
+
+    assert list(found) == error("LLM105", message)
+    assert define_variant(variant(managed_instance_scaling=lowest)).findings == ()
+
+
 def named(*names: str) -> list[VariantDefinition]:
     """
     Return variants of these names.
