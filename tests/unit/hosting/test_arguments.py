@@ -1,5 +1,5 @@
 """
-What stands for an interface of the CDK: made here, looked up, imported, or of one's own.
+What stands for an interface of the CDK: made, looked up, imported, or of one's own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ GIVEN: dict[str, tuple[str, Callable[[Stack], object]]] = {
     "bucket": ("s3.IBucket", lambda s: s3.Bucket(s, "It")),
     "imported bucket": (
         "s3.IBucket",
-        lambda s: s3.Bucket.from_bucket_name(s, "It", "b"),
+        lambda s: s3.Bucket.from_bucket_name(s, "It", "bucket"),
     ),
     "secret": ("secretsmanager.ISecret", lambda s: secretsmanager.Secret(s, "It")),
     "imported secret": (
