@@ -16,6 +16,7 @@ from constructs import Construct
 import cdk_sagemaker_llm
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
+    InferenceComponentEndpoint,
     LlmEndpoint,
     NeuronX,
     ProductionVariant,
@@ -26,7 +27,7 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.arguments import kind_of
-from tests.unit.public_calls import CALLS, TYPE
+from tests.unit.public_calls import CALLS, GPT2, TYPE
 
 WRONG: Mapping[str, object] = {
     "None": None,
@@ -267,7 +268,7 @@ def test_fails_with_one_message(
             wrongly(Vllm, options={"option.max_model_len": None}),
             (
                 "options['option.max_model_len'] must be text, a finite number or "
-                "True or False, got None"
+                "True or False, got None; leave it out"
             ),
         ),
         (
@@ -291,6 +292,21 @@ def test_fails_where_it_is_written(build: Callable[..., object], message: str) -
         build()
 
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("copies", [-1, -2])
+def test_fails_for_fewer_copies_than_none(stack: Stack, copies: int) -> None:
+    """
+    With the path of the model.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type=TYPE)
+    resources = ResourceRequirements(accelerators=1)
+    with pytest.raises(ValueError, match="LLM105") as caught:
+        host.add_model("It", model=GPT2, resources=resources, copies=copies)
+
+    assert str(caught.value) == (
+        f"Test/Host/It: LLM105 copies must be at least 0, got {copies}"
+    )
 
 
 def test_never_repeats_a_secret() -> None:

@@ -215,7 +215,10 @@ def list_of(kind: Kind) -> Kind:
                 yield from kind.faults(f"{name}[{index}]", item)
 
     def way_out(value: object) -> str:
-        return f"write [{value!r}]" if kind.holds(value) and value is not None else ""
+        if value is None or not kind.holds(value):
+            return ""
+        is_short = isinstance(value, str | int | float) and not is_unresolved(value)
+        return f"write [{value!r}]" if is_short else "write a list of it"
 
     return Kind("a list", holds, way_out, parts, kind.is_secret)
 
@@ -231,7 +234,13 @@ def map_of(kind: Kind) -> Kind:
         for key, item in value.items():
             yield from _KEY.faults(f"a name in {name}", key)
             # What stands under a name may be a credential: only plain kinds are shown.
-            seen = replace(kind, is_secret=not isinstance(item, int | float))
+            seen = replace(
+                kind,
+                is_secret=not isinstance(item, int | float),
+                way_out=lambda one: (
+                    "leave it out" if one is None else kind.way_out(one)
+                ),
+            )
             yield from seen.faults(f"{name}[{key!r}]", item)
 
     return Kind("a mapping from text", lambda v: isinstance(v, Mapping), parts=parts)

@@ -98,6 +98,7 @@ _KEPT_ELSEWHERE = (
 
 CLASSES: Mapping[str, Kind] = {
     "Assumptions": _instance_of("Assumptions"),
+    "Construct": _interface("a construct, such as a stack", "node"),
     "Duration": _unit("Duration", "seconds"),
     "EndpointBase": _instance_of("EndpointBase", "an Endpoint"),
     "EndpointConfig": _instance_of("EndpointConfig"),

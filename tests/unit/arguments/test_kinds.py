@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from cdk_sagemaker_llm import ProductionVariant
 from cdk_sagemaker_llm.arguments import kind_of
 from cdk_sagemaker_llm.arguments.declared import UnknownKindError
 from cdk_sagemaker_llm.arguments.kinds import shown
@@ -96,7 +97,16 @@ def test_takes_what_is_declared(annotation: str, value: object) -> None:
         ("Sequence[str]", "a", "it must be a list, got 'a' (str); write ['a']"),
         ("Sequence[int]", [1, "2"], "it[1] must be a whole number, got '2' (str)"),
         ("Mapping[str, str]", {5: "a"}, "a name in it must be text, got 5 (int)"),
-        ("Mapping[str, str]", {"a": None}, "it['a'] must be text, got None"),
+        (
+            "Mapping[str, str]",
+            {"a": None},
+            "it['a'] must be text, got None; leave it out",
+        ),
+        (
+            "Sequence[ProductionVariant]",
+            ProductionVariant(instance_type="ml.g5.xlarge"),
+            "got a value of type ProductionVariant; write a list of it",
+        ),
         (
             "Mapping[str, str]",
             {"a": b"secret"},
@@ -124,7 +134,7 @@ def test_tells_what_is_not(annotation: str, value: object, message: str) -> None
     assert "hf_x" not in fault
 
 
-@pytest.mark.parametrize("annotation", ["Construct", "Callable[[], int]", "list[int]"])
+@pytest.mark.parametrize("annotation", ["Unheard", "Callable[[], int]", "list[int]"])
 def test_fails_for_a_class_without_words(annotation: str) -> None:
     """
     So that a test can tell which are missing.

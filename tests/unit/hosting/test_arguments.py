@@ -5,6 +5,7 @@ What stands for an interface of the CDK: made, looked up, imported, or of one's 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jsii
 import pytest
@@ -105,6 +106,24 @@ def test_a_missing_or_unknown_keyword_is_pythons_own_error(stack: Stack) -> None
         LlmEndpoint(stack, "It")  # type: ignore[call-arg] # the mistake
     with pytest.raises(TypeError, match="'instance_typ'"):
         LlmEndpoint(stack, "It", instance_typ="a")  # type: ignore[call-arg] # likewise
+
+
+@pytest.mark.parametrize("scope", [None, "stack"])
+def test_fails_for_what_is_no_scope(scope: Any) -> None:  # noqa: ANN401 - no scope
+    """
+    There is no path to begin the message with.
+    """
+    with pytest.raises(ValueError, match="^scope must be a construct, such as a stack"):
+        LlmEndpoint(scope, "It", instance_type="ml.g5.xlarge")
+
+
+def test_fails_if_an_id_is_no_text(stack: Stack) -> None:
+    """
+    It stands in the path all the same.
+    """
+    wrong: Any = 5
+    with pytest.raises(ValueError, match="^Test/5: LLM182 id must be text, got 5"):
+        LlmEndpoint(stack, wrong, instance_type="ml.g5.xlarge")
 
 
 def test_nothing_is_made_of_what_is_refused(stack: Stack) -> None:
