@@ -18,6 +18,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    Model,
     NeuronX,
     ProductionVariant,
     ResourceRequirements,
@@ -307,6 +308,42 @@ def test_fails_for_fewer_copies_than_none(stack: Stack, copies: int) -> None:
     assert str(caught.value) == (
         f"Test/Host/It: LLM105 copies must be at least 0, got {copies}"
     )
+
+
+def test_fails_for_fewer_devices_than_none(stack: Stack) -> None:
+    """
+    None at all is a container on a host's CPU.
+    """
+    with pytest.raises(
+        ValueError,
+        match=r"^Test/It: LLM105 accelerators must be at least 0, got -1$",
+    ):
+        Model(stack, "It", serving=Vllm(), model=GPT2, accelerators=-1)
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "message"),
+    [
+        (-1, 2, "initial_instance_count must be at least 1, got -1"),
+        (1, 0, "max_instance_count must be at least 1, got 0"),
+    ],
+)
+def test_one_number_is_told_of_once(
+    stack: Stack, count: int, most: int, message: str
+) -> None:
+    """
+    Though it is a start and a bound.
+    """
+    with pytest.raises(ValueError, match="LLM105") as caught:
+        InferenceComponentEndpoint(
+            stack,
+            "It",
+            instance_type=TYPE,
+            instance_count=count,
+            max_instance_count=most,
+        )
+
+    assert str(caught.value) == f"Test/It: LLM105 {message}"
 
 
 def test_never_repeats_a_secret() -> None:

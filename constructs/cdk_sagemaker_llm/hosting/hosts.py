@@ -26,7 +26,11 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
-from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS, ProductionVariant
+from cdk_sagemaker_llm.hosting.variant import (
+    START_UP_SECONDS,
+    ManagedInstanceScaling,
+    ProductionVariant,
+)
 from cdk_sagemaker_llm.serving.rules import API
 
 if TYPE_CHECKING:
@@ -352,13 +356,19 @@ def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Fi
                 "scale a model's instances with auto_scale_instance_count",
             )
         )
-    found += count_findings("min_instance_count", bounds.min_instance_count, 0)
-    found += count_findings("max_instance_count", bounds.max_instance_count, 1)
-    return found + bounds_findings(
-        "min_instance_count",
-        bounds.min_instance_count,
-        "max_instance_count",
-        bounds.max_instance_count,
+    return found + _bounds_findings(variant, bounds)
+
+
+def _bounds_findings(
+    variant: ProductionVariant, bounds: ManagedInstanceScaling
+) -> list[Finding]:
+    least, most = bounds.min_instance_count, bounds.max_instance_count
+    below = count_findings("max_instance_count", most, 1)
+    # A pattern's one number is both, and is told of as what instances start with.
+    if least != variant.initial_instance_count:
+        below += count_findings("min_instance_count", least, 0)
+    return below or bounds_findings(
+        "min_instance_count", least, "max_instance_count", most
     )
 
 

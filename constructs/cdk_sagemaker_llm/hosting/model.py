@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.image import ServingImage
+from cdk_sagemaker_llm.hosting.limits import count_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
@@ -76,6 +77,7 @@ class Model(Construct):
         role: iam.IRole | None = None,
         network: Network | None = None,
     ) -> None:
+        report(scope, id, count_findings("accelerators", accelerators or 0, 0))
         definition = define_model(
             region=region_of(scope),
             serving=serving,
