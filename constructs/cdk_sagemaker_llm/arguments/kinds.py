@@ -134,6 +134,8 @@ def _text_written(value: object) -> str:
         return "write Token.as_string(...)"
     if isinstance(value, bool):
         return f"write {str(value).lower()!r}"
+    if isinstance(value, Mapping | list | tuple):
+        return "write it as text"
     return f"write {str(value)!r}" if _is_number(value) else ""
 
 

@@ -103,6 +103,14 @@ def test_takes_what_is_declared(annotation: str, value: object) -> None:
             "it['a'] must be text, got None; leave it out",
         ),
         (
+            "PropertyValue",
+            {"image": 2},
+            (
+                "it must be text, a finite number or True or False, got a value of "
+                "type dict; write it as text"
+            ),
+        ),
+        (
             "Sequence[ProductionVariant]",
             ProductionVariant(instance_type="ml.g5.xlarge"),
             "got a value of type ProductionVariant; write a list of it",
