@@ -34,6 +34,7 @@ from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
+from cdk_sagemaker_llm.serving.lmi.checks.launcher import OTHER_BACKEND
 from cdk_sagemaker_llm.serving.lmi.properties import (
     PropertiesError,
     PropertyValue,
@@ -46,6 +47,7 @@ from cdk_sagemaker_llm.serving.loading import (
     loading_seconds,
     start_up_seconds,
 )
+from cdk_sagemaker_llm.serving.naming import with_class_named
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
 
 # MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
@@ -273,15 +275,17 @@ class LmiServing:
         texts: Mapping[str, str],
         accelerators: int | None,
     ) -> list[Finding]:
+        architecture = None if model is None else model.architecture
         found = property_findings(
             {k: v for k, v in texts.items() if k not in self.unchecked_options},
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=config_of(None if model is None else model.architecture),
+            architecture=config_of(architecture),
             backend=self.backend,
             strict=True,
         )
+        found = with_class_named(found, OTHER_BACKEND, architecture)
         found = [self._in_the_callers_words(finding) for finding in found]
         return found + self._own_findings(model)
 

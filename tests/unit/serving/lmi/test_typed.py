@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm import LmiDist, NeuronX, TensorRtLlm, Vllm
+from cdk_sagemaker_llm import HuggingFaceModel, LmiDist, NeuronX, TensorRtLlm, Vllm
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from tests.unit.serving.answers import findings_of
@@ -110,6 +110,26 @@ def test_takes_what_is_within(serving: LmiServing) -> None:
     The bounds themselves, and what is not to be checked.
     """
     assert told(serving) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("Foo", "write the class in the model's config.json, under architectures"),
+        ("Mistrall", "did you mean 'MistralForCausalLM'?"),
+    ],
+)
+def test_a_class_that_decides_the_backend_is_named(name: str, way_out: str) -> None:
+    """
+    Where it is likely mistaken, the file itself needs no change.
+    """
+    model = HuggingFaceModel("a/b", architecture=name)
+    (found,) = errors_of(findings_of(Vllm("0.36.0"), model, 8))
+
+    assert str(found) == (
+        "LLM134 the file runs huggingface in djl-lmi 0.36-lmi27, not vllm; "
+        f"architecture {name!r} is no class that is known: {way_out}"
+    )
 
 
 def test_an_option_without_its_prefix_is_told_its_parameter() -> None:
