@@ -20,7 +20,9 @@ TARGET = ROOT / "docs" / "architecture.md"
 FLOORS = (
     "_lazily",
     "_tokens",
+    "_s3",
     "wording",
+    "arguments",
     "findings",
     "catalog",
     "architectures",

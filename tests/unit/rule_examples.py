@@ -139,6 +139,11 @@ def _filled_at_deployment(stack: Stack) -> object:
     return host.add_model("It", model=GPT2, resources=ONE, copies="fill")
 
 
+def _named_twice(stack: Stack) -> object:
+    _endpoint(stack, id="First", endpoint_name="chat")
+    return _endpoint(stack, endpoint_name="Chat")
+
+
 def _scaled_too_far(stack: Stack) -> object:
     component = _host(stack).add_model("It", model=GPT2, resources=ONE)
     return component.auto_scale_copy_count(max_capacity=17)
@@ -266,6 +271,11 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM180": partial(_model, serving=TgiNeuron("0.0.28", auto_cast_type="bfloat16")),
     "LLM188": _of_another_account,
     "LLM189": _too_much,
+    "LLM182": partial(_endpoint, instance_count="2"),
+    "LLM183": _named_twice,
+    "LLM184": partial(
+        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-9"
+    ),
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),
@@ -306,6 +316,11 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM247": _without_a_way_out,
     "LLM237": _untouched,
     "LLM238": _hidden_image,
+    "LLM232": partial(
+        _model,
+        serving=TGI,
+        model=HuggingFaceModel("a/b", architecture="LlamForCausalLM"),
+    ),
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

@@ -122,7 +122,7 @@ class ModelArchitecture:
         if found is not None:
             return found
         near = nearest(model_id, model_names())
-        hint = f"did you mean {any_of(near)}? Else" if near else "Pass"
+        hint = f"did you mean {any_of(near)}? Else" if near else "pass"
         raise ValueError(
             f"no model {model_id!r} in the catalogue; {hint} the path of its "
             f"config.json, or {_WAY_IN}"

@@ -24,6 +24,7 @@ from aws_cdk import (
 )
 from constructs import Construct, IConstruct
 
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.scope import belongs, folders_of, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
@@ -49,6 +50,7 @@ class ServingArtifact(Construct):
         ValueError: If there are no files, or a path leaves the tarball.
     """
 
+    @checked
     def __init__(
         self, scope: Construct, id: str, *, files: Mapping[str, bytes]
     ) -> None:

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
+from cdk_sagemaker_llm.hosting.environment import environment_findings
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.network import Network
@@ -37,20 +38,14 @@ from cdk_sagemaker_llm.serving.configuration import (
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.loading import download_seconds
-from cdk_sagemaker_llm.serving.rules import API, REPEATED
+from cdk_sagemaker_llm.serving.naming import class_findings
+from cdk_sagemaker_llm.serving.rules import REPEATED
 
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
-# CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
-_MOST_VARIABLES = 100
-_LONGEST_VALUE = 1024
-
 ISOLATED_DOWNLOAD = Rule(
     "LLM119", "an isolated network lets the container download no weights"
-)
-LARGE_ENVIRONMENT = Rule(
-    "LLM120", "the environment is larger than the service takes", API
 )
 
 
@@ -205,25 +200,26 @@ def define_model(
         )
     reference = token_reference(model)
     found = [*prepared.findings, *token_findings(reference)]
+    found += class_findings(getattr(model or serving, "architecture", None))
     found += credential_findings("environment", environment)
-    found += _environment_findings(environment)
     unusable = network_findings(network)
     found += unusable
-    variables: dict[str, str] = {}
+    own: dict[str, str] = {}
     if prepared.container is not None:
         own = _own_variables(prepared.container, reference)
+    found += environment_findings(environment, own=own)
+    if prepared.container is not None:
         found += _container_findings(prepared.container, region, model, network)
         found += _overlap_findings(own, environment)
-        variables = {**own, **environment}
         if not unusable:
-            found += way_out_findings(network, model, variables)
+            found += way_out_findings(network, model, {**own, **environment})
     return ModelDefinition(
         prepared=prepared,
         model=model,
         network=network,
         role=role,
         region=region,
-        variables=variables,
+        variables={**own, **environment} if prepared.container is not None else {},
         findings=tuple(found),
     )
 
@@ -263,24 +259,6 @@ def _container_findings(
             )
         )
     return found
-
-
-def _environment_findings(environment: Mapping[str, str]) -> list[Finding]:
-    found = []
-    if len(environment) > _MOST_VARIABLES:
-        found.append(
-            LARGE_ENVIRONMENT.finding(
-                f"environment must have at most {_MOST_VARIABLES} variables, got "
-                f"{len(environment)}",
-            )
-        )
-    return found + [
-        LARGE_ENVIRONMENT.finding(
-            f"{name} must be at most {_LONGEST_VALUE} characters long"
-        )
-        for name, value in environment.items()
-        if not is_unresolved(value) and len(value) > _LONGEST_VALUE
-    ]
 
 
 def _overlap_findings(

@@ -16,16 +16,17 @@ from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Endpoint(EndpointBase):
         ValueError: If the name is not of that form.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -91,8 +93,9 @@ class Endpoint(EndpointBase):
         endpoint_config: EndpointConfigBase,
         endpoint_name: str | None = None,
     ) -> None:
-        report(scope, id, name_findings("endpoint_name", endpoint_name))
+        report(scope, id, own_name_findings(scope, "endpoint_name", endpoint_name))
         super().__init__(scope, id, physical_name=endpoint_name)
+        take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
         self.placements = Placements(endpoint_config.definition)
         """What the inference components reserve, for an endpoint that hosts them."""
@@ -193,6 +196,7 @@ class Endpoint(EndpointBase):
         name = name_in(scope, id, "endpoint", endpoint_arn)
         return _ImportedEndpoint(scope, id, name, endpoint_arn)
 
+    @checked
     def auto_scale_instance_count(
         self,
         *,

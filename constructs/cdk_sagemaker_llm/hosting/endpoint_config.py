@@ -13,6 +13,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
@@ -68,6 +69,7 @@ class EndpointConfig(EndpointConfigBase):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

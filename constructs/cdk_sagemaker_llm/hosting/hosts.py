@@ -19,6 +19,8 @@ from cdk_sagemaker_llm.hosting.host_image import choose_host_image, purpose_find
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
+    host_image_findings,
+    least_findings,
     name_findings,
     range_findings,
     seconds,
@@ -31,7 +33,11 @@ from cdk_sagemaker_llm.hosting.storage import (
     volume_findings,
     volume_gib,
 )
-from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS, ProductionVariant
+from cdk_sagemaker_llm.hosting.variant import (
+    START_UP_SECONDS,
+    ManagedInstanceScaling,
+    ProductionVariant,
+)
 from cdk_sagemaker_llm.serving.rules import API
 
 if TYPE_CHECKING:
@@ -215,6 +221,8 @@ def define_variant(
         *_scaling_findings(variant, has_model=has_model),
         *_timeout_findings(variant),
         *purpose_findings(variant, has_model=has_model),
+        *host_image_findings("inference_ami_version", variant.inference_ami_version),
+        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
     ]
     return VariantDefinition(
         variant=variant,
@@ -386,11 +394,19 @@ def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Fi
                 "scale a model's instances with auto_scale_instance_count",
             )
         )
-    return found + bounds_findings(
-        "min_instance_count",
-        bounds.min_instance_count,
-        "max_instance_count",
-        bounds.max_instance_count,
+    return found + _bounds_findings(variant, bounds)
+
+
+def _bounds_findings(
+    variant: ProductionVariant, bounds: ManagedInstanceScaling
+) -> list[Finding]:
+    least, most = bounds.min_instance_count, bounds.max_instance_count
+    below = count_findings("max_instance_count", most, 1)
+    # A pattern's one number is both, and is told of as what instances start with.
+    if least != variant.initial_instance_count:
+        below += count_findings("min_instance_count", least, 0)
+    return below or bounds_findings(
+        "min_instance_count", least, "max_instance_count", most
     )
 
 

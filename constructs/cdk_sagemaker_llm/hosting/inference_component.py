@@ -14,6 +14,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.component_identity import (
     ComponentIdentity,
@@ -37,6 +38,7 @@ from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.model import Model
 
 _Component = sagemaker.CfnInferenceComponent
+COMPONENT_NAME = "inference_component_name"
 
 OTHER_ROLE = Rule(
     "LLM125",
@@ -96,6 +99,7 @@ class InferenceComponent(InferenceComponentBase):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -126,8 +130,10 @@ class InferenceComponent(InferenceComponentBase):
             download=model_data_download_timeout,
         )
         found += device_findings(model.definition, resources)
+        found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
         report(scope, id, [*found, *definition.findings])
         super().__init__(scope, id)
+        take_name(scope, COMPONENT_NAME, inference_component_name)
         self._write(definition, endpoint, model, is_part=False)
         self._take_place(placement)
 
@@ -209,6 +215,7 @@ class InferenceComponent(InferenceComponentBase):
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)
 
+    @checked
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableCopyCount:
@@ -266,6 +273,7 @@ class DefinedInferenceComponent(InferenceComponent):
         placement: Placement | None,
     ) -> None:
         Resource.__init__(self, scope, id)
+        take_name(scope, COMPONENT_NAME, definition.inference_component_name)
         self._write(definition, endpoint, model, is_part=True)
         self._take_place(placement)
 
@@ -381,7 +389,7 @@ def _requirements(
 
 
 def _name_findings(name: str | None, prefix: str | None) -> list[Finding]:
-    found = name_findings("inference_component_name", name)
+    found = name_findings(COMPONENT_NAME, name)
     if prefix is None:
         return found
     if name is not None:

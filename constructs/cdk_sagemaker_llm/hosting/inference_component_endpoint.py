@@ -15,6 +15,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -23,19 +24,20 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
 )
 from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
 from cdk_sagemaker_llm.hosting.inference_component import (
+    COMPONENT_NAME,
     DefinedInferenceComponent,
     InferenceComponent,
     define_component,
     device_findings,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
+from cdk_sagemaker_llm.hosting.taken import own_name_findings, twice_findings
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
@@ -118,6 +120,7 @@ class InferenceComponentEndpoint(Construct):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -156,7 +159,7 @@ class InferenceComponentEndpoint(Construct):
             kms_key=kms_key,
             detailed_observability=detailed_observability,
         )
-        named = name_findings("endpoint_name", endpoint_name)
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
         report(scope, id, [*named, *given, *config.findings])
         super().__init__(scope, id)
@@ -218,6 +221,7 @@ class InferenceComponentEndpoint(Construct):
             grant = grant.combine(_grant(component, grantee))
         return grant
 
+    @checked
     def add_model(
         self,
         id: str,
@@ -320,7 +324,9 @@ class InferenceComponentEndpoint(Construct):
         fit = [*sizing.findings(hosted_model.demand), *faults]
         if resources is not None:
             fit += device_findings(hosted_model, resources)
-        report(self, id, [*definition.findings, *hosted_model.findings, *fit])
+        twice = twice_findings(self, COMPONENT_NAME, inference_component_name)
+        found = [*definition.findings, *twice, *hosted_model.findings, *fit]
+        report(self, id, found)
         hosted = Construct(self, id)
         belongs(hosted, self)
         component = DefinedInferenceComponent(

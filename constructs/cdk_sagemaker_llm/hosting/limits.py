@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.rules import API, OUTSIDE_RANGE
+from cdk_sagemaker_llm.wording import any_of, nearest
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
@@ -27,6 +29,7 @@ IMPOSSIBLE_NAME = Rule(
 IMPOSSIBLE_COUNT = Rule(
     "LLM105", "a count or bound is outside what the service takes", API
 )
+UNKNOWN_HOST_IMAGE = Rule("LLM184", "a host image is none that the API lists", API)
 
 _seconds: WeakKeyDictionary[Duration, float] = WeakKeyDictionary()
 
@@ -80,6 +83,32 @@ def range_findings(
     return [
         OUTSIDE_RANGE.finding(
             f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
+        )
+    ]
+
+
+def least_findings(parameter: str, value: float | None, least: float) -> list[Finding]:
+    """
+    Check that a number is not below what the API accepts.
+    """
+    if value is None or is_unresolved(value) or value >= least:
+        return []
+    return [
+        OUTSIDE_RANGE.finding(f"{parameter} must be at least {least:g}, got {value:g}")
+    ]
+
+
+def host_image_findings(parameter: str, name: str | None) -> list[Finding]:
+    """
+    Check that the API, which lists them all, has a host image.
+    """
+    known = host_image_names()
+    if name is None or is_unresolved(name) or name in known:
+        return []
+    return [
+        UNKNOWN_HOST_IMAGE.finding(
+            f"{parameter} must be one that the API has, got {name!r}",
+            f"use {any_of(nearest(name, known) or known)}, or leave it out",
         )
     ]
 

@@ -14,6 +14,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -26,12 +27,12 @@ from cdk_sagemaker_llm.hosting.hosts import (
     known_hardware,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
@@ -117,6 +118,7 @@ class LlmEndpoint(Construct):
         ValueError: If the definition could not start; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -170,7 +172,7 @@ class LlmEndpoint(Construct):
         )
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
         fit = fit_findings(plan, filling.demand)
-        named = name_findings("endpoint_name", endpoint_name)
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
         report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)
@@ -222,6 +224,7 @@ class LlmEndpoint(Construct):
         """
         return self.model.network.connections
 
+    @checked
     def auto_scale_instance_count(
         self, *, max_capacity: int, min_capacity: int | None = None
     ) -> ScalableInstanceCount:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from constructs import Construct
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.hosting.statements import Statement
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class Network:
 
     def __post_init__(self) -> None:
         """
-        Refuse subnets and groups of no VPC.
+        Hold each field to its kind; refuse subnets and groups of no VPC.
         """
+        hold_kinds(self)
         if self.vpc is None and (self.subnets is not None or self.security_groups):
             raise TypeError("subnets and security_groups need a vpc")
 

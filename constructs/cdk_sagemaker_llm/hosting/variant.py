@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_sagemaker as sagemaker
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.limits import seconds
 
@@ -50,6 +51,12 @@ class ManagedInstanceScaling:
 
     min_instance_count: int
     max_instance_count: int
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,6 +139,12 @@ class ProductionVariant:
     cuda_version: str | None = None
     engine: ServingConfiguration | None = None
     volume_size: Size | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
     @property
     def most_instances(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm.arguments import held, hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import (
@@ -57,7 +58,14 @@ class CustomContainer:
     model_variable: str = "HF_MODEL_ID"
     token_variables: tuple[str, ...] = TOKEN_VARIABLES
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
     @classmethod
+    @held
     def from_uri(
         cls,
         uri: str,

@@ -8,10 +8,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, cast
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand
@@ -33,28 +34,24 @@ from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
+from cdk_sagemaker_llm.serving.lmi.checks.launcher import OTHER_BACKEND
 from cdk_sagemaker_llm.serving.lmi.properties import (
     PropertiesError,
     PropertyValue,
     lines,
     texts_of,
 )
+from cdk_sagemaker_llm.serving.lmi.typed import bounds_findings, option
 from cdk_sagemaker_llm.serving.loading import (
     LONG_SECONDS,
     start_up_seconds,
 )
+from cdk_sagemaker_llm.serving.naming import with_class_named
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
 
 # MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
 # documentation's 1800 is wrong.
 DEFAULT_LOADING_SECONDS = 1200
-
-
-def option(name: str) -> Any:  # noqa: ANN401 - stands for a field of any type
-    """
-    Declare a parameter that is written as ``option.<name>``, if it is given.
-    """
-    return field(default=None, metadata={"option": name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +113,12 @@ class LmiServing:
     options: Mapping[str, PropertyValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, PropertyValue] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
     @property
     def container_family(self) -> str:
         """
@@ -130,12 +133,15 @@ class LmiServing:
         Check the image and the options for this version; write all of it into
         serving.properties.
         """
-        demand = self._demand(model)
+        demand = known_at_synth(self)._demand(model)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         start_up = start_up_seconds(demand or _unplanned(model))
         limit = self._loading_seconds(start_up)
         typed = self._typed(model, limit)
-        found = self._general_findings(model, typed)
+        found = [
+            *self._general_findings(model, typed),
+            *bounds_findings(self, self.options),
+        ]
         texts: dict[str, str] = {}
         if not errors_of(found):
             texts, faults = self._texts(typed)
@@ -274,15 +280,17 @@ class LmiServing:
         texts: Mapping[str, str],
         accelerators: int | None,
     ) -> list[Finding]:
+        architecture = None if model is None else model.architecture
         found = property_findings(
             {k: v for k, v in texts.items() if k not in self.unchecked_options},
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=config_of(None if model is None else model.architecture),
+            architecture=config_of(architecture),
             backend=self.backend,
             strict=True,
         )
+        found = with_class_named(found, OTHER_BACKEND, architecture)
         found = [self._in_the_callers_words(finding) for finding in found]
         return found + self._own_findings(model)
 
@@ -300,6 +308,10 @@ class LmiServing:
 
         message = re.sub(r"\boption\.(\w+)", rename, finding.message)
         remedy = re.sub(r"\boption\.(\w+)", rename, finding.remedy)
+        bare = finding.message.split(" ")[0]
+        if bare in names and bare in self.options:
+            # An option that lacks its prefix, and has a parameter: both are named.
+            message, remedy = finding.message, f"as a parameter, {remedy}"
         return Finding(finding.severity, finding.code, message, remedy)
 
     def _at_least(self, minor: str) -> bool:
@@ -360,6 +372,5 @@ def _plain(value: object) -> PropertyValue:
         return json.dumps(value, separators=(",", ":"), sort_keys=True)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ",".join(map(str, value))
-    if isinstance(value, str | int | float):
-        return value
-    raise TypeError(f"an option must be text, a number or a switch, got {value!r}")
+    # Each field was held to its kind when it was given.
+    return cast("PropertyValue", value)

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
@@ -73,6 +74,12 @@ class ServingFolder:
     container_family: str
     version: str
     architecture: ModelArchitecture | str | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
     def prepare(
         self, model: ModelSource | None, accelerators: Accelerators

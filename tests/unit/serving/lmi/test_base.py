@@ -4,8 +4,6 @@ What the backends on LMI images have in common.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from aws_cdk import SecretValue
 
@@ -14,6 +12,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     LmiDist,
     ModelArchitecture,
+    NeuronX,
     S3Model,
     TensorRtLlm,
     Vllm,
@@ -165,8 +164,8 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             None,
             [
                 (
-                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.29.0, 0.36.0 "
-                    "or 0.35.0"
+                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.36.0, 0.35.0 "
+                    "or 0.34.0"
                 ),
                 "LLM112 model is missing: nothing names the weights",
             ],
@@ -485,34 +484,39 @@ def test_what_the_container_is_told_to_load() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "line"),
+    ("serving", "line"),
     [
-        ({"b": [1], "a": "x"}, 'option.speculative_config={"a":"x","b":[1]}'),
-        ([1, 2], "option.speculative_config=1,2"),
-        (("a", "b"), "option.speculative_config=a,b"),
-        ("x", "option.speculative_config=x"),
-        (1.5, "option.speculative_config=1.5"),
-        (True, "option.speculative_config=true"),
+        (
+            Vllm(speculative_config={"b": [1], "a": "x"}),
+            'option.speculative_config={"a":"x","b":[1]}',
+        ),
+        (
+            NeuronX("0.29.0", context_length_estimate=[1, 2]),
+            "option.context_length_estimate=1,2",
+        ),
+        (
+            NeuronX("0.29.0", context_length_estimate=(3, 4)),
+            "option.context_length_estimate=3,4",
+        ),
+        (Vllm(load_format="x"), "option.load_format=x"),
+        (Vllm(gpu_memory_utilization=0.5), "option.gpu_memory_utilization=0.5"),
+        (Vllm(enforce_eager=True), "option.enforce_eager=true"),
     ],
-    ids=repr,
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
-def test_a_value_is_written_by_its_kind(value: Any, line: str) -> None:  # noqa: ANN401 - of any kind
+def test_a_value_is_written_by_its_kind(serving: LmiServing, line: str) -> None:
     """
     An object as JSON with sorted keys, a list joined by commas, the rest as it is.
     """
-    assert text_of(Vllm(speculative_config=value)).splitlines()[-1] == line
+    assert text_of(serving).splitlines()[-1] == line
 
 
 def test_fails_if_a_value_cannot_be_an_option() -> None:
     """
     A mistake of the caller's, with the value got.
     """
-    with pytest.raises(TypeError) as caught:
-        Vllm(dtype=object).prepare(MODEL, 1)  # type: ignore[arg-type] # the mistake
-
-    assert str(caught.value) == (
-        "an option must be text, a number or a switch, got <class 'object'>"
-    )
+    with pytest.raises(ValueError, match=r"^dtype must be text, got the class object$"):
+        Vllm(dtype=object)  # type: ignore[arg-type] # the mistake
 
 
 def test_the_base_is_no_backend() -> None:

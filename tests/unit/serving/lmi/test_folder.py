@@ -440,7 +440,7 @@ def test_a_file_of_an_image_without_tables_is_not_judged(
     )
     found = told(serving)
 
-    assert [line.split("0.29.0")[0] for line in found] == (
+    assert [line.split("0.36.0")[0] for line in found] == (
         [expected] if expected else []
     )
 

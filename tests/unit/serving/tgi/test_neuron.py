@@ -197,7 +197,7 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
             [
                 (
                     "LLM102 image huggingface-llm-neuronx has no version '9.9.9'; use "
-                    "0.0.28, 0.2.0 or 0.3.0"
+                    "0.3.0, 0.2.0 or 0.0.28"
                 )
             ],
         ),
