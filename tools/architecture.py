@@ -21,6 +21,7 @@ FLOORS = (
     "_lazily",
     "_tokens",
     "wording",
+    "credential_forms",
     "findings",
     "catalog",
     "architectures",

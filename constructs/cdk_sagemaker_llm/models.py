@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
+from cdk_sagemaker_llm.credential_forms import redacted
 
 if TYPE_CHECKING:
     from aws_cdk import SecretValue
@@ -68,7 +69,7 @@ class HuggingFaceModel:
         if self.model_id.count("/") > 1 or not self.model_id.strip("/"):
             raise ValueError(
                 "model_id must be a Hugging Face repository such as "
-                f"'mistralai/Mistral-7B-v0.1', got {self.model_id!r}; "
+                f"'mistralai/Mistral-7B-v0.1', got {redacted(repr(self.model_id))}; "
                 "weights on S3 are an S3Model"
             )
 
@@ -119,7 +120,8 @@ class S3Model:
         object.__setattr__(self, "architecture", looked_up(self.architecture))
         if not self.uri.startswith("s3://") or not self.uri.endswith("/"):
             raise ValueError(
-                f"uri must be a prefix such as 's3://bucket/prefix/', got {self.uri!r}"
+                "uri must be a prefix such as 's3://bucket/prefix/', got "
+                f"{redacted(repr(self.uri))}"
             )
 
     @classmethod
@@ -186,11 +188,13 @@ def looked_up(
     if architecture is None or isinstance(architecture, ModelArchitecture):
         return architecture
     if not isinstance(architecture, str):
-        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+        shown = redacted(repr(architecture))
+        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {shown}")
     if "/" in architecture:
         return ModelArchitecture.of(architecture)
     if not architecture.isidentifier():
-        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+        shown = redacted(repr(architecture))
+        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {shown}")
     return architecture
 
 

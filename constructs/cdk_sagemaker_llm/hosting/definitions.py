@@ -31,7 +31,11 @@ from cdk_sagemaker_llm.serving.configuration import (
     Prepared,
     ServingConfiguration,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.credentials import (
+    credential_findings,
+    file_findings,
+    model_findings,
+)
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
@@ -176,11 +180,17 @@ def define_model(
         )
     reference = token_reference(model)
     found = [*prepared.findings, *token_findings(reference)]
+    found += model_findings(model)
     found += credential_findings("environment", environment)
     found += _environment_findings(environment)
     variables: dict[str, str] = {}
     if prepared.container is not None:
         own = _own_variables(prepared.container, reference)
+        if not model_findings(model):
+            # A configuration of the user's own may check nothing itself.
+            inside = prepared.container
+            found += credential_findings("the container", inside.environment)
+            found += file_findings(inside.files)
         found += _container_findings(prepared.container, region, model, network)
         found += _overlap_findings(own, environment)
         variables = {**own, **environment}

@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.serving.configuration import (
     Container,
     Prepared,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 
 
@@ -82,6 +82,7 @@ class CustomContainer:
         address.
         """
         found = credential_findings("environment", self.environment)
+        found += file_findings(self.files)
         if found:
             return Prepared(None, tuple(found))
         named = {}

@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.serving.configuration import (
     Prepared,
     settled,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact
@@ -171,6 +171,7 @@ def read_findings(path: str, artifact: Artifact) -> list[Finding]:
     Check what was read of a folder or a tarball, whatever image is to load it.
     """
     found = [*artifact.findings, *layout_findings(path, artifact.sizes)]
+    found += file_findings(_beside_properties(artifact.files))
     name = properties_path(artifact.sizes) or ""
     if not artifact.files.get(name, b"not read").strip():
         found.append(
@@ -255,6 +256,19 @@ def _no_properties(path: str, files: Iterable[str]) -> Finding:
         "top would be a model of its own",
         "put one model's files at the top, or into one folder",
     )
+
+
+def _beside_properties(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """
+    Return the files with the comments alone of serving.properties: its properties are
+    checked by their names.
+    """
+    path = properties_path(files)
+    if path is None:
+        return dict(files)
+    lines = files[path].splitlines()
+    comments = [line if line.lstrip()[:1] in (b"#", b"!") else b"" for line in lines]
+    return {**files, path: b"\n".join(comments)}
 
 
 def _properties(files: Mapping[str, bytes]) -> dict[str, str]:

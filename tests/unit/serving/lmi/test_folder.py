@@ -430,9 +430,9 @@ def test_a_second_model_is_told_of_word_for_word(tmp_path: Path) -> None:
             "3.3.6",
             (
                 "LLM187 container_family must be that of an LMI image, which reads "
-                "serving.properties, got 'huggingface-llm'; use djl-tensorrtllm, djl-lmi, "
-                "djl-deepspeed or djl-neuronx; other images are told what to do by Tgi, "
-                "TgiNeuron or CustomContainer"
+                "serving.properties, got 'huggingface-llm'; use djl-tensorrtllm, "
+                "djl-lmi, djl-deepspeed or djl-neuronx; other images are told what to "
+                "do by Tgi, TgiNeuron or CustomContainer"
             ),
         ),
         ("djl-deepspeed", "0.24.0", None),

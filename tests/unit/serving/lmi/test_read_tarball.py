@@ -178,9 +178,9 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
 
     assert told(read) == [
         (
-            f"LLM118 {str(path)!r} holds 40960 MiB; an artifact holds configuration and "
-            "code only, and the largest file, weights.bin, has 40960 MiB; put weights "
-            "under an S3 prefix and name it as option.model_id"
+            f"LLM118 {str(path)!r} holds 40960 MiB; an artifact holds configuration "
+            "and code only, and the largest file, weights.bin, has 40960 MiB; put "
+            "weights under an S3 prefix and name it as option.model_id"
         )
     ]
     assert read.files == {"serving.properties": GOOD}
