@@ -21,7 +21,11 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.credential_forms import kind_of, redacted
 from cdk_sagemaker_llm.findings import Rule
-from cdk_sagemaker_llm.serving import check_environment, check_properties
+from cdk_sagemaker_llm.serving import (
+    ServingConfiguration,
+    check_environment,
+    check_properties,
+)
 from tests.unit.serving.lmi.artifacts import made, written
 
 TOKEN = "hf" + "_" + "aB3" * 11
@@ -87,7 +91,9 @@ def test_fails_if_a_credential_is_anywhere(stack: Stack) -> None:
     """
     gpt2 = HuggingFaceModel("gpt2")
     code = {"model.py": f"x = '{TOKEN}'".encode()}
-    definitions = [
+    definitions: list[
+        tuple[ServingConfiguration, HuggingFaceModel, dict[str, str] | None]
+    ] = [
         (Vllm(), HuggingFaceModel(TOKEN), None),
         (Tgi("3.3.6"), HuggingFaceModel("a/b", revision=TOKEN), None),
         (Vllm(options={"option.env": f'{{"a": "{TOKEN}"}}'}), gpt2, None),

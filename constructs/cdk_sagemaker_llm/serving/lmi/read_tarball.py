@@ -12,7 +12,7 @@ import posixpath
 import tarfile
 import zlib
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.lmi.artifact import (
@@ -58,7 +58,7 @@ def tarball_files(path: Path) -> Artifact:
         with (
             gzip.open(path) as unzipped,
             tarfile.open(  # type: ignore[call-overload]  # a stream is only read
-                fileobj=_Bounded(unzipped), mode="r|"
+                fileobj=_Bounded(cast(BinaryIO, unzipped)), mode="r|"
             ) as tar,
         ):
             reading.read(tar)
@@ -82,7 +82,7 @@ class _Bounded:
     A stream that ends in an error where no artifact goes on.
     """
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._left = _MOST_UNPACKED
 
