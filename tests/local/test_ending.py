@@ -290,7 +290,8 @@ def until(descriptor: int, words: str | None = None) -> str:
     return shown
 
 
-ASKING = "print('answered ' + input('really? '))"
+# No Python: that may miss a signal that comes just before it begins to wait.
+ASKING = 'printf "really? "; read -r answer; echo "answered $answer"'
 
 
 @pytest.mark.parametrize(
@@ -300,7 +301,7 @@ def test_a_terminal_is_the_commands(typed: bytes, status: int) -> None:
     """
     It may ask, Ctrl-C is for it, and Ctrl-Z for nobody.
     """
-    with terminal(*LOCAL, "--", sys.executable, "-c", ASKING) as (process, descriptor):
+    with terminal(*LOCAL, "--", "sh", "-c", ASKING) as (process, descriptor):
         until(descriptor, "really? ")
         os.write(descriptor, typed)
         # To its end: a terminal waits until what it shows is read.

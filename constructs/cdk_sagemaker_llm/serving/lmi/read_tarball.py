@@ -58,7 +58,7 @@ def tarball_files(path: Path) -> Artifact:
         with (
             gzip.open(path) as unzipped,
             tarfile.open(  # type: ignore[call-overload]  # a stream is only read
-                fileobj=_Bounded(cast(BinaryIO, unzipped)), mode="r|"
+                fileobj=_Bounded(cast("BinaryIO", unzipped)), mode="r|"
             ) as tar,
         ):
             reading.read(tar)
