@@ -15,6 +15,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     LlmEndpoint,
     Model,
+    S3Model,
     ServingFolder,
     Tgi,
     Vllm,
@@ -83,6 +84,10 @@ def test_an_address_of_weights_is_not_repeated() -> None:
     """
     with pytest.raises(ValueError, match=r"got 'a/b/\*\*\*'"):
         HuggingFaceModel(f"a/b/{TOKEN}")
+    with pytest.raises(ValueError, match=r"no model 'a/\*\*\*' in the catalogue"):
+        HuggingFaceModel("a/b", architecture=f"a/{TOKEN}")
+    with pytest.raises(ValueError, match=r"got 's3://b/\*\*\*'"):
+        S3Model(f"s3://b/{TOKEN}")
 
 
 def test_fails_if_a_credential_is_anywhere(stack: Stack) -> None:

@@ -217,10 +217,13 @@ def check_files(files: Mapping[str, bytes]) -> None:
     Refuse files that make no tarball.
 
     Raises:
-        ValueError: If there are no files, or a path leaves the tarball.
+        ValueError: If there are no files, or a path leaves the tarball or is no text.
     """
     if not files:
         raise ValueError("files must name at least one file")
+    garbled = [n for n in files if n != n.encode(errors="replace").decode()]
+    if garbled:
+        raise ValueError(f"paths must be text in UTF-8, got {garbled[0]!r}")
     outside = [n for n in files if n.startswith("/") or ".." in Path(n).parts]
     if outside:
         raise ValueError(

@@ -245,13 +245,14 @@ def test_the_role_may_read_tarballs_and_nothing_else(stack: Stack) -> None:
     ("files", "message"),
     [
         ({}, "files must name at least one file"),
+        ({"\udcff.py": b""}, "paths must be text in UTF-8, got '\\udcff.py'"),
         ({"/etc/x": b""}, "paths must stay inside the tarball, got /etc/x"),
         (
             {"../x": b"", "a/../../y": b"", "z": b""},
             "paths must stay inside the tarball, got ../x, a/../../y",
         ),
     ],
-    ids=["none", "absolute", "above"],
+    ids=["none", "no text", "absolute", "above"],
 )
 def test_fails_if_files_are_none_or_outside(
     stack: Stack, files: dict[str, bytes], message: str

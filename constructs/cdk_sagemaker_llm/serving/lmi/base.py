@@ -14,6 +14,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.credential_forms import redacted
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.models import (
@@ -349,4 +350,5 @@ def _plain(value: object) -> PropertyValue:
         return ",".join(map(str, value))
     if isinstance(value, str | int | float):
         return value
-    raise TypeError(f"an option must be text, a number or a switch, got {value!r}")
+    shown = redacted(repr(value))
+    raise TypeError(f"an option must be text, a number or a switch, got {shown}")
