@@ -19,7 +19,7 @@ _FORMS = {
     ),
     "an AWS access key": (("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     "an AWS secret key": (
-        ("aws_se", "AWS_SE", "awsSe", "AwsSe"),
+        ("aws_se", "AWS_SE", "awsSe", "AwsSe", "AWSSe"),
         (
             r"(?i:aws_?(?:secret_?access_?key|session_?token))[\"']?\s*[=:,]\s*[\"']?"
             r"(?P<key>[A-Za-z0-9/+=]{40,})"
@@ -38,22 +38,24 @@ _FORMS = {
     "a private key": (
         ("PRIVATE KEY",),
         (
-            r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+            r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?![\"'`])"
             r"(?:(?!-----END)[\s\S])*"
         ),
     ),
     "a password in an address": (
         ("://",),
-        r"://[^\s:/@\"']{0,200}:(?P<password>[^\s/@\"']{1,2000})@",
+        r"://[^\s:/@\"']{0,200}:(?P<password>[^\s/?#,\"']{1,2000})@",
     ),
 }
 _COMPILED = {kind: (hints, re.compile(form)) for kind, (hints, form) in _FORMS.items()}
 # Documentation's stand-ins, and references that something fills in later.
 _STAND_IN = re.compile(
-    r"(?i)your|example|placeholder|changeme|redacted|x{8}|\*{3}|\.{3}|[<>{}$]|%[(s]"
+    r"(?i)your|example|placeholder|changeme|redacted|x{8}|\*{3}|\.{3}|^[$<{]|\$\{|%[(s]"
 )
 _WORDS = re.compile(r"[a-z]{1,15}(?:[-_][a-z]{1,15}){2,}")
 _PASSWORDS = ("password", "pass", "passwd", "pwd", "token", "secret", "key")
+# What no address may hold, and a pattern that looks for one does.
+_NO_PASSWORD = re.compile(r"[\[\]^\\|]")
 _REFERENCE = re.compile(r"\{\{resolve:[^}]*\}\}")
 
 
@@ -100,4 +102,4 @@ def without_references(text: str) -> str:
 def _is_stand_in(value: str, *, named: bool) -> bool:
     if _STAND_IN.search(value) or _WORDS.fullmatch(value):
         return True
-    return named and value.lower() in _PASSWORDS
+    return named and (value.lower() in _PASSWORDS or bool(_NO_PASSWORD.search(value)))

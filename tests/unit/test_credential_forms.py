@@ -40,6 +40,7 @@ URI = "1" * 12 + ".dkr.ecr.eu-west-1.amazonaws.com/x:1"
         (f"{TOKEN} and {TOKEN}", "*** and ***"),
         ("https://" + f"me:{TOKEN}@x", "https://me:***@x"),
         ("-----BEGIN " + "PRIVATE KEY-----\nMII\n-----END", "***-----END"),
+        ("https://" + "me:h@x0r@x/y@z", "https://me:***@x/y@z"),
         ("nothing", "nothing"),
         ("", ""),
     ],
