@@ -312,6 +312,21 @@ def test_a_terminal_is_the_commands(typed: bytes, status: int) -> None:
     assert ("answered yes" in shown) is (status == 0)
 
 
+def test_ctrl_c_ends_a_script_around_it_as_well() -> None:
+    """
+    As if the command had no group of its own.
+    """
+    script = '"$0" local --port 0 -- sh -c "$1"; echo "went on"'
+    with terminal("/bin/sh", "-c", script, LOCAL[0], ASKING) as (process, descriptor):
+        until(descriptor, "really? ")
+        os.write(descriptor, b"\x03")
+        shown = until(descriptor)
+        _, code = os.waitpid(process, 0)
+
+    assert os.waitstatus_to_exitcode(code) == -signal.SIGINT
+    assert "went on" not in shown
+
+
 @pytest.mark.parametrize("look", [guard._from_proc, guard._from_ps])  # noqa: SLF001 - both
 def test_processes_are_listed_with_their_groups(
     look: Callable[[], list[tuple[int, int, str]]],

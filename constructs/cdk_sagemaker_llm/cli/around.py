@@ -89,15 +89,20 @@ class Around:
             NotStartedError: If there is no such program.
             EndedError: If a signal came before it was.
         """
-        with _guard() as group, _foreground(group):
-            self._group = group
-            running = _start(command, environment, group)
-            try:
-                return self._outcome(running, group, check)
-            finally:
-                if self._told is not None or running.poll() is None:
-                    guard.end_group(group)
-                    running.wait()
+        with _guard() as group:
+            with _foreground(group) as lent:
+                self._group = group
+                running = _start(command, environment, group)
+                try:
+                    status = self._outcome(running, group, check)
+                finally:
+                    if self._told is not None or running.poll() is None:
+                        guard.end_group(group)
+                        running.wait()
+            if lent and running.returncode == -signal.SIGINT:
+                # Ctrl-C reached the command alone: it is for a script around it, too.
+                os.killpg(os.getpgrp(), signal.SIGINT)
+            return status
 
     def _outcome(
         self, running: subprocess.Popen[bytes], group: int, check: Callable[[], None]
@@ -154,20 +159,21 @@ def _guard() -> Iterator[int]:
 
 
 @contextmanager
-def _foreground(group: int) -> Iterator[None]:
+def _foreground(group: int) -> Iterator[bool]:
     """
-    Lend the terminal to a group, if there is one and it is this process's to lend.
+    Lend the terminal to a group, if there is one and it is this process's to lend;
+    return whether it is.
 
     Otherwise a command that asks a question would be stopped for reading the answer.
     """
     try:
         terminal = os.open(os.ctermid(), os.O_RDWR)
     except OSError:
-        yield
+        yield False
         return
     try:
         if os.tcgetpgrp(terminal) != os.getpgrp():
-            yield
+            yield False
             return
         # Ctrl-Z would stop the command alone, and nobody could continue it.
         ignored = {
@@ -176,9 +182,11 @@ def _foreground(group: int) -> Iterator[None]:
         }
         os.tcsetpgrp(terminal, group)
         try:
-            yield
+            yield True
         finally:
-            os.tcsetpgrp(terminal, os.getpgrp())
+            # It may be closed by now.
+            with contextlib.suppress(OSError):
+                os.tcsetpgrp(terminal, os.getpgrp())
             for number, handler in ignored.items():
                 signal.signal(number, handler)
     finally:
