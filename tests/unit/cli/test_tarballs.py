@@ -16,6 +16,7 @@ from tests.unit.cli.test_check import run
 from tests.unit.serving.lmi.artifacts import GIB, GOOD, packed, sparse
 
 HASH = "ab" * 32
+Members = dict[str, bytes | tarfile.TarInfo]
 IMAGE = (
     "111111111111.dkr.ecr.us-east-1.amazonaws.com/djl-inference:"
     "0.26.0-tensorrtllm0.7.1-cu122"
@@ -46,7 +47,7 @@ def test_a_tarball_with_a_way_out_ends_with_1(tmp_path: Path) -> None:
     """
     And no image takes it.
     """
-    members = {"serving.properties": GOOD, "link": link("/etc/passwd")}
+    members: Members = {"serving.properties": GOOD, "link": link("/etc/passwd")}
     done = run(packed(tmp_path / "model.tar.gz", members))
 
     assert done.returncode == 1
@@ -91,7 +92,7 @@ def test_a_tarball_of_an_app_is_judged_alike(tmp_path: Path) -> None:
     """
     Whatever put it into the cloud assembly.
     """
-    members = {
+    members: Members = {
         "serving.properties": b"",
         "link": link(".."),
         "model.py": b"x = '" + b"hf" + b"_" + b"a1" * 17,
