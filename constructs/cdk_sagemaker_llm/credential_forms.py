@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+# Compiled when first needed: that takes milliseconds, and most runs need none of them.
 # The forms are published by the issuers; each with what is in every one of its kind, so
 # that a large file is searched for that first. A group is the part that is secret.
 _FORMS = {
@@ -47,27 +48,26 @@ _FORMS = {
         r"://[^\s:/@\"']{0,200}:(?P<password>[^\s/?#,\"']{1,2000})@",
     ),
 }
-_COMPILED = {kind: (hints, re.compile(form)) for kind, (hints, form) in _FORMS.items()}
 # Documentation's stand-ins, and references that something fills in later.
-_STAND_IN = re.compile(
+_STAND_IN = (
     r"(?i)your|example|placeholder|changeme|redacted|x{8}|\*{3}|\.{3}|^[$<{]|\$\{|%[(s]"
 )
-_WORDS = re.compile(r"[a-z]{1,15}(?:[-_][a-z]{1,15}){2,}")
+_WORDS = r"[a-z]{1,15}(?:[-_][a-z]{1,15}){2,}"
 _PASSWORDS = ("password", "pass", "passwd", "pwd", "token", "secret", "key")
 # What no address may hold, and a pattern that looks for one does.
-_NO_PASSWORD = re.compile(r"[\[\]^\\|]")
-_REFERENCE = re.compile(r"\{\{resolve:[^}]*\}\}")
+_IN_PATTERNS = r"[\[\]^\\|]"
+_REFERENCE = r"\{\{resolve:[^}]*\}\}"
 
 
 def credentials_in(text: str) -> Iterator[tuple[str, int, int]]:
     """
     Return what looks like a credential: its kind, where it begins and where it ends.
     """
-    bare = _REFERENCE.sub(lambda found: " " * len(found[0]), text)
-    for kind, (hints, form) in _COMPILED.items():
+    bare = re.sub(_REFERENCE, lambda found: " " * len(found[0]), text)
+    for kind, (hints, form) in _FORMS.items():
         if not any(hint in bare for hint in hints):
             continue
-        for found in form.finditer(bare):
+        for found in re.finditer(form, bare):
             group = found.lastgroup or 0
             if not _is_stand_in(found[group], named=bool(found.lastgroup)):
                 yield kind, found.start(group), found.end(group)
@@ -96,10 +96,12 @@ def without_references(text: str) -> str:
     """
     Return a text without CloudFormation's dynamic references.
     """
-    return _REFERENCE.sub("", text)
+    return re.sub(_REFERENCE, "", text)
 
 
 def _is_stand_in(value: str, *, named: bool) -> bool:
-    if _STAND_IN.search(value) or _WORDS.fullmatch(value):
+    if re.search(_STAND_IN, value) or re.fullmatch(_WORDS, value):
         return True
-    return named and (value.lower() in _PASSWORDS or bool(_NO_PASSWORD.search(value)))
+    return named and (
+        value.lower() in _PASSWORDS or bool(re.search(_IN_PATTERNS, value))
+    )
