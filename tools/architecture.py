@@ -22,6 +22,7 @@ FLOORS = (
     "_tokens",
     "_s3",
     "wording",
+    "credential_forms",
     "arguments",
     "findings",
     "catalog",

@@ -14,6 +14,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.architectures.names import class_fault
 from cdk_sagemaker_llm.arguments import held, hold_kinds
+from cdk_sagemaker_llm.credential_forms import redacted
 
 if TYPE_CHECKING:
     from aws_cdk import SecretValue
@@ -73,7 +74,7 @@ class HuggingFaceModel:
         if self.model_id.count("/") > 1 or not self.model_id.strip("/"):
             raise ValueError(
                 "model_id must be a Hugging Face repository such as "
-                f"'mistralai/Mistral-7B-v0.1', got {self.model_id!r}; "
+                f"'mistralai/Mistral-7B-v0.1', got {redacted(repr(self.model_id))}; "
                 "weights on S3 are an S3Model"
             )
 
@@ -125,7 +126,7 @@ class S3Model:
         hold_kinds(self)
         fault = _uri_fault(self.uri)
         if fault is not None:
-            raise ValueError(f"uri must be {fault}, got {self.uri!r}")
+            raise ValueError(f"uri must be {fault}, got {redacted(repr(self.uri))}")
 
     @classmethod
     @held
@@ -200,17 +201,17 @@ def looked_up(
     """
     if architecture is None or isinstance(architecture, ModelArchitecture):
         return architecture
+    shown = redacted(repr(architecture))
     if not isinstance(architecture, str):
-        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {shown}")
     if "/" in architecture:
         return ModelArchitecture.of(architecture)
     if not architecture.isidentifier():
-        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {shown}")
     meant = class_fault(architecture)
     if meant is not None:
         raise ValueError(
-            f"architecture must be {_ARCHITECTURES}, got {architecture!r}; write "
-            f"{meant!r}"
+            f"architecture must be {_ARCHITECTURES}, got {shown}; write {meant!r}"
         )
     return architecture
 

@@ -231,6 +231,7 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
         _file, MPI + AUTO, container=DS, version="0.26.0", backend="lmi-dist"
     ),
     **{code: _variables(version, given) for version, given, code in BROKEN},
+    "LLM235": partial(_file, "\ufeff# x\n", container=LMI, version="0.36.0"),
     "LLM162": _variables("1.4.5", {"MAX_INPUT_LENGTH": "?"}),
     "LLM174": _variables("1.4.5", {"NUM_SHARD": "4"}, accelerators=2),
 }
@@ -275,6 +276,15 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM183": _named_twice,
     "LLM184": partial(
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-9"
+    ),
+    "LLM187": partial(
+        _model,
+        model=None,
+        serving=ServingFolder(
+            ROOT / "assets" / "mixtral-8x7b",
+            container_family="huggingface-llm",
+            version="3.3.6",
+        ),
     ),
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
@@ -338,10 +348,12 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
 }
 
-# Serving folders: their files by size, none for no folder.
+# Serving folders: their files by size, none for no folder; less than nothing is a pipe.
 FOLDERS: dict[str, dict[str, int]] = {
     "LLM108": {},
     "LLM109": {"model.py": 1},
     "LLM118": {"serving.properties": 1, "model.safetensors": 65 * 2**20},
     "LLM126": {"one/serving.properties": 1, "two/serving.properties": 1},
+    "LLM185": {"serving.properties": 1, "pipe": -1},
+    "LLM186": {"serving.properties": 0},
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.credential_forms import redacted
 from cdk_sagemaker_llm.wording import any_of
 
 _LONGEST_SHOWN = 60
@@ -79,7 +80,8 @@ class Kind:
             yield from self.parts(name, value)
             return
         got = shown(value, hidden=self.is_secret)
-        yield Fault(f"{name} must be {self.words}, got {got}", self.way_out(value))
+        message = f"{name} must be {self.words}, got {got}"
+        yield Fault(redacted(message), redacted(self.way_out(value)))
 
 
 def shown(value: object, *, hidden: bool = False) -> str:

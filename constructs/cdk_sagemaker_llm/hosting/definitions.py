@@ -35,7 +35,11 @@ from cdk_sagemaker_llm.serving.configuration import (
     Prepared,
     ServingConfiguration,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.credentials import (
+    credential_findings,
+    file_findings,
+    model_findings,
+)
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.loading import download_seconds
 from cdk_sagemaker_llm.serving.naming import class_findings
@@ -201,6 +205,7 @@ def define_model(
     reference = token_reference(model)
     found = [*prepared.findings, *token_findings(reference)]
     found += class_findings(getattr(model or serving, "architecture", None))
+    found += model_findings(model)
     found += credential_findings("environment", environment)
     unusable = network_findings(network)
     found += unusable
@@ -250,6 +255,10 @@ def _container_findings(
     if container.files:
         check_files(container.files)
     found = region_findings(region, container.image)
+    if not model_findings(model):
+        # A configuration of the user's own may check nothing itself.
+        found += credential_findings("the container", container.environment)
+        found += file_findings(container.files)
     if network.isolated and model is not None and container.weights_uri is None:
         found.append(
             ISOLATED_DOWNLOAD.finding(

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.serving.configuration import (
     Container,
     Prepared,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ class CustomContainer:
         address.
         """
         found = credential_findings("environment", self.environment)
+        found += file_findings(self.files)
         if found:
             return Prepared(None, tuple(found))
         named = {}

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.fit import checking, fleet
 from cdk_sagemaker_llm.hosting import hosts
-from cdk_sagemaker_llm.serving.lmi import base, folder
+from cdk_sagemaker_llm.serving.lmi import base, folder, read_folder
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
@@ -46,7 +46,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("prepare", Vllm, "prepare")
     counted("prepare", ServingFolder, "prepare")
     counted("folder", folder, "folder_files")
-    counted("walk", Path, "rglob")
+    counted("walk", read_folder, "size_findings")
     counted("render", base, "texts_of")
     counted("check", base, "property_findings")
     counted("check", folder, "check_properties")

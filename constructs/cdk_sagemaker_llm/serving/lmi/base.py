@@ -208,8 +208,7 @@ class LmiServing:
             REPEATED.finding(f"options repeats {key}, which has a parameter of its own")
             for key in sorted(set(extra) & set(typed))
         ]
-        texts = {key: str(value) for key, value in extra.items()}
-        found += credential_findings("options", texts)
+        found += credential_findings("options", extra)
         if isinstance(model, HuggingFaceModel) and not errors_of(found):
             has_token = model.token is not None
             found += gated_findings(model.model_id, has_token=has_token)

@@ -197,7 +197,7 @@ class Tgi:
         found += overlap_findings(typed, self.options, self.unchecked_options)
         found += option_name_findings(self.options, known_variables())
         for where in ("options", "unchecked_options"):
-            found += credential_findings(where, render(getattr(self, where)))
+            found += credential_findings(where, getattr(self, where))
         found += subject_findings(self._subject(environment, model, devices))
         if errors_of(found):
             return Prepared(None, tuple(found), demand)

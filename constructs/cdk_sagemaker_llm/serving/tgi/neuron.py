@@ -133,7 +133,7 @@ class TgiNeuron:
         found += overlap_findings(typed, self.options, self.unchecked_options)
         found += self._name_findings()
         for where in ("options", "unchecked_options"):
-            found += credential_findings(where, render(getattr(self, where)))
+            found += credential_findings(where, getattr(self, where))
         found += [*self._type_findings(), *self._length_findings()]
         found += self._model_findings(typed, model)
         if errors_of(found):
