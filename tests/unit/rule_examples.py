@@ -164,6 +164,13 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM207": partial(
         _file, MPI + AUTO, container=DS, version="0.26.0", backend="lmi-dist"
     ),
+    "LLM175": partial(
+        _file,
+        f"{MPI}option.rolling_batch=disable\n",
+        container=TRT,
+        version="0.27.0",
+        architecture="MistralForCausalLM",
+    ),
     **{code: _variables(version, given) for version, given, code in BROKEN},
     "LLM162": _variables("1.4.5", {"MAX_INPUT_LENGTH": "?"}),
     "LLM174": _variables("1.4.5", {"NUM_SHARD": "4"}, accelerators=2),

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.models import (
     ModelSource,
     architecture_of,
     class_of,
+    kind_of,
     sized,
 )
 from cdk_sagemaker_llm.serving.configuration import (
@@ -274,9 +275,10 @@ class LmiServing:
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=config_of(None if model is None else model.architecture),
+            architecture=config_of(kind_of(model)),
             backend=self.backend,
             strict=True,
+            planned=True,
         )
         found = [self._in_the_callers_words(finding) for finding in found]
         return found + self._own_findings(model)

@@ -64,8 +64,8 @@ class ServingFolder:
         architecture:
             What the model is: a ``ModelArchitecture``, the name of a catalogued model
             that it is like, or at least its class, such as ``MistralForCausalLM``.
-            If left out, the checks that depend on its class are not made, and its
-            size is that of the model that the file names.
+            If left out, it is what the catalogue knows of the model that the file
+            names.
     """
 
     path: str | Path
@@ -97,7 +97,7 @@ class ServingFolder:
         demand = self._demand(properties)
         devices = settled(accelerators, demand)
         known = not errors_of(found)
-        found += self._artifact_findings(files, devices, known_image=known)
+        found += self._artifact_findings(files, properties, devices, known_image=known)
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
         return Prepared(self._container(files, properties), tuple(found), demand)
@@ -129,9 +129,19 @@ class ServingFolder:
             ),
         )
 
+    def _kind(self, properties: Mapping[str, str]) -> ModelArchitecture | str | None:
+        """
+        Return what is known of the model: what was said of it, or else what the
+        catalogue knows of the one that the file names.
+        """
+        if self.architecture is not None:
+            return looked_up(self.architecture)
+        return find_architecture(properties.get("option.model_id", ""))
+
     def _artifact_findings(
         self,
         files: Mapping[str, bytes],
+        properties: Mapping[str, str],
         accelerators: int | None,
         *,
         known_image: bool,
@@ -145,7 +155,7 @@ class ServingFolder:
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=config_of(looked_up(self.architecture)),
+            architecture=config_of(self._kind(properties)),
         )
 
 

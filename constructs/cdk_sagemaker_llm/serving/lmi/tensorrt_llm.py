@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.models import (
     ModelSource,
     architecture_of,
     class_of,
+    kind_of,
 )
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
@@ -137,7 +138,7 @@ class TensorRtLlm(LmiServing):
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
         if self.precompiled:
             return _precompiled_findings(model)
-        name = None if model is None else class_of(model.architecture)
+        name = class_of(kind_of(model))
         since = compiled_since(name) if name else None
         if name is None or self._is_asynchronous:
             return []

@@ -284,6 +284,24 @@ def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
     )
 
 
+def test_the_model_that_the_file_names_is_checked_by_the_catalogue(
+    tmp_path: Path,
+) -> None:
+    """
+    Nothing need be said of it beside the file.
+    """
+    serving = served(
+        tmp_path,
+        family="djl-deepspeed",
+        version="0.27.0",
+        serving_properties="engine=DeepSpeed\noption.rolling_batch=auto\n"
+        "option.model_id=mistralai/Mistral-7B-v0.1\n",
+    )
+    found = serving.prepare(None, 4).findings
+
+    assert [f.code for f in found] == ["LLM201", "LLM175"]
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

@@ -19,6 +19,14 @@ from cdk_sagemaker_llm.serving.lmi.checks.sources import (
 )
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
 from cdk_sagemaker_llm.serving.lmi.checks.values import REPLACED_VALUE
+from cdk_sagemaker_llm.serving.lmi.launch import (
+    batches_dynamically,
+    front_end_chooses,
+)
+from cdk_sagemaker_llm.serving.lmi.model_types import (
+    STARTED_WITH_DEEPSPEED,
+    started_with_lmi_dist,
+)
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
 from cdk_sagemaker_llm.wording import any_of, nearest
 
@@ -231,26 +239,54 @@ def _engines(subject: Subject) -> tuple[str, ...]:
 
 def _engine_faults(subject: Subject) -> Iterator[tuple[str, str]]:
     launch, version = subject.launch, subject.version
-    if launch.engine is None:
-        return
     if launch.container == "djl-tensorrtllm":
         if launch.engine == "Python" and version.before("0.28"):
             yield "MPI", f"TensorRT-LLM {version} needs engine=MPI"
-    elif subject.runs("vllm") and launch.engine != "Python":
-        if version.at_least("0.26") and launch.engine in _engines(subject):
-            yield "Python", "vLLM needs engine=Python"
-    elif subject.runs("lmi-dist") and launch.engine == "Python":
-        if _lmi_dist_needs_mpi(subject):
-            yield "MPI", f"LMI-Dist {version} needs engine=MPI"
+    elif launch.container == "djl-neuronx":
+        if _is_started_with_mpi_on_neuron(subject):
+            yield "Python", f"NeuronX {version} needs engine=Python for this model"
     elif _batches_with_deepspeed_elsewhere(subject):
         yield "DeepSpeed", "option.rolling_batch=deepspeed needs engine=DeepSpeed"
+    elif subject.runs("lmi-dist") and launch.engine in (None, "Python"):
+        if _lmi_dist_needs_mpi(subject):
+            yield "MPI", f"LMI-Dist {version} needs engine=MPI"
+    elif _is_vllm_elsewhere(subject):
+        yield "Python", "vLLM needs engine=Python"
+
+
+def _is_vllm_elsewhere(subject: Subject) -> bool:
+    # An engine that the image does not have is another rule's.
+    others = [name for name in _engines(subject) if name != "Python"]
+    return subject.runs("vllm") and subject.launch.engine in others
+
+
+def _is_started_with_mpi_on_neuron(subject: Subject) -> bool:
+    """
+    Whether the front end of 0.27 takes the image for one with LMI-Dist: it chooses
+    MPI, which counts CUDA devices and finds none.
+    """
+    launch = subject.launch
+    if subject.version.rows != ("0.27",) or launch.engine is not None:
+        return False
+    if launch.rolling_batch == "lmi-dist":
+        return True
+    listed = started_with_lmi_dist(subject.version) or frozenset()
+    chooses = launch.rolling_batch in (None, "auto")
+    batched = chooses and not batches_dynamically(subject.properties)
+    return batched and subject.model_type in listed
 
 
 def _batches_with_deepspeed_elsewhere(subject: Subject) -> bool:
     launch = subject.launch
     if launch.rolling_batch != "deepspeed" or launch.engine == "DeepSpeed":
         return False
-    return subject.option("entryPoint") != "djl_python.deepspeed"
+    if subject.option("entryPoint") == "djl_python.deepspeed":
+        return False
+    if launch.engine is not None or subject.version.rows == ("0.27",):
+        return True
+    # Up to 0.26 the front end starts some models with DeepSpeed.
+    known = subject.model_type is not None
+    return known and subject.model_type not in STARTED_WITH_DEEPSPEED
 
 
 def _lmi_dist_needs_mpi(subject: Subject) -> bool:
@@ -260,8 +296,8 @@ def _lmi_dist_needs_mpi(subject: Subject) -> bool:
         degree = subject.option("tensor_parallel_degree") or "1"
         devices = subject.accelerators or 1
         return (devices if degree == "max" else as_int(degree)) != 1
-    # From 0.28 on the front end sets MPI mode for this backend by itself.
-    return subject.version.before("0.28")
+    # Where the front end looks at the model, it sets MPI mode for this backend itself.
+    return not front_end_chooses(subject.launch)
 
 
 def _removed(subject: Subject) -> dict[str, str]:
@@ -274,8 +310,6 @@ def _removed(subject: Subject) -> dict[str, str]:
         gone["deepspeed"] = "DeepSpeed ended with LMI 0.27"
         if version.at_least("0.33"):
             gone["scheduler"] = "it was removed after LMI 0.32"
-        if version.at_least("0.33") and version.before("0.35"):
-            gone["lmi-dist"] = "LMI-Dist was removed after LMI 0.32"
     return gone
 
 
@@ -292,7 +326,7 @@ def _batch_choices(subject: Subject) -> tuple[str, ...]:
         disable = ("disable",) if version.at_least("0.27") else ()
         return ("auto", "trtllm", *disable)
     if container == "djl-neuronx":
-        more = ("tnx", "vllm", "lmi-dist") if version.at_least("0.27") else ()
+        more = ("tnx", "vllm", "lmi-dist") if version.at_least("0.28") else ()
         return ("auto", "disable", *more)
     if subject.runs("deepspeed"):
         return ("auto", "deepspeed", "disable")
@@ -316,8 +350,8 @@ def _takes_any_batch(subject: Subject) -> bool:
 
 
 def _is_replaced(subject: Subject, batch: str) -> bool:
-    newest = subject.version.at_least("0.35") and subject.launch.container == "djl-lmi"
-    return newest and batch == "lmi-dist"
+    removed = subject.version.at_least("0.33")
+    return removed and subject.launch.container == "djl-lmi" and batch == "lmi-dist"
 
 
 def _python_batch_size(subject: Subject) -> int | None:
@@ -337,7 +371,8 @@ def _usual_engine(subject: Subject) -> str:
 
 
 def _engine_text(subject: Subject) -> str:
-    return f"engine={subject.launch.engine}"
+    engine = subject.launch.engine
+    return f"engine={engine}" if engine is not None else "none"
 
 
 def _image(subject: Subject) -> str:
