@@ -95,6 +95,10 @@ STARTED_WITH_DEEPSPEED = frozenset(
 )
 # What DeepSpeed has kernels for, and so a rolling batch (OPTIMIZED_MODEL_TYPES).
 BATCHED_BY_DEEPSPEED = STARTED_WITH_DEEPSPEED | {"llama"}
+# What DeepSpeed smooths (SMOOTHQUANT_SUPPORTED_MODEL_TYPES).
+SMOOTHED_BY_DEEPSPEED = frozenset(
+    {"bloom", "gpt2", "gpt_neo", "gpt_neox", "gptj", "llama"}
+)
 
 _NEURONX_0_25 = frozenset({"bloom", "gpt2", "gpt_neox", "gptj", "llama", "opt"})
 _NEURONX_0_26 = _NEURONX_0_25 | {"mistral"}

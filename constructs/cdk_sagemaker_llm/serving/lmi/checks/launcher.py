@@ -34,6 +34,11 @@ _SCHEDULERS = ("auto", "disable")
 # What each image has installed, beside Hugging Face Accelerate.
 _DEEPSPEED_IMAGE = ("lmi-dist", "vllm", "scheduler", "deepspeed")
 
+# What an image with TensorRT-LLM has not.
+_ELSEWHERE = dict.fromkeys(
+    ("vllm", "lmi-dist", "scheduler", "tnx", "deepspeed"), "it has TensorRT-LLM only"
+)
+
 UNKNOWN_ENGINE = Rule("LLM130", "the engine does not exist in that image", FRONT_END)
 
 
@@ -316,8 +321,14 @@ def _removed(subject: Subject) -> dict[str, str]:
 def _not_in_tensorrt_llm(subject: Subject) -> dict[str, str]:
     if subject.version.before("0.27"):
         return {"disable": "TensorRT-LLM always batches up to LMI 0.26"}
-    elsewhere = ("vllm", "lmi-dist", "scheduler", "tnx", "deepspeed")
-    return dict.fromkeys(elsewhere, "it has TensorRT-LLM only")
+    if subject.version.rows == ("0.32",) and not _asks_for_mpi(subject):
+        # The handler is left without MPI, and asserts it (trtllm_rolling_batch.py).
+        return {**_ELSEWHERE, "disable": "TensorRT-LLM always batches at LMI 0.32"}
+    return _ELSEWHERE
+
+
+def _asks_for_mpi(subject: Subject) -> bool:
+    return subject.launch.uses_mpi or as_bool(subject.option("mpi_mode")) is True
 
 
 def _batch_choices(subject: Subject) -> tuple[str, ...]:

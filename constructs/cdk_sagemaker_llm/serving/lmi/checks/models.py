@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
 from cdk_sagemaker_llm.serving.lmi.launch import front_end_chooses, generates_text
 from cdk_sagemaker_llm.serving.lmi.model_types import (
     BATCHED_BY_DEEPSPEED,
+    SMOOTHED_BY_DEEPSPEED,
     loaded_by_neuronx,
 )
 
@@ -29,6 +30,20 @@ def check_deepspeed_model(subject: Subject) -> Iterator[Finding]:
         yield MODEL_REFUSED.finding(
             f"DeepSpeed has no rolling batch for {_name(subject)}",
             "use vLLM or LMI-Dist, or write option.rolling_batch=disable",
+        )
+
+
+def check_smoothed_model(subject: Subject) -> Iterator[Finding]:
+    """
+    DeepSpeed smooths some types alone (SMOOTHQUANT_SUPPORTED_MODEL_TYPES).
+    """
+    smooths = subject.option("quantize") == "smoothquant"
+    if not subject.runs("deepspeed") or not smooths:
+        return
+    if _is_other_than(subject, SMOOTHED_BY_DEEPSPEED):
+        yield MODEL_REFUSED.finding(
+            f"DeepSpeed does not quantize {_name(subject)} by smoothquant",
+            "write option.quantize=dynamic_int8",
         )
 
 
