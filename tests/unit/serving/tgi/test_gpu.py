@@ -99,7 +99,6 @@ def test_weights_on_s3_are_put_in_place_by_sagemaker() -> None:
         (Tgi("1.4.5", kv_cache_dtype="fp8_e5m2"), ["LLM161"]),
         (Tgi("1.4.5", max_input_tokens=8), ["LLM161"]),
         (Tgi("2.0.0", max_input_tokens=8, max_input_length=8), ["LLM171"]),
-        (Tgi("2.4.0", messages_api=True), ["LLM161"]),
         (Tgi("1.4.5", dtype="float16", quantize="awq"), ["LLM170"]),
         (Tgi("1.4.5", options={"MAX_BEST": 3}), ["LLM160"]),
         (Tgi("1.4.5", options={"--env": True}), ["LLM160"]),
@@ -118,6 +117,22 @@ def test_fails_if_a_value_is_wrong(serving: Tgi, codes: list[str]) -> None:
     The launcher would exit on it, or go on without.
     """
     assert errors(serving) == codes
+
+
+@pytest.mark.parametrize(
+    "serving",
+    [
+        Tgi("2.4.0", messages_api=True),
+        Tgi("2.4.0", options={"MESSAGES_API_ENABLED": True}),
+    ],
+    ids=["a parameter", "an option"],
+)
+def test_warns_of_what_an_older_version_knew(serving: Tgi) -> None:
+    """
+    It does nothing, and no harm either.
+    """
+    assert errors(serving) == []
+    assert "LLM222" in [finding.code for finding in findings_of(serving, LLAMA)]
 
 
 def test_fails_if_more_gpus_are_asked_for_than_a_copy_has() -> None:
