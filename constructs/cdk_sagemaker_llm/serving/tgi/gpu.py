@@ -276,4 +276,13 @@ class Tgi:
             accelerators,
             words=words,
             unchecked={*self.unchecked_options, *wrong},
+            attention_heads=self._heads(model),
         )
+
+    def _heads(self, model: ModelSource | None) -> int | None:
+        """
+        Return the heads that a number of GPUs must divide; one that is left out is the
+        plan's to check.
+        """
+        known = None if self.num_gpus is None else architecture_of(model)
+        return known.num_attention_heads if known else None

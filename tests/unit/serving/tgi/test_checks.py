@@ -76,6 +76,7 @@ BROKEN: list[tuple[str, dict[str, str], str]] = [
     ("2.0.0", {"MAX_INPUT_LENGTH": "8", "MAX_INPUT_TOKENS": "8"}, "LLM171"),
     ("1.4.5", {"HF_MODEL_ID": "s3://bucket/weights/"}, "LLM173"),
     ("1.4.5", {"HF_MODEL_ID": ""}, "LLM112"),
+    ("3.3.6", {"HF_MODEL_ID": "Qwen/Qwen2.5-7B-Instruct", "NUM_SHARD": "8"}, "LLM177"),
     # What is no more, or not yet.
     ("2.4.0", {"MESSAGES_API_ENABLED": "true"}, "LLM222"),
     ("1.3.3", {"MESSAGES_API_ENABLED": "true"}, "LLM161"),

@@ -120,6 +120,34 @@ def test_fails_if_a_value_is_wrong(serving: Tgi, codes: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("serving", "model", "expected"),
+    [
+        (Tgi("3.3.6", num_gpus=8), HuggingFaceModel("Qwen/Qwen2.5-7B"), ["LLM177"]),
+        (
+            Tgi("3.3.6", num_gpus=8),
+            S3Model("s3://b/p/", architecture="Qwen/Qwen2.5-7B"),
+            ["LLM177"],
+        ),
+        (Tgi("3.3.6", num_gpus=4), HuggingFaceModel("Qwen/Qwen2.5-7B"), []),
+        (Tgi("3.3.6", num_gpus=8), HuggingFaceModel("someone/unheard-of"), []),
+        # The plan checks what it chooses itself.
+        (Tgi("3.3.6"), HuggingFaceModel("Qwen/Qwen2.5-7B"), []),
+    ],
+    ids=["on the Hub", "on S3", "four", "not known", "left out"],
+)
+def test_the_number_of_gpus_divides_the_heads(
+    serving: Tgi, model: HuggingFaceModel | S3Model, expected: list[str]
+) -> None:
+    """
+    In the words of the parameter, of the 28 heads that the model has.
+    """
+    found = [f for f in findings_of(serving, model, 8) if f.severity is Severity.ERROR]
+
+    assert [f.code for f in found] == expected
+    assert all(f.message.startswith("num_gpus must divide the 28") for f in found)
+
+
+@pytest.mark.parametrize(
     "serving",
     [
         Tgi("2.4.0", messages_api=True),
