@@ -223,7 +223,9 @@ def test_each_backend_is_clean_at_every_version_that_has_it(
     """
     found = findings_of(serving, MODEL, 8)
 
-    assert {f.code for f in found} <= {"LLM201"}
+    # 0.38 is checked by the tables of 0.36.
+    doubts = {"LLM223"} if serving.version == "0.38.0" else {"LLM201"}
+    assert {f.code for f in found} <= doubts
 
 
 @pytest.mark.parametrize(

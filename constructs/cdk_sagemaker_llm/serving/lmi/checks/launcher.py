@@ -217,6 +217,23 @@ def check_dynamic_batching(subject: Subject) -> Iterator[Finding]:
         )
 
 
+NO_TABLES = Rule(
+    "LLM223", "a newer image is checked by the tables of the version nearest to it"
+)
+
+
+def check_tables(subject: Subject) -> Iterator[Finding]:
+    """
+    The option tables reach as far as the image.
+    """
+    if not subject.version.is_described:
+        yield NO_TABLES.finding(
+            f"{_image(subject)} is checked as LMI {subject.version.rows[0]}, the "
+            "newest whose options are known",
+            "pass what it has learned since in unchecked_options",
+        )
+
+
 NO_ENGINE = Rule(
     "LLM215", "no engine is written, and a gated model will not load", FRONT_END
 )

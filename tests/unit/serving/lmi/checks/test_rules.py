@@ -338,6 +338,7 @@ ERRORS = [
 ]
 
 WARNINGS = [
+    ("an image that the tables do not reach", LMI, "0.38.0", PYTHON, "LLM223"),
     (
         "a misspelt option",
         TRT,
