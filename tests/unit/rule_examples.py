@@ -54,6 +54,7 @@ ON_S3 = S3Model("s3://bucket/model/")
 WITH_TOKEN = HuggingFaceModel("a/b", token=SecretValue.secrets_manager("hub"))
 PLAIN_TOKEN = "hf_" + "a" * 34
 TGI = Tgi("3.3.6")
+TEAM = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team"
 ONE = ResourceRequirements(accelerators=1)
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
@@ -226,6 +227,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM221": partial(
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
     ),
+    "LLM224": partial(_model, serving=Vllm(image=f"{TEAM}/vllm:1")),
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

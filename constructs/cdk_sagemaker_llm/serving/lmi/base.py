@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
@@ -32,7 +31,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.images import asked_version, choose_image
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
 from cdk_sagemaker_llm.serving.lmi.properties import (
     PropertiesError,
@@ -66,6 +65,12 @@ class LmiServing:
 
     Args:
         version: The LMI version of the image.
+
+        image:
+            Another image of the family than the catalogue has of that version: its
+            tag, or its full URI in Amazon ECR. It is checked as the catalogued
+            version nearest to the one that its tag names, or else to ``version``.
+            If left out, it is the catalogue's.
 
         tensor_parallel_degree:
             Over how many devices one copy of the model is split, or ``"max"``.
@@ -105,6 +110,7 @@ class LmiServing:
 
     version: str
     _: KW_ONLY
+    image: str | None = None
     tensor_parallel_degree: int | Literal["max"] | None = option(
         "tensor_parallel_degree"
     )
@@ -136,15 +142,20 @@ class LmiServing:
         devices = settled(accelerators, demand)
         limit = self._loading_seconds(model)
         typed = self._typed(model, limit)
-        found = self._general_findings(model, typed)
+        chosen = choose_image(self.container_family, self.version, self.image)
+        found = self._general_findings(model, typed, chosen.findings)
+        if chosen.release is None:
+            return Prepared(None, tuple(found), demand)
         texts: dict[str, str] = {}
         if not errors_of(found):
             texts, faults = self._texts(typed)
-            found += faults or self._property_findings(model, texts, devices)
+            found += faults or self._property_findings(
+                model, texts, devices, chosen.version
+            )
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
         container = Container(
-            image=find_image(self.container_family, self.version),
+            image=chosen.release,
             files={"serving.properties": lines(texts).encode()},
             environment=_environment(model),
             token_variables=TOKEN_VARIABLES,
@@ -188,12 +199,16 @@ class LmiServing:
         return None
 
     def _general_findings(
-        self, model: ModelSource | None, typed: Mapping[str, PropertyValue]
+        self,
+        model: ModelSource | None,
+        typed: Mapping[str, PropertyValue],
+        of_image: Iterable[Finding],
     ) -> list[Finding]:
         """
-        Check the image, what is given twice or not at all, and for credentials.
+        Add to what was found of the image what is given twice or not at all, and
+        credentials.
         """
-        found = image_findings(self.container_family, self.version)
+        found = list(of_image)
         if model is None and "option.model_id" not in self.options:
             found.append(
                 NO_WEIGHTS.finding("model is missing: nothing names the weights")
@@ -269,11 +284,12 @@ class LmiServing:
         model: ModelSource | None,
         texts: Mapping[str, str],
         accelerators: int | None,
+        version: str,
     ) -> list[Finding]:
         found = property_findings(
             {k: v for k, v in texts.items() if k not in self.unchecked_options},
             container=self.container_family,
-            version=self.version,
+            version=version,
             accelerators=accelerators,
             architecture=config_of(kind_of(model)),
             backend=self.backend,
@@ -299,9 +315,16 @@ class LmiServing:
         remedy = re.sub(r"\boption\.(\w+)", rename, finding.remedy)
         return Finding(finding.severity, finding.code, message, remedy)
 
+    @property
+    def _asked_version(self) -> str:
+        """
+        The version that the image's tag names, or else the one given.
+        """
+        return asked_version(self.version, self.image)
+
     def _at_least(self, minor: str) -> bool:
         try:
-            return LmiVersion.parse(self.version).at_least(minor)
+            return LmiVersion.parse(self._asked_version).at_least(minor)
         except ValueError:
             # The check of the image says what is wrong with the version.
             return True

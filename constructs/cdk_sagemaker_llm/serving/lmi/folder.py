@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
-from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource, looked_up, sized
@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.images import choose_image
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, config_of
 from cdk_sagemaker_llm.serving.lmi.checks import check_properties
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
@@ -66,6 +66,12 @@ class ServingFolder:
             that it is like, or at least its class, such as ``MistralForCausalLM``.
             If left out, it is what the catalogue knows of the model that the file
             names.
+
+        image:
+            Another image of the family than the catalogue has of that version: its
+            tag, or its full URI in Amazon ECR. It is checked as the catalogued
+            version nearest to the one that its tag names, or else to ``version``.
+            If left out, it is the catalogue's.
     """
 
     path: str | Path
@@ -73,6 +79,7 @@ class ServingFolder:
     container_family: str
     version: str
     architecture: ModelArchitecture | str | None = None
+    image: str | None = None
 
     def prepare(
         self, model: ModelSource | None, accelerators: Accelerators
@@ -81,7 +88,8 @@ class ServingFolder:
         Check that the folder is a serving artifact that this image can load; read it
         once.
         """
-        found = image_findings(self.container_family, self.version)
+        chosen = choose_image(self.container_family, self.version, self.image)
+        found = list(chosen.findings)
         if not Path(self.path).is_dir():
             found.append(NO_FOLDER.finding(f"path {str(self.path)!r} is not a folder"))
             return Prepared(None, tuple(found))
@@ -97,17 +105,23 @@ class ServingFolder:
         demand = self._demand(properties)
         devices = settled(accelerators, demand)
         known = not errors_of(found)
-        found += self._artifact_findings(files, properties, devices, known_image=known)
-        if errors_of(found):
+        found += self._artifact_findings(
+            files, properties, devices, chosen.version if known else None
+        )
+        if errors_of(found) or chosen.release is None:
             return Prepared(None, tuple(found), demand)
-        return Prepared(self._container(files, properties), tuple(found), demand)
+        container = self._container(files, properties, chosen.release)
+        return Prepared(container, tuple(found), demand)
 
     def _container(
-        self, files: Mapping[str, bytes], properties: Mapping[str, str]
+        self,
+        files: Mapping[str, bytes],
+        properties: Mapping[str, str],
+        image: ImageRelease,
     ) -> Container:
         seconds = as_int(properties.get("option.model_loading_timeout"))
         return Container(
-            image=find_image(self.container_family, self.version),
+            image=image,
             files=files,
             token_variables=TOKEN_VARIABLES,
             loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
@@ -143,17 +157,16 @@ class ServingFolder:
         files: Mapping[str, bytes],
         properties: Mapping[str, str],
         accelerators: int | None,
-        *,
-        known_image: bool,
+        version: str | None,
     ) -> list[Finding]:
         found = layout_findings(str(self.path), files)
-        checkable = known_image and self.container_family in CONTAINERS
-        if properties_path(files) is None or not checkable:
+        checkable = self.container_family in CONTAINERS
+        if properties_path(files) is None or version is None or not checkable:
             return found
         return found + artifact_findings(
             files,
             container=self.container_family,
-            version=self.version,
+            version=version,
             accelerators=accelerators,
             architecture=config_of(self._kind(properties)),
         )

@@ -116,7 +116,7 @@ class TensorRtLlm(LmiServing):
     @property
     def _is_asynchronous(self) -> bool:
         # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
-        return self.version.startswith("0.33.")
+        return self._asked_version.startswith("0.33.")
 
     def _demand(self, model: ModelSource | None) -> Demand:
         usual = ASSUMPTIONS
@@ -144,10 +144,11 @@ class TensorRtLlm(LmiServing):
             return []
         if since is not None and self._at_least(since):
             return []
+        version = self._asked_version
         when = f"from LMI {since} on" if since else "at no LMI version"
         return [
             NOT_JUST_IN_TIME.finding(
-                f"TensorRT-LLM {self.version} does not compile {name} just in time: "
+                f"TensorRT-LLM {version} does not compile {name} just in time: "
                 f"it does so {when}",
                 "compile an engine ahead of time (precompiled=True), or use Vllm",
             )

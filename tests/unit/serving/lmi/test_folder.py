@@ -218,6 +218,7 @@ def test_every_keyword_has_a_test() -> None:
         "container_family",
         "version",
         "architecture",
+        "image",
     ]
 
 

@@ -118,7 +118,10 @@ def _devices_of_a_worker(subject: Subject) -> int | None:
 
 
 def _counts_devices(subject: Subject) -> bool:
-    # What vLLM is told of a pipeline is another rule's.
+    # A device map takes the handler past the count; what vLLM is told of a pipeline is
+    # another rule's.
+    if subject.runs("huggingface", "scheduler"):
+        return subject.passes_handler() and not subject.option("device_map")
     return subject.passes_handler() and not subject.runs("vllm")
 
 
