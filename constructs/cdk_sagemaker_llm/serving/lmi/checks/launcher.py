@@ -89,6 +89,12 @@ def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
     The rolling batch exists and its backend is in the image.
     """
     written = subject.option("rolling_batch")
+    if _is_batched_with_mpi_on_neuron(subject):
+        yield BATCH_NOT_IN_IMAGE.finding(
+            f"option.rolling_batch={written} is not in {_image(subject)}: the front "
+            "end starts it with MPI, which finds no GPU",
+            _way_out(subject),
+        )
     if written is None or _takes_any_batch(subject):
         return
     choices = _batch_choices(subject)
@@ -158,7 +164,7 @@ def check_replaced_batch(subject: Subject) -> Iterator[Finding]:
     The container replaces the rolling batch that was written.
     """
     batch = subject.launch.rolling_batch
-    if batch is None:
+    if batch is None or _is_batched_with_mpi_on_neuron(subject):
         return
     if _is_replaced(subject, batch):
         yield REPLACED_VALUE.finding(
@@ -277,9 +283,11 @@ def _engine_faults(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _is_vllm_elsewhere(subject: Subject) -> bool:
-    # An engine that the image does not have is another rule's.
+    # An engine that the image does not have is another rule's. At 0.25 the scheduler
+    # asks for the engine by name, and one that is left out has none.
     others = [name for name in _engines(subject) if name != "Python"]
-    return subject.runs("vllm") and subject.launch.engine in others
+    unnamed = [None] if subject.version.before("0.26") else []
+    return subject.runs("vllm") and subject.launch.engine in (*others, *unnamed)
 
 
 def _is_started_with_mpi_on_neuron(subject: Subject) -> bool:
@@ -354,7 +362,7 @@ def _batch_choices(subject: Subject) -> tuple[str, ...]:
         disable = ("disable",) if version.at_least("0.27") else ()
         return ("auto", "trtllm", *disable)
     if container == "djl-neuronx":
-        more = ("tnx", "vllm", "lmi-dist") if version.at_least("0.28") else ()
+        more = ("tnx", "vllm") if version.at_least("0.28") else ()
         return ("auto", "disable", *more)
     if subject.runs("deepspeed"):
         return ("auto", "deepspeed", "disable")
@@ -372,9 +380,14 @@ def _takes_any_batch(subject: Subject) -> bool:
     # the Hugging Face handler of 0.25.
     container = subject.launch.container
     early = container == "djl-deepspeed" and subject.version.before("0.26")
-    return container == "djl-neuronx" or (
-        early and subject.launch.engine != "DeepSpeed"
-    )
+    return container == "djl-neuronx" or (early and not subject.runs("deepspeed"))
+
+
+def _is_batched_with_mpi_on_neuron(subject: Subject) -> bool:
+    # From 0.28 on the front end sets MPI mode by the rolling batch, on Neuron as well.
+    neuron = subject.launch.container == "djl-neuronx"
+    batched = subject.option("rolling_batch") in ("lmi-dist", "trtllm")
+    return neuron and batched and subject.version.at_least("0.28")
 
 
 def _is_replaced(subject: Subject, batch: str) -> bool:
