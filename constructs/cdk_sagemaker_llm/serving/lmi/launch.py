@@ -34,6 +34,7 @@ LMI_DIST_ARCHITECTURES_0_26 = frozenset(
     }
 )
 _TEXT_GENERATION = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+_HUGGING_FACE = "djl_python.huggingface"
 _VLLM_ENTRY_POINTS = ("vllm_async_service", "lmi_vllm")
 # From this size on the front end of 0.30 batches with vLLM on Neuron.
 _VLLM_BATCH_ON_NEURON = 12
@@ -186,7 +187,8 @@ def _of_deepspeed_image(
     launch: Launch, properties: Mapping[str, str], model: _Model
 ) -> tuple[str, ...]:
     entry_point = properties.get("option.entryPoint", "")
-    if launch.engine == "DeepSpeed" or entry_point == "djl_python.deepspeed":
+    chosen = launch.engine == "DeepSpeed" and entry_point != _HUGGING_FACE
+    if chosen or entry_point == "djl_python.deepspeed":
         return ("deepspeed",)
     found = _of_batch(_batch(launch, properties), launch, model)
     if launch.engine is None and launch.version.before("0.27"):
@@ -254,6 +256,10 @@ def _of_lmi_image(
     batch = _batch(launch, properties)
     if batch == "disable" and _asks_for_async(launch, properties):
         return ("vllm",)
+    # The front end's own choice of a service gives way to an entry point.
+    named = properties.get("option.entryPoint") == _HUGGING_FACE
+    if named and batch == "auto" and launch.version.at_least("0.35"):
+        return ("huggingface",)
     return _of_batch(batch, launch, model)
 
 
@@ -261,6 +267,8 @@ def _asks_for_async(launch: Launch, properties: Mapping[str, str]) -> bool:
     entry_point = properties.get("option.entryPoint", "")
     if any(part in entry_point for part in _VLLM_ENTRY_POINTS):
         return True
+    if entry_point == _HUGGING_FACE:
+        return False
     # Up to 0.34 the switch alone leaves the Hugging Face handler in place (PyModel).
     switched = as_bool(properties.get("option.async_mode")) is True
     return switched and launch.version.at_least("0.35")

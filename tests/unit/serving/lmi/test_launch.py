@@ -23,6 +23,7 @@ MPI, PYTHON, DEEPSPEED = "engine=MPI\n", "engine=Python\n", "engine=DeepSpeed\n"
 AUTO, DISABLE = "option.rolling_batch=auto\n", "option.rolling_batch=disable\n"
 VLLM, DIST = "option.rolling_batch=vllm\n", "option.rolling_batch=lmi-dist\n"
 OF_DEEPSPEED = "option.entryPoint=djl_python.deepspeed\n"
+OF_HUGGING_FACE = "option.entryPoint=djl_python.huggingface\n"
 ASYNC = "option.async_mode=true\n"
 BATCH = "batch_size=2\n"
 ELEVEN = "option.max_rolling_batch_size=11\n"
@@ -51,6 +52,7 @@ CASES: list[tuple[str, str, str, str | None, tuple[str, ...]]] = [
     (DS, "0.26", DEEPSPEED, None, ("deepspeed",)),
     (DS, "0.27", DEEPSPEED + VLLM + BATCH, "LlamaForCausalLM", ("deepspeed",)),
     (DS, "0.26", PYTHON + OF_DEEPSPEED, None, ("deepspeed",)),
+    (DS, "0.26", DEEPSPEED + OF_HUGGING_FACE, None, ("huggingface",)),
     (DS, "0.27", OF_DEEPSPEED, None, ("deepspeed",)),
     (DS, "0.27", "option.entryPoint=djl_python.huggingface\n", None, SEVERAL),
     # Left out, nothing is batched up to 0.26; at 0.27 the container chooses where no
@@ -157,6 +159,11 @@ CASES: list[tuple[str, str, str, str | None, tuple[str, ...]]] = [
     (LMI, "0.33", DISABLE + "option.entryPoint=vllm_async_service\n", None, ("vllm",)),
     (LMI, "0.33", DISABLE + "option.entryPoint=model.py\n", None, ("huggingface",)),
     (LMI, "0.28", VLLM + BATCH, None, ("huggingface",)),
+    # An entry point counts before the service that the front end chooses.
+    (LMI, "0.35", OF_HUGGING_FACE, None, ("huggingface",)),
+    (LMI, "0.35", DISABLE + ASYNC + OF_HUGGING_FACE, None, ("huggingface",)),
+    (LMI, "0.35", VLLM + OF_HUGGING_FACE, None, ("vllm",)),
+    (LMI, "0.34", OF_HUGGING_FACE, None, ("vllm",)),
     (LMI, "0.35", VLLM + LARGEST_BATCH + ASYNC, None, ("vllm",)),
 ]  # fmt: skip
 
