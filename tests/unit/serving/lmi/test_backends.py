@@ -201,7 +201,9 @@ def test_each_backend_writes_its_file_for_its_image(
 @pytest.mark.parametrize(
     "serving",
     [
-        backend(version)
+        NeuronX(version, tensor_parallel_degree=2)
+        if backend is NeuronX
+        else backend(version)
         for backend, family in (
             (TensorRtLlm, "djl-tensorrtllm"),
             (Vllm, "djl-lmi"),

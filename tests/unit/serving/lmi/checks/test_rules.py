@@ -338,6 +338,7 @@ ERRORS = [
 ]
 
 WARNINGS = [
+    ("Neuron without a degree", NEURON, "0.29.0", PYTHON, "LLM225"),
     ("an image that the tables do not reach", LMI, "0.38.0", PYTHON, "LLM223"),
     (
         "a misspelt option",
@@ -380,7 +381,7 @@ WARNINGS = [
         "any rolling batch on Neuron",
         NEURON,
         "0.26.0",
-        f"{PYTHON}option.rolling_batch=trtllm\n",
+        f"{PYTHON}option.rolling_batch=trtllm\noption.tensor_parallel_degree=2\n",
         "LLM209",
     ),
     (
