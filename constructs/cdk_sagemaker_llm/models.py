@@ -188,6 +188,16 @@ def architecture_of(model: ModelSource | None) -> ModelArchitecture | None:
     return None if model is None else model.known_architecture
 
 
+def kind_of(model: ModelSource | None) -> ModelArchitecture | str | None:
+    """
+    Return what is known of a model: what was said of it, or else the catalogue's.
+    """
+    if model is None:
+        return None
+    given = model.architecture
+    return model.known_architecture if given is None else given
+
+
 def looked_up(
     architecture: ModelArchitecture | str | None,
 ) -> ModelArchitecture | str | None:

@@ -60,6 +60,7 @@ WITH_TOKEN = HuggingFaceModel("a/b", token=SecretValue.secrets_manager("hub"))
 PLAIN_TOKEN = "hf_" + "a" * 34
 TGI = Tgi("3.3.6")
 SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")
+TEAM = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team"
 ONE = ResourceRequirements(accelerators=1)
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
@@ -230,6 +231,13 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM207": partial(
         _file, MPI + AUTO, container=DS, version="0.26.0", backend="lmi-dist"
     ),
+    "LLM175": partial(
+        _file,
+        f"{MPI}option.rolling_batch=disable\n",
+        container=TRT,
+        version="0.27.0",
+        architecture="MistralForCausalLM",
+    ),
     **{code: _variables(version, given) for version, given, code in BROKEN},
     "LLM235": partial(_file, "\ufeff# x\n", container=LMI, version="0.36.0"),
     "LLM162": _variables("1.4.5", {"MAX_INPUT_LENGTH": "?"}),
@@ -331,6 +339,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         serving=TGI,
         model=HuggingFaceModel("a/b", architecture="LlamForCausalLM"),
     ),
+    "LLM224": partial(_model, serving=Vllm(image=f"{TEAM}/vllm:1")),
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

@@ -13,7 +13,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture, S3Model
-from cdk_sagemaker_llm.models import class_of, looked_up, sized
+from cdk_sagemaker_llm.models import class_of, kind_of, looked_up, sized
 
 
 @pytest.mark.parametrize("model_id", ["", "/", "s3://bucket/prefix/", "a/b/c"])
@@ -327,3 +327,16 @@ def test_fails_for_an_empty_prefix_of_a_bucket(stack: Stack, prefix: str) -> Non
     bucket = s3.Bucket(stack, "Bucket")
     with pytest.raises(ValueError, match="^prefix must name the folder of the weights"):
         S3Model.from_bucket(bucket, prefix)
+
+
+def test_what_is_known_of_a_model_is_what_was_said_or_the_catalogues() -> None:
+    """
+    A class that was given counts before a size that is catalogued.
+    """
+    name = "mistralai/Mistral-7B-v0.1"
+
+    assert kind_of(None) is None
+    assert kind_of(HuggingFaceModel("someone/unheard-of")) is None
+    assert kind_of(HuggingFaceModel(name)) == ModelArchitecture.of(name)
+    assert kind_of(HuggingFaceModel(name, architecture="X")) == "X"
+    assert kind_of(S3Model("s3://b/p/")) is None

@@ -5,6 +5,7 @@ Making images.json of the SDK's lists and the recorded differences.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -100,7 +101,8 @@ def _taken(
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+    # Of 0.36.0-lmi18 the last is LMI's own number.
+    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def _regions(family: str, row: Release, record: Recorded) -> frozenset[str]:
@@ -154,6 +156,7 @@ def _family(
                 "regions": versions[image.regions_of]["regions"],
                 "note": image.reason,
             }
+    versions = {v: versions[v] for v in sorted(versions, key=_numbers)}
     source = f"{record.pin.package} {family}.json"
     return {"repository": repository, "source": source, "versions": versions}
 

@@ -6,13 +6,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
 
+# What the tags of each kind of image say of its version: LMI's own number where the
+# version alone has several images, TGI's after PyTorch's, and optimum's on Neuron.
+_NAMED = (
+    re.compile(r"-tgi(\d+(?:\.\d+)+)"),
+    re.compile(r"-optimum(\d+(?:\.\d+)+)"),
+    re.compile(r"\A(0\.36\.\d+-lmi\d+)"),
+    re.compile(r"\A(0\.\d+\.\d+)-"),
+)
+_TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
 _ECR_URI = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/"
     r"(?P<repository>[^:@]+)(?::(?P<tag>[\w.-]+)|@(?P<digest>sha256:[0-9a-f]{64}))?\Z"
@@ -121,6 +130,36 @@ class ImageRelease:
         registry = Registry("", "", uri, repository_arn)
         return cls("custom", "", "", "", frozenset(), registry)
 
+    @classmethod
+    def of(cls, family: str, image: str, *, near: str) -> ImageRelease:
+        """
+        Describe an image of a family that the catalogue does not have.
+
+        ``ImageRelease.of("djl-lmi", "0.39.0-lmi30.0.0-cu130", near="0.38.0")``
+
+        Args:
+            family: The container family.
+
+            image:
+                A tag in the family's own repository, which is sought in AWS's
+                registries; or the full URI of an image in Amazon ECR.
+
+            near: The catalogued version that it is like, in whose regions a tag is
+                taken to be.
+
+        Raises:
+            ValueError: If it is neither, or there is no such family or version.
+        """
+        known = find_image(family, near)
+        if "/" in image:
+            return replace(cls.from_uri(image), family=family, version=near)
+        if not _TAG.match(image):
+            raise ValueError(
+                "image must be a tag such as '0.36.0-lmi27.0.0-cu130', or a full URI "
+                f"in Amazon ECR, got {image!r}"
+            )
+        return replace(known, tag=image)
+
     @property
     def cuda_version(self) -> str | None:
         """
@@ -207,6 +246,29 @@ def find_image(family: str, version: str) -> ImageRelease:
         tag=release["tag"],
         regions=_regions(release["regions"]),
     )
+
+
+def nearest_version(family: str, version: str) -> str:
+    """
+    Return the catalogued version nearest to one: itself, or else the newest before it,
+    or else the oldest.
+
+    Raises:
+        ValueError: If there is no such family.
+    """
+    known = image_versions(family)
+    wanted = _numbers(version)
+    before = [one for one in known if _numbers(one) <= wanted]
+    return version if version in known else (before or known[:1])[-1]
+
+
+def named_version(image: str) -> str | None:
+    """
+    Return the version that a tag or a URI names; ``None`` where it names none.
+    """
+    tag = image.rsplit("/", 1)[-1].rpartition(":")[2]
+    found = (form.search(tag) for form in _NAMED)
+    return next((match[1] for match in found if match), None)
 
 
 def registry_account(region: str) -> str:

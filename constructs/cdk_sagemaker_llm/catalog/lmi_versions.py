@@ -56,14 +56,23 @@ class LmiVersion:
         return not self.at_least(text)
 
     @property
+    def is_described(self) -> bool:
+        """
+        Whether the option tables reach as far as this version.
+        """
+        return self.minor <= int(row_versions()[-1].split("-")[0].split(".")[1])
+
+    @property
     def rows(self) -> tuple[str, ...]:
         """
         The versions of the option tables that describe this one, oldest first.
 
         Two where the tables describe only the ends of a range of releases; none
-        where they say nothing.
+        where they say nothing. A release after the last of them is read by it.
         """
         known = row_versions()
+        if not self.is_described:
+            return (known[-1],)
         if self.minor == 36:  # noqa: PLR2004 - the one number with several releases
             if self.lmi >= _LMI_OF_0_36:
                 return (known[-1],)

@@ -1,12 +1,21 @@
 """
-Checks every backend shares: the image exists, and its family is still released.
+Choosing the image that runs, and the checks that every backend shares of it.
 """
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.catalog.images import find_image
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.images import (
+    ImageRelease,
+    find_image,
+    image_versions,
+    named_version,
+    nearest_version,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE
+from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
 
 # What is known of the end of a family, from the AWS Deep Learning Containers
 # release data (2026-08) and the projects' own announcements.
@@ -22,6 +31,84 @@ _ENDED = {
 ENDED_FAMILY = Rule(
     "LLM201", "the image family gets no more releases", "AWS Deep Learning Containers"
 )
+
+
+BESIDE_CATALOGUE = Rule(
+    "LLM224", "an image beside the catalogue is checked as the version nearest to it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenImage:
+    """
+    The image that runs, and the catalogued version that it is checked as.
+
+    Args:
+        release: The image; ``None`` where an error stands in the way.
+
+        version: The version whose rules hold for it.
+
+        findings: What was found of it, errors and warnings.
+    """
+
+    release: ImageRelease | None
+    version: str
+    findings: tuple[Finding, ...]
+
+
+def choose_image(family: str, version: str, image: str | None = None) -> ChosenImage:
+    """
+    Find the image of a version, or the one that was named instead.
+
+    Args:
+        family: The container family.
+
+        version: The version, as the catalogue has it.
+
+        image:
+            A tag of the family's repository, or a full URI in Amazon ECR.
+            If left out, it is the catalogue's image of the version.
+    """
+    if image is None:
+        found = tuple(image_findings(family, version))
+        known = version in _versions(family)
+        return ChosenImage(
+            find_image(family, version) if known else None, version, found
+        )
+    if is_unresolved(image):
+        unknown = "image is known only at deployment, and is checked at synth"
+        return _refused(version, UNREADABLE.finding(unknown, "use CustomContainer"))
+    try:
+        near = nearest_version(family, asked_version(version, image))
+        release = ImageRelease.of(family, image, near=near)
+    except ValueError as fault:
+        return _refused(version, UNKNOWN_IMAGE.finding(str(fault)))
+    found = tuple(image_findings(family, near))
+    if release == find_image(family, near):
+        return ChosenImage(release, near, found)
+    beside = BESIDE_CATALOGUE.finding(
+        f"image {image} is not in the catalogue: it is checked as {family} {near}"
+    )
+    return ChosenImage(release, near, (*found, beside))
+
+
+def asked_version(version: str, image: str | None) -> str:
+    """
+    Return the version that an image's tag names, or else the one that was given.
+    """
+    readable = image is not None and not is_unresolved(image)
+    return (named_version(image) if image and readable else None) or version
+
+
+def _versions(family: str) -> list[str]:
+    try:
+        return image_versions(family)
+    except ValueError:
+        return []
+
+
+def _refused(version: str, fault: Finding) -> ChosenImage:
+    return ChosenImage(None, version, (fault,))
 
 
 def image_findings(family: str, version: str) -> list[Finding]:

@@ -15,6 +15,8 @@ from cdk_sagemaker_llm.catalog.images import (
     find_image,
     image_families,
     image_versions,
+    named_version,
+    nearest_version,
     registry_account,
     registry_accounts,
 )
@@ -56,13 +58,13 @@ def test_isolated_partitions_have_their_own_domain(region: str, domain: str) -> 
 
 def test_every_version_has_a_uri_in_each_region_that_lists_it() -> None:
     """
-    All 91 releases of 9 families, in all their regions, are within the API's limit.
+    All 93 releases of 9 families, in all their regions, are within the API's limit.
     """
     releases = [find_image(f, v) for f in image_families() for v in image_versions(f)]
     uris = [release.uri(region) for release in releases for region in release.regions]
 
     assert len(image_families()) == 9
-    assert len(releases) == 91
+    assert len(releases) == 93
     assert all(len(uri) <= 255 and " " not in uri for uri in uris)
 
 
@@ -252,7 +254,7 @@ def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
         ),
         (
             lambda: find_image("djl-lmi", "9.9.9"),
-            "image djl-lmi has no version '9.9.9'; use 0.36.0, 0.35.0 or 0.34.0",
+            "image djl-lmi has no version '9.9.9'; use 0.38.0, 0.36.0 or 0.35.0",
         ),
         (
             lambda: find_image("djl-deepspeed", "latest"),
@@ -339,3 +341,84 @@ def test_a_regions_domain_is_its_partitions(region: str, domain: str) -> None:
     By the longest beginning that is known.
     """
     assert dns_suffix(region) == domain
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "nearest"),
+    [
+        ("djl-lmi", "0.36.0", "0.36.0"),
+        ("djl-lmi", "0.36.0-lmi18", "0.36.0-lmi18"),
+        ("djl-lmi", "0.36.0-lmi40", "0.36.0-lmi28"),
+        ("djl-lmi", "0.37.0", "0.36.0-lmi28"),
+        ("djl-lmi", "0.99.0", "0.38.0"),
+        ("djl-lmi", "0.20.0", "0.28.0"),
+        ("djl-lmi", "nightly", "0.28.0"),
+        ("huggingface-llm", "3.3.5", "3.3.4"),
+        ("huggingface-llm", "3.3.7", "3.3.6"),
+        ("huggingface-llm-neuronx", "0.2.1", "0.2.0"),
+    ],
+)
+def test_the_nearest_version_is_the_newest_before(
+    family: str, version: str, nearest: str
+) -> None:
+    """
+    Or the oldest, where all are newer.
+    """
+    assert nearest_version(family, version) == nearest
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("0.36.0-lmi30.0.0-cu130", "0.36.0-lmi30"),
+        ("0.39.0-lmi31.0.0-cu130", "0.39.0"),
+        ("0.26.0-tensorrtllm0.7.1-cu122", "0.26.0"),
+        ("2.7.0-tgi3.3.7-gpu-py311-cu124-ubuntu22.04", "3.3.7"),
+        ("2.1.2-optimum0.0.26-neuronx-py310-ubuntu22.04", "0.0.26"),
+        ("latest", None),
+        ("1.0.0-mine", None),
+        ("111111111111.dkr.ecr.eu-west-1.amazonaws.com/mine:0.30.0-lmi12", "0.30.0"),
+        ("111111111111.dkr.ecr.eu-west-1.amazonaws.com/mine", None),
+    ],
+)
+def test_a_tag_names_its_version(image: str, version: str | None) -> None:
+    """
+    As the families write it.
+    """
+    assert named_version(image) == version
+
+
+def test_a_tag_of_a_family_is_pulled_where_the_family_is() -> None:
+    """
+    From AWS's own registries, in the regions of the version that it is like.
+    """
+    tag = "0.39.0-lmi31.0.0-cu130"
+    release = ImageRelease.of("djl-lmi", tag, near="0.38.0")
+
+    assert release.uri("cn-north-1") == (
+        f"727897471807.dkr.ecr.cn-north-1.amazonaws.com.cn/djl-inference:{tag}"
+    )
+    assert release.regions == find_image("djl-lmi", "0.38.0").regions
+    assert (release.family, release.version) == ("djl-lmi", "0.38.0")
+    assert release.cuda_version == "13.0"
+
+
+def test_a_uri_of_a_family_is_pulled_from_where_it_says() -> None:
+    """
+    Whatever the region that the endpoint is in.
+    """
+    uri = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/mine:1"
+    release = ImageRelease.of("djl-lmi", uri, near="0.36.0")
+
+    assert release.uri("us-east-1") == uri
+    assert release.registry == Registry("111111111111", "eu-west-1")
+    assert (release.family, release.version) == ("djl-lmi", "0.36.0")
+
+
+@pytest.mark.parametrize("image", ["", "a b", "-x", "x" * 129, "docker.io/vllm:1"])
+def test_fails_if_an_image_is_neither_a_tag_nor_a_uri(image: str) -> None:
+    """
+    SageMaker pulls from Amazon ECR alone.
+    """
+    with pytest.raises(ValueError, match=r"must be a(n image| tag)"):
+        ImageRelease.of("djl-lmi", image, near="0.36.0")

@@ -33,7 +33,6 @@ def test_the_tables_describe_these_versions() -> None:
 @pytest.mark.parametrize(
     ("text", "parsed", "shown", "rows"),
     [
-        ("0.24.0", LmiVersion(24), "0.24", ()),
         ("0.25.0", LmiVersion(25), "0.25", ("0.25",)),
         ("0.26", LmiVersion(26), "0.26", ("0.26",)),
         ("0.35.0", LmiVersion(35), "0.35", ("0.35",)),
@@ -46,7 +45,9 @@ def test_the_tables_describe_these_versions() -> None:
         ("0.36.0-lmi27", LmiVersion(36, 27), "0.36-lmi27", ("0.36-lmi27",)),
         ("0.36.0-lmi28.0.1", LmiVersion(36, 28), "0.36-lmi28", ("0.36-lmi27",)),
         ("0.35.0-lmi17", LmiVersion(35, 17), "0.35-lmi17", ("0.35",)),
-        ("0.37.0", LmiVersion(37), "0.37", ()),
+        ("0.37.0", LmiVersion(37), "0.37", ("0.36-lmi27",)),
+        ("0.38.0", LmiVersion(38), "0.38", ("0.36-lmi27",)),
+        ("0.24.0", LmiVersion(24), "0.24", ()),
     ],
 )
 def test_a_version_is_read(
@@ -109,3 +110,14 @@ def test_versions_are_ordered() -> None:
         "0.36-lmi18",
         "0.36-lmi27",
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "described"),
+    [("0.24.0", True), ("0.36.0", True), ("0.36.0-lmi28", True), ("0.37.0", False)],
+)
+def test_the_tables_reach_as_far_as_a_version(version: str, *, described: bool) -> None:
+    """
+    A later one is read by the last of them.
+    """
+    assert LmiVersion.parse(version).is_described is described

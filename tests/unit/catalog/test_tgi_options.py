@@ -21,10 +21,13 @@ from cdk_sagemaker_llm.catalog.tgi_options import (
 
 def test_every_image_has_a_column() -> None:
     """
-    And 3.3.7 has one too, which SageMaker has no image of.
+    And 3.3.7 has one too, which SageMaker has no image of; 2.0.3 has its neighbour's.
     """
-    assert set(tgi_versions()) - set(image_versions("huggingface-llm")) == {"3.3.7"}
-    assert set(image_versions("huggingface-llm")) <= set(tgi_versions())
+    images, columns = set(image_versions("huggingface-llm")), set(tgi_versions())
+
+    assert columns - images == {"3.3.7"}
+    assert images - columns == {"2.0.3"}
+    assert described_version("2.0.3") == "2.0.2"
 
 
 def test_all_options_of_the_launcher_are_there() -> None:

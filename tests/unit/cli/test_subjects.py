@@ -57,7 +57,7 @@ def _file(tmp_path: Path) -> Path:
             ["djl-tensorrtllm 0.27.0", "djl-deepspeed 0.27.0"],
         ),
         # No image of the family takes it: the newest has the findings.
-        (TRTLLM, Target(container="djl-lmi"), ["LLM133"], []),
+        (TRTLLM, Target(container="djl-lmi"), ["LLM133", "LLM223"], []),
         # One image is asked for, and which others would take it is not.
         (GOOD, Target(container="djl-lmi", version="0.30.0"), [], []),
         (

@@ -10,7 +10,13 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Match, Template
 
-from cdk_sagemaker_llm import CustomContainer, HuggingFaceModel, Model, TensorRtLlm
+from cdk_sagemaker_llm import (
+    CustomContainer,
+    HuggingFaceModel,
+    Model,
+    TensorRtLlm,
+    Vllm,
+)
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.hosting.image import region_findings
 from tests.conftest import ACCOUNT
@@ -179,3 +185,33 @@ def test_a_stack_without_a_region_looks_the_registry_up(agnostic_stack: Stack) -
     assert len(mapping) == 36
     assert mapping["af-south-1"] == {"account": "626614931356"}
     assert mapping["us-gov-west-1"] == {"account": "442386744353"}
+
+
+def test_an_image_beside_the_catalogue_is_all_that_its_role_may_pull(app: App) -> None:
+    """
+    The repository in its URI, and no other.
+    """
+    stack = Stack(app, "It", env=Environment(account=ACCOUNT, region="us-east-1"))
+    uri = "222222222222.dkr.ecr.eu-west-1.amazonaws.com/team/lmi:1"
+    Model(stack, "Model", model=MISTRAL, serving=Vllm(image=uri))
+
+    assert pulled(stack) == (
+        uri,
+        "arn:${AWS::Partition}:ecr:eu-west-1:222222222222:repository/team/lmi",
+    )
+
+
+def test_a_tag_beside_the_catalogue_is_pulled_from_the_registry_of_the_region(
+    app: App,
+) -> None:
+    """
+    As an image of the catalogue is.
+    """
+    stack = Stack(app, "It", env=Environment(account=ACCOUNT, region="af-south-1"))
+    tag = "0.39.0-lmi31.0.0-cu130"
+    Model(stack, "Model", model=MISTRAL, serving=Vllm(image=tag))
+
+    assert pulled(stack) == (
+        f"626614931356.dkr.ecr.af-south-1.amazonaws.com/djl-inference:{tag}",
+        "arn:${AWS::Partition}:ecr:af-south-1:626614931356:repository/djl-inference",
+    )

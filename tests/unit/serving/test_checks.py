@@ -17,9 +17,10 @@ def test_a_check_is_found_where_it_stands() -> None:
     """
     found = checks_of(parallelism, launcher)
 
-    assert [check.__name__ for check in found][:5] == [
+    assert [check.__name__ for check in found][:6] == [
         "check_degrees",
         "check_devices",
+        "check_stages",
         "check_heads",
         "check_engine",
         "check_engine_of_backend",

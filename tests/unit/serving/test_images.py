@@ -5,8 +5,33 @@ Whether an image exists, and whether its family is still released.
 from __future__ import annotations
 
 import pytest
+from aws_cdk import Aws
 
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm import (
+    DeepSpeed,
+    HuggingFaceModel,
+    LmiDist,
+    NeuronX,
+    ServingFolder,
+    TensorRtLlm,
+    Tgi,
+    TgiNeuron,
+    Vllm,
+)
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.findings import errors_of
+from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.images import (
+    ChosenImage,
+    asked_version,
+    choose_image,
+    image_findings,
+)
+from tests.conftest import ROOT
+from tests.unit.serving.answers import container_of, findings_of
+
+MODEL = HuggingFaceModel("org/llama", architecture="LlamaForCausalLM")
+OWN = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/mine:1"
 
 ARCHIVED = "Text Generation Inference was archived in 2026-03"
 
@@ -86,3 +111,149 @@ def test_fails_if_there_is_no_such_image(
     The catalogue's own words.
     """
     assert [str(f) for f in image_findings(family, version)] == [expected]
+
+
+def test_the_image_is_the_catalogues_unless_another_is_named() -> None:
+    """
+    Nor is one doubted that the catalogue has under that tag.
+    """
+    release = find_image("djl-lmi", "0.36.0-lmi18")
+
+    assert choose_image("djl-lmi", "0.36.0-lmi18") == ChosenImage(
+        release, "0.36.0-lmi18", ()
+    )
+    assert choose_image("djl-lmi", "0.30.0", release.tag) == ChosenImage(
+        release, "0.36.0-lmi18", ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "image", "checked", "told"),
+    [
+        ("0.36.0", "0.39.0-lmi31.0.0-cu130", "0.38.0", "djl-lmi 0.38.0"),
+        ("0.30.0", OWN, "0.30.0", "djl-lmi 0.30.0"),
+        ("0.37.0", OWN, "0.36.0-lmi28", "djl-lmi 0.36.0-lmi28"),
+        ("0.36.0", f"{OWN[:-1]}0.29.1-lmi", "0.29.0", "djl-lmi 0.29.0"),
+    ],
+)
+def test_another_image_is_checked_as_the_nearest_version(
+    version: str, image: str, checked: str, told: str
+) -> None:
+    """
+    Of what its tag names, or else of what was said; and a warning says so.
+    """
+    chosen = choose_image("djl-lmi", version, image)
+
+    assert chosen.version == checked
+    assert [str(f) for f in chosen.findings] == [
+        f"LLM224 image {image} is not in the catalogue: it is checked as {told}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("family", "image", "code"),
+    [
+        ("djl-lmi", "", "LLM102"),
+        ("djl-lmi", "docker.io/mine:1", "LLM102"),
+        ("djl-lmy", "1", "LLM102"),
+        ("djl-lmi", Aws.ACCOUNT_ID, "LLM114"),
+    ],
+)
+def test_fails_if_another_image_is_none(family: str, image: str, code: str) -> None:
+    """
+    Or is known too late to be checked.
+    """
+    chosen = choose_image(family, "0.36.0", image)
+
+    assert chosen.release is None
+    assert [f.code for f in errors_of(chosen.findings)] == [code]
+
+
+def test_an_unknown_family_has_no_image() -> None:
+    """
+    The catalogue's own words say which there are.
+    """
+    chosen = choose_image("djl-lmy", "0.36.0")
+
+    assert chosen.release is None
+    assert [f.code for f in chosen.findings] == ["LLM102"]
+
+
+def test_the_tag_says_which_version_is_asked_for() -> None:
+    """
+    Where it can be read.
+    """
+    assert asked_version("0.36.0", None) == "0.36.0"
+    assert asked_version("0.36.0", "0.30.0-lmi12.0.0-cu124") == "0.30.0"
+    assert asked_version("0.36.0", OWN) == "0.36.0"
+    assert asked_version("0.36.0", Aws.ACCOUNT_ID) == "0.36.0"
+
+
+NEWER_TGI = "2.7.0-tgi3.3.7-gpu-py311-cu124-ubuntu22.04"
+NEURON_TGI = "2.1.2-optimum0.0.26-neuronx-py310-ubuntu22.04"
+MIXTRAL = ROOT / "assets" / "mixtral-8x7b"
+
+
+@pytest.mark.parametrize(
+    "serving",
+    [
+        Vllm(image=OWN),
+        LmiDist("0.30.0", image=OWN),
+        DeepSpeed("0.27.0", image=OWN),
+        TensorRtLlm("0.30.0", image=OWN),
+        NeuronX("0.29.0", image=OWN),
+        Tgi("3.3.6", image=OWN),
+        TgiNeuron("0.0.28", image=OWN),
+        Vllm(image="0.39.0-lmi31.0.0-cu130"),
+        LmiDist("0.32.0", image="0.32.0-lmi14.1.0-cu126"),
+        DeepSpeed("0.27.0", image="0.27.1-deepspeed0.12.6-cu121"),
+        TensorRtLlm("0.30.0", image="0.31.0-tensorrtllm0.12.0-cu125"),
+        NeuronX("0.29.0", image="0.30.1-neuronx-sdk2.20.2"),
+        Tgi("3.3.6", image=NEWER_TGI),
+        TgiNeuron("0.0.28", image=NEURON_TGI),
+    ],
+    ids=lambda serving: f"{type(serving).__name__} {serving.image}",
+)
+def test_every_class_has_a_way_past_the_catalogue(
+    serving: ServingConfiguration,
+) -> None:
+    """
+    The image is the one that was named, and a warning says what it is checked as.
+    """
+    named = serving.image  # type: ignore[attr-defined] # of each class here
+    image = container_of(serving, MODEL, 8).image
+
+    assert named in (image.tag, image.uri("us-east-1"))
+    assert "LLM224" in [f.code for f in findings_of(serving, MODEL, 8)]
+
+
+def test_a_folder_has_a_way_past_the_catalogue() -> None:
+    """
+    Its file is checked as that of the nearest version.
+    """
+    serving = ServingFolder(
+        MIXTRAL, container_family="djl-tensorrtllm", version="0.26.0", image=OWN
+    )
+
+    assert container_of(serving, None, 8).image.uri("us-east-1") == OWN
+    assert [f.code for f in findings_of(serving, None, 8)] == ["LLM201", "LLM224"]
+
+
+def test_what_is_written_is_for_the_version_that_the_tag_names() -> None:
+    """
+    Up to 0.34 vLLM is asked for by name.
+    """
+    files = container_of(Vllm(image="0.30.1-lmi12.1.0-cu124"), MODEL, 8).files
+    newest = container_of(Vllm(image="0.36.0-lmi40.0.0-cu130"), MODEL, 8).files
+
+    assert b"option.rolling_batch=vllm" in files["serving.properties"]
+    assert b"rolling_batch" not in newest["serving.properties"]
+
+
+def test_what_is_checked_is_what_the_nearest_version_reads() -> None:
+    """
+    MAX_INPUT_LENGTH by its newer name, for instance.
+    """
+    serving = Tgi("1.4.5", image=NEWER_TGI, max_input_length=8, max_total_tokens=9)
+
+    assert container_of(serving, MODEL, 1).environment["MAX_INPUT_TOKENS"] == "8"

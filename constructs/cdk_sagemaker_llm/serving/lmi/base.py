@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import ClassVar, Literal, Self, cast
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
-from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
@@ -22,6 +21,7 @@ from cdk_sagemaker_llm.models import (
     ModelSource,
     architecture_of,
     class_of,
+    kind_of,
     sized,
 )
 from cdk_sagemaker_llm.serving.configuration import (
@@ -32,7 +32,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.images import asked_version, choose_image
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
 from cdk_sagemaker_llm.serving.lmi.checks.launcher import OTHER_BACKEND
 from cdk_sagemaker_llm.serving.lmi.properties import (
@@ -61,6 +61,12 @@ class LmiServing:
 
     Args:
         version: The LMI version of the image.
+
+        image:
+            Another image of the family than the catalogue has of that version: its
+            tag, or its full URI in Amazon ECR. It is checked as the catalogued
+            version nearest to the one that its tag names, or else to ``version``.
+            If left out, it is the catalogue's.
 
         tensor_parallel_degree:
             Over how many devices one copy of the model is split, or ``"max"``.
@@ -100,6 +106,7 @@ class LmiServing:
 
     version: str
     _: KW_ONLY
+    image: str | None = None
     tensor_parallel_degree: int | Literal["max"] | None = option(
         "tensor_parallel_degree"
     )
@@ -138,18 +145,23 @@ class LmiServing:
         start_up = start_up_seconds(demand or _unplanned(model))
         limit = self._loading_seconds(start_up)
         typed = self._typed(model, limit)
+        chosen = choose_image(self.container_family, self.version, self.image)
         found = [
-            *self._general_findings(model, typed),
+            *self._general_findings(model, typed, chosen.findings),
             *bounds_findings(self, self.options),
         ]
+        if chosen.release is None:
+            return Prepared(None, tuple(found), demand)
         texts: dict[str, str] = {}
         if not errors_of(found):
             texts, faults = self._texts(typed)
-            found += faults or self._property_findings(model, texts, devices)
+            found += faults or self._property_findings(
+                model, texts, devices, chosen.version
+            )
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
         container = Container(
-            image=find_image(self.container_family, self.version),
+            image=chosen.release,
             files={"serving.properties": lines(texts).encode()},
             environment=_environment(model),
             token_variables=TOKEN_VARIABLES,
@@ -193,12 +205,16 @@ class LmiServing:
         return None
 
     def _general_findings(
-        self, model: ModelSource | None, typed: Mapping[str, PropertyValue]
+        self,
+        model: ModelSource | None,
+        typed: Mapping[str, PropertyValue],
+        of_image: Iterable[Finding],
     ) -> list[Finding]:
         """
-        Check the image, what is given twice or not at all, and for credentials.
+        Add to what was found of the image what is given twice or not at all, and
+        credentials.
         """
-        found = image_findings(self.container_family, self.version)
+        found = list(of_image)
         if model is None and "option.model_id" not in self.options:
             found.append(
                 NO_WEIGHTS.finding("model is missing: nothing names the weights")
@@ -278,16 +294,18 @@ class LmiServing:
         model: ModelSource | None,
         texts: Mapping[str, str],
         accelerators: int | None,
+        version: str,
     ) -> list[Finding]:
         architecture = None if model is None else model.architecture
         found = property_findings(
             {k: v for k, v in texts.items() if k not in self.unchecked_options},
             container=self.container_family,
-            version=self.version,
+            version=version,
             accelerators=accelerators,
-            architecture=config_of(architecture),
+            architecture=config_of(kind_of(model)),
             backend=self.backend,
             strict=True,
+            planned=True,
         )
         found = with_class_named(found, OTHER_BACKEND, architecture)
         found = [self._in_the_callers_words(finding) for finding in found]
@@ -313,9 +331,16 @@ class LmiServing:
             message, remedy = finding.message, f"as a parameter, {remedy}"
         return Finding(finding.severity, finding.code, message, remedy)
 
+    @property
+    def _asked_version(self) -> str:
+        """
+        The version that the image's tag names, or else the one given.
+        """
+        return asked_version(self.version, self.image)
+
     def _at_least(self, minor: str) -> bool:
         try:
-            return LmiVersion.parse(self.version).at_least(minor)
+            return LmiVersion.parse(self._asked_version).at_least(minor)
         except ValueError:
             # The check of the image says what is wrong with the version.
             return True

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.arguments import hold_kinds
-from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource, looked_up, sized
@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, config_of
 from cdk_sagemaker_llm.serving.lmi.checks import check_properties
@@ -66,8 +66,14 @@ class ServingFolder:
         architecture:
             What the model is: a ``ModelArchitecture``, the name of a catalogued model
             that it is like, or at least its class, such as ``MistralForCausalLM``.
-            If left out, the checks that depend on its class are not made, and its
-            size is that of the model that the file names.
+            If left out, it is what the catalogue knows of the model that the file
+            names.
+
+        image:
+            Another image of the family than the catalogue has of that version: its
+            tag, or its full URI in Amazon ECR. It is checked as the catalogued
+            version nearest to the one that its tag names, or else to ``version``.
+            If left out, it is the catalogue's.
     """
 
     path: str | Path
@@ -75,6 +81,7 @@ class ServingFolder:
     container_family: str
     version: str
     architecture: ModelArchitecture | str | None = None
+    image: str | None = None
 
     def __post_init__(self) -> None:
         """
@@ -89,7 +96,8 @@ class ServingFolder:
         Check that the folder is a serving artifact that this image can load; read it
         once.
         """
-        found = self._image_findings()
+        chosen = choose_image(self.container_family, self.version, self.image)
+        found = [*chosen.findings, *self._family_findings(chosen)]
         if not Path(self.path).is_dir():
             found.append(NO_FOLDER.finding(f"path {str(self.path)!r} is not a folder"))
             return Prepared(None, tuple(found))
@@ -105,37 +113,41 @@ class ServingFolder:
         demand = self._demand(properties)
         devices = settled(accelerators, demand)
         known = not errors_of(found)
-        found += self._artifact_findings(artifact, devices, known_image=known)
-        if errors_of(found):
+        found += self._artifact_findings(
+            artifact, properties, devices, chosen.version if known else None
+        )
+        if errors_of(found) or chosen.release is None:
             return Prepared(None, tuple(found), demand)
-        container = self._container(artifact.files, properties)
+        container = self._container(artifact.files, properties, chosen.release)
         return Prepared(container, tuple(found), demand)
 
-    def _image_findings(self) -> list[Finding]:
+    def _family_findings(self, chosen: ChosenImage) -> list[Finding]:
         """
-        The image exists, and reads a serving.properties.
+        Images of the family read a serving.properties.
         """
-        found = image_findings(self.container_family, self.version)
-        if errors_of(found):
-            return found
-        image = find_image(self.container_family, self.version)
-        if image.repository != _LMI_REPOSITORY:
-            found.append(
-                NO_LMI_FAMILY.finding(
-                    f"container_family must be that of an LMI image, which reads "
-                    f"serving.properties, got {self.container_family!r}",
-                    f"use {any_of(CONTAINERS)}; other images are told what to do by "
-                    "Tgi, TgiNeuron or CustomContainer",
-                )
+        if chosen.release is None:
+            return []
+        known = find_image(self.container_family, chosen.version)
+        if known.repository == _LMI_REPOSITORY:
+            return []
+        return [
+            NO_LMI_FAMILY.finding(
+                f"container_family must be that of an LMI image, which reads "
+                f"serving.properties, got {self.container_family!r}",
+                f"use {any_of(CONTAINERS)}; other images are told what to do by "
+                "Tgi, TgiNeuron or CustomContainer",
             )
-        return found
+        ]
 
     def _container(
-        self, files: Mapping[str, bytes], properties: Mapping[str, str]
+        self,
+        files: Mapping[str, bytes],
+        properties: Mapping[str, str],
+        image: ImageRelease,
     ) -> Container:
         seconds = as_int(properties.get("option.model_loading_timeout"))
         return Container(
-            image=find_image(self.container_family, self.version),
+            image=image,
             files=files,
             token_variables=TOKEN_VARIABLES,
             loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
@@ -157,19 +169,33 @@ class ServingFolder:
             ),
         )
 
+    def _kind(self, properties: Mapping[str, str]) -> ModelArchitecture | str | None:
+        """
+        Return what is known of the model: what was said of it, or else what the
+        catalogue knows of the one that the file names.
+        """
+        if self.architecture is not None:
+            return looked_up(self.architecture)
+        return find_architecture(properties.get("option.model_id", ""))
+
     def _artifact_findings(
-        self, artifact: Artifact, accelerators: int | None, *, known_image: bool
+        self,
+        artifact: Artifact,
+        properties: Mapping[str, str],
+        accelerators: int | None,
+        version: str | None,
     ) -> list[Finding]:
         found = read_findings(str(self.path), artifact)
-        checkable = known_image and self.container_family in CONTAINERS
-        if properties_path(artifact.files) is None or not checkable:
+        if properties_path(artifact.files) is None or version is None:
+            return found
+        if self.container_family not in CONTAINERS:
             return found
         return found + artifact_findings(
             artifact.files,
             container=self.container_family,
-            version=self.version,
+            version=version,
             accelerators=accelerators,
-            architecture=config_of(looked_up(self.architecture)),
+            architecture=config_of(self._kind(properties)),
         )
 
 

@@ -8,15 +8,20 @@ the handlers, read at each version from 0.25 to 0.36.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.serving.lmi.model_types import (
+    STARTED_WITH_DEEPSPEED,
+    model_type_of,
+    started_with_lmi_dist,
+)
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
 
 CONTAINERS = ("djl-tensorrtllm", "djl-lmi", "djl-deepspeed", "djl-neuronx")
 BACKENDS = ("trtllm", "vllm", "lmi-dist", "deepspeed", "neuronx")
 
-# get_rolling_batch_class_from_str of the Hugging Face handler, LMI 0.26.
+# get_rolling_batch_class_from_str of the Hugging Face handler, LMI 0.25 to 0.27.
 LMI_DIST_ARCHITECTURES_0_26 = frozenset(
     {
         "RWForCausalLM",
@@ -28,18 +33,11 @@ LMI_DIST_ARCHITECTURES_0_26 = frozenset(
         "GPTBigCodeForCausalLM",
     }
 )
-# Architectures that 0.26 starts with DeepSpeed when no engine is written.
-_DEEPSPEED_ARCHITECTURES_0_26 = (
-    "Bert",
-    "Bloom",
-    "GPTNeo",
-    "GPT2",
-    "GPTJ",
-    "OPT",
-    "Rob",
-)
 _TEXT_GENERATION = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+_HUGGING_FACE = "djl_python.huggingface"
 _VLLM_ENTRY_POINTS = ("vllm_async_service", "lmi_vllm")
+# From this size on the front end of 0.30 batches with vLLM on Neuron.
+_VLLM_BATCH_ON_NEURON = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,9 @@ class Launch:
 
         backends: Which backends can come of it: more than one where the model's
             architecture decides and is not known.
+
+        asynchronous: Whether vLLM's own asynchronous service runs, which no handler
+            stands before.
     """
 
     container: str
@@ -65,6 +66,7 @@ class Launch:
     engine: str | None
     rolling_batch: str | None
     backends: tuple[str, ...]
+    asynchronous: bool = False
 
     @property
     def uses_mpi(self) -> bool:
@@ -74,12 +76,30 @@ class Launch:
         return self.engine == "MPI"
 
 
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """
+    What the container reads of the model's config.json.
+    """
+
+    architecture: str | None
+    model_type: str | None
+
+    @property
+    def generates_text(self) -> bool:
+        """
+        Whether the front end batches it; a class that is not known counts as one.
+        """
+        return self.architecture is None or self.architecture.endswith(_TEXT_GENERATION)
+
+
 def resolve(
     properties: Mapping[str, str],
     *,
     container: str,
     version: LmiVersion,
     architecture: str | None = None,
+    model_type: str | None = None,
 ) -> Launch:
     """
     Find what a container of a version makes of the properties.
@@ -93,6 +113,9 @@ def resolve(
 
         architecture: The model's class, such as ``MistralForCausalLM``.
             If left out, every backend that some architecture leads to is named.
+
+        model_type: Its type in config.json, such as ``mistral``.
+            If left out, it is the one of the class.
     """
     written = properties.get("option.rolling_batch")
     launch = Launch(
@@ -108,94 +131,144 @@ def resolve(
         "djl-lmi": _of_lmi_image,
         "djl-neuronx": _of_neuronx,
     }[container]
-    backends = find(launch, properties, architecture)
-    return Launch(container, version, launch.engine, launch.rolling_batch, backends)
+    model = _Model(architecture, model_type or model_type_of(architecture))
+    backends = find(launch, properties, model)
+    return replace(
+        launch,
+        backends=backends,
+        asynchronous=backends == ("vllm",) and _is_asynchronous(launch, properties),
+    )
 
 
 def batches_dynamically(properties: Mapping[str, str]) -> bool:
     """
-    Whether requests are batched before they reach the model, which from LMI 0.27
-    switches the rolling batch off.
+    Whether requests are batched before they reach the model, which where the front end
+    chooses switches the rolling batch off.
     """
     sizes = [properties.get(key) for key in ("batch_size", "max_dynamic_batch_size")]
     return any((as_int(size) or 1) > 1 for size in sizes)
 
 
+def front_end_chooses(launch: Launch) -> bool:
+    """
+    Whether the front end looks at the model: always from 0.28 on, and at 0.27 where no
+    engine is written (ModelInfo).
+    """
+    return launch.version.at_least("0.28") or (
+        launch.engine is None and launch.version.at_least("0.27")
+    )
+
+
+def generates_text(architecture: str | None) -> bool:
+    """
+    Whether the front end takes a model for one that generates text.
+    """
+    return _Model(architecture, None).generates_text
+
+
 def _of_tensorrt_llm(
-    _launch: Launch, _properties: Mapping[str, str], _architecture: str | None
+    _launch: Launch, _properties: Mapping[str, str], _model: _Model
 ) -> tuple[str, ...]:
     return ("trtllm",)
 
 
 def _of_neuronx(
-    launch: Launch, _properties: Mapping[str, str], _architecture: str | None
+    launch: Launch, properties: Mapping[str, str], _model: _Model
 ) -> tuple[str, ...]:
-    if launch.rolling_batch == "vllm" and launch.version.at_least("0.27"):
+    batch, version = launch.rolling_batch, launch.version
+    if batch == "vllm" and version.at_least("0.28"):
         return ("neuronx", "vllm")
-    return ("neuronx",)
+    size = as_int(properties.get("option.max_rolling_batch_size")) or 1
+    large = version.at_least("0.30") and size >= _VLLM_BATCH_ON_NEURON
+    return ("neuronx", "vllm") if large and batch in (None, "auto") else ("neuronx",)
 
 
 def _of_deepspeed_image(
-    launch: Launch, properties: Mapping[str, str], architecture: str | None
+    launch: Launch, properties: Mapping[str, str], model: _Model
 ) -> tuple[str, ...]:
     entry_point = properties.get("option.entryPoint", "")
-    if launch.engine == "DeepSpeed" or entry_point == "djl_python.deepspeed":
+    chosen = launch.engine == "DeepSpeed" and entry_point != _HUGGING_FACE
+    if chosen or entry_point == "djl_python.deepspeed":
         return ("deepspeed",)
-    batch = launch.rolling_batch or _default_batch(launch.version)
-    if launch.version.at_least("0.27") and batches_dynamically(properties):
-        batch = "disable"
-    if batch == "auto":
-        found = _of_auto(launch, architecture)
-    else:
-        found = ("huggingface",) if batch == "disable" else (batch,)
+    found = _of_batch(_batch(launch, properties), launch, model)
     if launch.engine is None and launch.version.before("0.27"):
-        return _with_inferred_deepspeed(found, architecture)
+        return _with_inferred_deepspeed(found, model.model_type)
     return found
 
 
-def _of_auto(launch: Launch, architecture: str | None) -> tuple[str, ...]:
-    if launch.version.at_least("0.27"):
-        # The list of 0.27 maps some model types to vLLM; not every entry is sure.
-        return ("lmi-dist", "vllm", "scheduler")
+def _batch(launch: Launch, properties: Mapping[str, str]) -> str:
+    """
+    Return the rolling batch that the front end leaves, still ``auto`` where the model
+    decides.
+    """
+    chooses = front_end_chooses(launch)
+    batch = launch.rolling_batch or ("auto" if chooses else "disable")
+    if chooses and batches_dynamically(properties):
+        return "disable"
+    if batch == "lmi-dist" and launch.version.at_least("0.33"):
+        return "vllm"
+    return batch
+
+
+def _is_asynchronous(launch: Launch, properties: Mapping[str, str]) -> bool:
+    batch = _batch(launch, properties)
+    return batch == "disable" or (batch == "auto" and launch.version.at_least("0.35"))
+
+
+def _of_batch(batch: str, launch: Launch, model: _Model) -> tuple[str, ...]:
+    if batch != "auto":
+        return ("huggingface",) if batch == "disable" else (batch,)
+    if front_end_chooses(launch):
+        return _of_recommendation(launch, model)
+    # The front end has not looked at the model: the handler does.
     if not launch.uses_mpi:
         return ("scheduler",)
-    if architecture is None:
+    if model.architecture is None:
         return ("lmi-dist", "scheduler")
-    listed = architecture in LMI_DIST_ARCHITECTURES_0_26
+    listed = model.architecture in LMI_DIST_ARCHITECTURES_0_26
     return ("lmi-dist",) if listed else ("scheduler",)
 
 
+def _of_recommendation(launch: Launch, model: _Model) -> tuple[str, ...]:
+    if not model.generates_text:
+        return ("huggingface",)
+    if launch.version.at_least("0.33"):
+        return ("vllm",)
+    listed = started_with_lmi_dist(launch.version)
+    if listed is None:
+        return ("lmi-dist",)
+    if model.model_type is None:
+        return ("lmi-dist", "scheduler")
+    return ("lmi-dist",) if model.model_type in listed else ("scheduler",)
+
+
 def _with_inferred_deepspeed(
-    found: tuple[str, ...], architecture: str | None
+    found: tuple[str, ...], model_type: str | None
 ) -> tuple[str, ...]:
-    if architecture is None:
-        return (*found, "deepspeed")
-    inferred = architecture.startswith(_DEEPSPEED_ARCHITECTURES_0_26)
-    return ("deepspeed",) if inferred else found
-
-
-def _default_batch(version: LmiVersion) -> str:
-    return "auto" if version.at_least("0.27") else "disable"
+    if model_type is None:
+        return tuple(dict.fromkeys((*found, "deepspeed")))
+    return ("deepspeed",) if model_type in STARTED_WITH_DEEPSPEED else found
 
 
 def _of_lmi_image(
-    launch: Launch, properties: Mapping[str, str], architecture: str | None
+    launch: Launch, properties: Mapping[str, str], model: _Model
 ) -> tuple[str, ...]:
-    batch = launch.rolling_batch or "auto"
-    if batches_dynamically(properties):
-        batch = "disable"
-    if batch == "lmi-dist" and launch.version.at_least("0.35"):
-        batch = "vllm"
-    if batch == "disable":
-        return ("vllm",) if _asks_for_async(properties) else ("huggingface",)
-    if batch != "auto":
-        return (batch,)
-    if architecture is not None and not architecture.endswith(_TEXT_GENERATION):
+    batch = _batch(launch, properties)
+    if batch == "disable" and _asks_for_async(launch, properties):
+        return ("vllm",)
+    # The front end's own choice of a service gives way to an entry point.
+    named = properties.get("option.entryPoint") == _HUGGING_FACE
+    if named and batch == "auto" and launch.version.at_least("0.35"):
         return ("huggingface",)
-    return ("vllm",) if launch.version.at_least("0.33") else ("lmi-dist",)
+    return _of_batch(batch, launch, model)
 
 
-def _asks_for_async(properties: Mapping[str, str]) -> bool:
+def _asks_for_async(launch: Launch, properties: Mapping[str, str]) -> bool:
     entry_point = properties.get("option.entryPoint", "")
-    named = any(part in entry_point for part in _VLLM_ENTRY_POINTS)
-    return named or as_bool(properties.get("option.async_mode")) is True
+    if any(part in entry_point for part in _VLLM_ENTRY_POINTS):
+        return True
+    if entry_point == _HUGGING_FACE:
+        return False
+    # Up to 0.34 the switch alone leaves the Hugging Face handler in place (PyModel).
+    switched = as_bool(properties.get("option.async_mode")) is True
+    return switched and launch.version.at_least("0.35")

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.models import (
     ModelSource,
     architecture_of,
     class_of,
+    kind_of,
 )
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
@@ -116,7 +117,7 @@ class TensorRtLlm(LmiServing):
     @property
     def _is_asynchronous(self) -> bool:
         # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
-        return self.version.startswith("0.33.")
+        return self._asked_version.startswith("0.33.")
 
     def _demand(self, model: ModelSource | None) -> Demand:
         usual = ASSUMPTIONS
@@ -138,16 +139,17 @@ class TensorRtLlm(LmiServing):
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
         if self.precompiled:
             return _precompiled_findings(model)
-        name = None if model is None else class_of(model.architecture)
+        name = class_of(kind_of(model))
         since = compiled_since(name) if name else None
         if name is None or self._is_asynchronous:
             return []
         if since is not None and self._at_least(since):
             return []
+        version = self._asked_version
         when = f"from LMI {since} on" if since else "at no LMI version"
         return [
             NOT_JUST_IN_TIME.finding(
-                f"TensorRT-LLM {self.version} does not compile {name} just in time: "
+                f"TensorRT-LLM {version} does not compile {name} just in time: "
                 f"it does so {when}",
                 "compile an engine ahead of time (precompiled=True), or use Vllm",
             )

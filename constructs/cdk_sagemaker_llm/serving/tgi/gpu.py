@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 from cdk_sagemaker_llm.arguments import hold_kinds, is_later, known_at_synth
-from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.tgi_options import is_between
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import errors_of
@@ -21,7 +20,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.images import choose_image
 from cdk_sagemaker_llm.serving.loading import start_up_seconds
 from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
@@ -93,6 +92,12 @@ class Tgi:
     Args:
         version: The TGI version of the ``huggingface-llm`` image.
 
+        image:
+            Another image than the catalogue has of that version: its tag in the same
+            repository, or its full URI in Amazon ECR. It is checked as the catalogued
+            version nearest to the one that its tag names, or else to ``version``.
+            If left out, it is the catalogue's.
+
         max_input_length:
             The longest prompt that is accepted.
             From 2.0.0 on it is written under its newer name, MAX_INPUT_TOKENS.
@@ -149,6 +154,7 @@ class Tgi:
 
     version: str
     _: KW_ONLY
+    image: str | None = None
     max_input_length: int | None = None
     max_total_tokens: int | None = None
     max_batch_total_tokens: int | None = None
@@ -187,8 +193,9 @@ class Tgi:
         """
         demand = known_at_synth(self)._demand(model)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
-        found = image_findings(FAMILY, self.version)
-        if errors_of(found):
+        chosen = choose_image(FAMILY, self.version, self.image)
+        found = list(chosen.findings)
+        if chosen.release is None:
             return Prepared(None, tuple(found), demand)
         typed = self._typed(model, devices)
         environment = render({**typed, **self.options, **self.unchecked_options})
@@ -202,7 +209,7 @@ class Tgi:
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
         container = Container(
-            image=find_image(FAMILY, self.version),
+            image=chosen.release,
             environment=environment,
             token_variables=TOKEN_VARIABLES,
             weights_uri=weights_uri(model),
@@ -210,9 +217,16 @@ class Tgi:
         )
         return Prepared(container, tuple(found), demand)
 
+    @property
+    def _checked_version(self) -> str:
+        """
+        The catalogued version whose rules hold for the image.
+        """
+        return choose_image(FAMILY, self.version, self.image).version
+
     def _demand(self, model: ModelSource | None) -> Demand:
         usual = Assumptions()
-        records_graphs = not self.version.startswith(_WITHOUT_GRAPHS)
+        records_graphs = not self._checked_version.startswith(_WITHOUT_GRAPHS)
         return Demand(
             architecture=architecture_of(model),
             assumptions=replace(
@@ -252,7 +266,9 @@ class Tgi:
         """
         Return the variable of each parameter at this version.
         """
-        renamed = is_between(self.version, "2.0.0") and not self._has(_NEW_NAME)
+        renamed = is_between(self._checked_version, "2.0.0") and not self._has(
+            _NEW_NAME
+        )
         if renamed and self._has(_OLD_NAME):
             return {**_VARIABLES, _OLD_NAME: _VARIABLES[_NEW_NAME]}
         return _VARIABLES
@@ -291,8 +307,17 @@ class Tgi:
         wrong |= {variables.get(n, n) for n, value in given.items() if is_later(value)}
         return TgiSubject(
             environment,
-            self.version,
+            self._checked_version,
             accelerators,
             words=words,
             unchecked={*self.unchecked_options, *wrong},
+            attention_heads=self._heads(model),
         )
+
+    def _heads(self, model: ModelSource | None) -> int | None:
+        """
+        Return the heads that a number of GPUs must divide; one that is left out is the
+        plan's to check.
+        """
+        known = None if self.num_gpus is None else architecture_of(model)
+        return known.num_attention_heads if known else None

@@ -9,7 +9,6 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import hold_kinds
-from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import (
@@ -19,7 +18,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.images import choose_image
 from cdk_sagemaker_llm.serving.tgi.checks.combinations import PROMPT_NOT_BELOW_TOTAL
 from cdk_sagemaker_llm.serving.tgi.checks.model import check_gated_model, check_model_id
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
@@ -80,6 +79,12 @@ class TgiNeuron:
     Args:
         version: The version of the ``huggingface-llm-neuronx`` image.
 
+        image:
+            Another image than the catalogue has of that version: its tag in the same
+            repository, or its full URI in Amazon ECR. It is checked as the catalogued
+            version nearest to the one that its tag names, or else to ``version``.
+            If left out, it is the catalogue's.
+
         num_cores: Over how many Neuron cores the model is split; a chip of
             Inferentia2 has two.
 
@@ -100,6 +105,7 @@ class TgiNeuron:
 
     version: str
     _: KW_ONLY
+    image: str | None = None
     num_cores: int | None = None
     auto_cast_type: str | None = None
     max_batch_size: int | None = None
@@ -124,8 +130,9 @@ class TgiNeuron:
         Check the image, the values, and the lengths against each other; describe all
         of it in environment variables.
         """
-        found = image_findings(FAMILY, self.version)
-        if errors_of(found):
+        chosen = choose_image(FAMILY, self.version, self.image)
+        found = list(chosen.findings)
+        if chosen.release is None:
             return Prepared(None, tuple(found))
         typed = self._typed(model)
         found += count_findings(self._counts())
@@ -135,11 +142,11 @@ class TgiNeuron:
         for where in ("options", "unchecked_options"):
             found += credential_findings(where, getattr(self, where))
         found += [*self._type_findings(), *self._length_findings()]
-        found += self._model_findings(typed, model)
+        found += self._model_findings(typed, model, chosen.version)
         if errors_of(found):
             return Prepared(None, tuple(found))
         container = Container(
-            image=find_image(FAMILY, self.version),
+            image=chosen.release,
             environment=render({**typed, **self.options, **self.unchecked_options}),
             token_variables=TOKEN_VARIABLES,
             weights_uri=weights_uri(model),
@@ -196,12 +203,15 @@ class TgiNeuron:
         ]
 
     def _model_findings(
-        self, typed: Mapping[str, EnvironmentValue], model: ModelSource | None
+        self,
+        typed: Mapping[str, EnvironmentValue],
+        model: ModelSource | None,
+        version: str,
     ) -> list[Finding]:
         environment = render(typed)
         if getattr(model, "token", None) is not None:
             environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
-        subject = TgiSubject(environment, self.version)
+        subject = TgiSubject(environment, version)
         return [*check_model_id(subject), *check_gated_model(subject)]
 
 

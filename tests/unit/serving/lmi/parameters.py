@@ -43,9 +43,9 @@ def text_of(
 
 def keywords_of(serving: type) -> set[str]:
     """
-    Return what a class can be told, beside the version.
+    Return what a class can be told, beside which image runs.
     """
-    return set(inspect.signature(serving).parameters) - {"version"}
+    return set(inspect.signature(serving).parameters) - {"version", "image"}
 
 
 def named_in(*tables: Iterable[Row]) -> set[str]:

@@ -25,7 +25,8 @@ from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from tests.unit.serving.answers import container_of, findings_of
 
-MODEL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
+# What every backend runs at every version.
+MODEL = HuggingFaceModel("org/llama", architecture="LlamaForCausalLM")
 URI = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team/vllm"
 
 
@@ -201,7 +202,9 @@ def test_each_backend_writes_its_file_for_its_image(
 @pytest.mark.parametrize(
     "serving",
     [
-        backend(version)
+        NeuronX(version, tensor_parallel_degree=2)
+        if backend is NeuronX
+        else backend(version)
         for backend, family in (
             (TensorRtLlm, "djl-tensorrtllm"),
             (Vllm, "djl-lmi"),
@@ -223,7 +226,9 @@ def test_each_backend_is_clean_at_every_version_that_has_it(
     """
     found = findings_of(serving, MODEL, 8)
 
-    assert {f.code for f in found} <= {"LLM201"}
+    # 0.38 is checked by the tables of 0.36.
+    doubts = {"LLM223"} if serving.version == "0.38.0" else {"LLM201"}
+    assert {f.code for f in found} <= doubts
 
 
 @pytest.mark.parametrize(
@@ -239,7 +244,6 @@ def test_each_backend_is_clean_at_every_version_that_has_it(
             "LLM158",
             "option.max_modl_len is no option of vllm",
         ),
-        (LmiDist("0.33.0"), "LLM133", "LMI-Dist was removed after LMI 0.32"),
         (
             LmiDist("0.28.0", enable_lora=True, speculative_draft_model="a/b"),
             "LLM139",
@@ -281,6 +285,68 @@ def test_fails_in_the_callers_words(
     assert found.code == code
     assert message in found.message
     assert not found.message.startswith("option.enforce_eager")
+
+
+def test_fails_after_the_last_release_with_lmi_dist() -> None:
+    """
+    From 0.33 on the image runs vLLM under that name, and not with MPI.
+    """
+    found = errors_of(findings_of(LmiDist("0.33.0"), MODEL, 8))
+
+    assert [f.code for f in found] == ["LLM131", "LLM134"]
+    assert "runs vllm in djl-lmi 0.33, not lmi-dist" in found[1].message
+
+
+@pytest.mark.parametrize(
+    ("serving", "model_id", "expected"),
+    [
+        (DeepSpeed("0.27.0"), "mistralai/Mistral-7B-v0.1", ["LLM175"]),
+        (DeepSpeed("0.27.0"), "meta-llama/Llama-2-7b-hf", []),
+        (DeepSpeed("0.27.0"), "someone/unheard-of", []),
+        (NeuronX("0.26.0"), "mistralai/Mixtral-8x7B-v0.1", ["LLM175"]),
+        (NeuronX("0.27.0"), "mistralai/Mixtral-8x7B-v0.1", []),
+        (
+            TensorRtLlm("0.30.0", rolling_batch="disable"),
+            "mistralai/Mistral-7B-v0.1",
+            ["LLM175"],
+        ),
+        (Vllm(tensor_parallel_degree=8), "Qwen/Qwen2.5-7B-Instruct", ["LLM156"]),
+        (Vllm(tensor_parallel_degree="max"), "Qwen/Qwen2.5-7B-Instruct", ["LLM156"]),
+        (Vllm(tensor_parallel_degree=4), "Qwen/Qwen2.5-7B-Instruct", []),
+        (Vllm(tensor_parallel_degree=16), "mistralai/Mistral-7B-v0.1", ["LLM154"]),
+        (
+            LmiDist("0.30.0", tensor_parallel_degree=8),
+            "Qwen/Qwen2.5-7B-Instruct",
+            ["LLM156"],
+        ),
+        (
+            TensorRtLlm("0.30.0", tensor_parallel_degree=8),
+            "Qwen/Qwen2.5-7B-Instruct",
+            ["LLM156"],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_what_the_catalogue_knows_of_the_model_is_checked(
+    serving: LmiServing, model_id: str, expected: list[str]
+) -> None:
+    """
+    By its id, without anything being said of it; each copy has 8 devices.
+    """
+    found = errors_of(findings_of(serving, HuggingFaceModel(model_id), 8))
+
+    assert [f.code for f in found] == expected
+
+
+def test_what_is_said_of_a_model_counts_before_the_catalogue() -> None:
+    """
+    It may have been changed under its name.
+    """
+    model = HuggingFaceModel(
+        "mistralai/Mistral-7B-v0.1", architecture="LlamaForCausalLM"
+    )
+
+    assert errors_of(findings_of(DeepSpeed("0.27.0"), model, 8)) == []
 
 
 def test_unchecked_options_are_the_way_past() -> None:

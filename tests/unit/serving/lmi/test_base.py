@@ -164,8 +164,8 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             None,
             [
                 (
-                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.36.0, 0.35.0 "
-                    "or 0.34.0"
+                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.38.0, 0.36.0 "
+                    "or 0.35.0"
                 ),
                 "LLM112 model is missing: nothing names the weights",
             ],

@@ -218,6 +218,7 @@ def test_every_keyword_has_a_test() -> None:
         "container_family",
         "version",
         "architecture",
+        "image",
     ]
 
 
@@ -282,6 +283,24 @@ def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
         batch_tokens=None,
         tensor_parallel_degree=None,
     )
+
+
+def test_the_model_that_the_file_names_is_checked_by_the_catalogue(
+    tmp_path: Path,
+) -> None:
+    """
+    Nothing need be said of it beside the file.
+    """
+    serving = served(
+        tmp_path,
+        family="djl-deepspeed",
+        version="0.27.0",
+        serving_properties="engine=DeepSpeed\noption.rolling_batch=auto\n"
+        "option.model_id=mistralai/Mistral-7B-v0.1\n",
+    )
+    found = serving.prepare(None, 4).findings
+
+    assert [f.code for f in found] == ["LLM201", "LLM175"]
 
 
 @pytest.mark.parametrize(
@@ -450,7 +469,7 @@ def test_a_file_of_an_image_without_tables_is_not_judged(
     )
     found = told(serving)
 
-    assert [line.split("0.36.0")[0] for line in found] == (
+    assert [line.split("0.38.0")[0] for line in found] == (
         [expected] if expected else []
     )
 

@@ -189,8 +189,8 @@ def test_a_version_that_is_none_is_one_error() -> None:
     (found,) = findings_of(Vllm("latest"), HuggingFaceModel("a/b"))
 
     assert str(found) == (
-        "LLM102 image djl-lmi has no version 'latest'; use 0.36.0-lmi26, "
-        "0.36.0-lmi27 or 0.36.0-lmi28"
+        "LLM102 image djl-lmi has no version 'latest'; use 0.36.0-lmi27, "
+        "0.36.0-lmi28 or 0.38.0"
     )
 
 

@@ -101,7 +101,6 @@ def test_weights_on_s3_are_put_in_place_by_sagemaker() -> None:
         (Tgi("1.4.5", kv_cache_dtype="fp8_e5m2"), ["LLM161"]),
         (Tgi("1.4.5", max_input_tokens=8), ["LLM161"]),
         (Tgi("2.0.0", max_input_tokens=8, max_input_length=8), ["LLM171"]),
-        (Tgi("2.4.0", messages_api=True), ["LLM161"]),
         (Tgi("1.4.5", dtype="float16", quantize="awq"), ["LLM170"]),
         (Tgi("1.4.5", options={"MAX_BEST": 3}), ["LLM160"]),
         (Tgi("1.4.5", options={"--env": True}), ["LLM160"]),
@@ -120,6 +119,50 @@ def test_fails_if_a_value_is_wrong(serving: Tgi, codes: list[str]) -> None:
     The launcher would exit on it, or go on without.
     """
     assert errors(serving) == codes
+
+
+@pytest.mark.parametrize(
+    ("serving", "model", "expected"),
+    [
+        (Tgi("3.3.6", num_gpus=8), HuggingFaceModel("Qwen/Qwen2.5-7B"), ["LLM177"]),
+        (
+            Tgi("3.3.6", num_gpus=8),
+            S3Model("s3://b/p/", architecture="Qwen/Qwen2.5-7B"),
+            ["LLM177"],
+        ),
+        (Tgi("3.3.6", num_gpus=4), HuggingFaceModel("Qwen/Qwen2.5-7B"), []),
+        (Tgi("3.3.6", num_gpus=8), HuggingFaceModel("someone/unheard-of"), []),
+        # The plan checks what it chooses itself.
+        (Tgi("3.3.6"), HuggingFaceModel("Qwen/Qwen2.5-7B"), []),
+    ],
+    ids=["on the Hub", "on S3", "four", "not known", "left out"],
+)
+def test_the_number_of_gpus_divides_the_heads(
+    serving: Tgi, model: HuggingFaceModel | S3Model, expected: list[str]
+) -> None:
+    """
+    In the words of the parameter, of the 28 heads that the model has.
+    """
+    found = [f for f in findings_of(serving, model, 8) if f.severity is Severity.ERROR]
+
+    assert [f.code for f in found] == expected
+    assert all(f.message.startswith("num_gpus must divide the 28") for f in found)
+
+
+@pytest.mark.parametrize(
+    "serving",
+    [
+        Tgi("2.4.0", messages_api=True),
+        Tgi("2.4.0", options={"MESSAGES_API_ENABLED": True}),
+    ],
+    ids=["a parameter", "an option"],
+)
+def test_warns_of_what_an_older_version_knew(serving: Tgi) -> None:
+    """
+    It does nothing, and no harm either.
+    """
+    assert errors(serving) == []
+    assert "LLM222" in [finding.code for finding in findings_of(serving, LLAMA)]
 
 
 def test_fails_if_more_gpus_are_asked_for_than_a_copy_has() -> None:
@@ -284,7 +327,7 @@ def test_every_parameter_has_a_row() -> None:
     """
     A new one comes with the variable that it becomes.
     """
-    assert {row[0] for row in PARAMETERS} | {"version"} == set(
+    assert {row[0] for row in PARAMETERS} | {"version", "image"} == set(
         inspect.signature(Tgi).parameters
     )
 

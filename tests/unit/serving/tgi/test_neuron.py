@@ -142,7 +142,7 @@ def test_every_parameter_has_a_row() -> None:
     """
     A new one comes with the variable that it becomes.
     """
-    assert {row[0] for row in PARAMETERS} | {"version"} == set(
+    assert {row[0] for row in PARAMETERS} | {"version", "image"} == set(
         inspect.signature(TgiNeuron).parameters
     )
 

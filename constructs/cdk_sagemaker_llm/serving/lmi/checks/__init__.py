@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.lmi.checks import (
     combinations,
     launcher,
+    models,
     neuron,
     options,
     parallelism,
@@ -30,11 +31,14 @@ from cdk_sagemaker_llm.serving.lmi.checks.files import (
 )
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture, Subject
 from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS, resolve
+from cdk_sagemaker_llm.serving.lmi.model_types import model_type_of
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
 from cdk_sagemaker_llm.wording import any_of
 
-_CHECKS = checks_of(launcher, options, values, combinations, neuron, vllm, parallelism)
+_CHECKS = checks_of(
+    launcher, models, options, values, combinations, neuron, vllm, parallelism
+)
 
 
 def check_properties(
@@ -115,21 +119,36 @@ def property_findings(
     architecture: str | Architecture | Mapping[str, Any] | None = None,
     backend: str | None = None,
     strict: bool = False,
+    planned: bool = False,
 ) -> list[Finding]:
     """
     Check properties that have been read, or are yet to be written.
 
-    Takes what ``check_properties`` takes, for an image that is known to exist.
+    Takes what ``check_properties`` takes, for an image that is known to exist; and
+    ``planned``, where a plan checks the degree that is left out.
     """
     parsed_version = LmiVersion.parse(version)
     if not parsed_version.rows:
         # Images before 0.25 have no tables here; they can be run, not checked.
         return []
-    name, heads = _architecture(architecture)
+    name, heads, model_type = _architecture(architecture)
     launch = resolve(
-        properties, container=container, version=parsed_version, architecture=name
+        properties,
+        container=container,
+        version=parsed_version,
+        architecture=name,
+        model_type=model_type,
     )
-    subject = Subject(properties, launch, accelerators, name, heads, strict)
+    subject = Subject(
+        properties,
+        launch,
+        accelerators,
+        name,
+        heads,
+        strict=strict,
+        model_type=model_type,
+        planned=planned,
+    )
     found = [finding for check in _CHECKS for finding in check(subject)]
     if backend is not None:
         found += launcher.backend_findings(subject, backend)
@@ -153,11 +172,16 @@ def _misuse(container: str, version: str, backend: str | None) -> list[Finding]:
 
 def _architecture(
     given: str | Architecture | Mapping[str, Any] | None,
-) -> tuple[str | None, int | None]:
+) -> tuple[str | None, int | None, str | None]:
+    """
+    Return a model's class, its attention heads and its type.
+    """
     if given is None or isinstance(given, str):
-        return given, None
+        return given, None, model_type_of(given)
     if isinstance(given, Mapping):
         names = given.get("architectures") or [None]
-        heads = given.get("num_attention_heads")
-        return names[0], heads if isinstance(heads, int) else None
-    return given.architecture, given.num_attention_heads
+        heads, model_type = given.get("num_attention_heads"), given.get("model_type")
+        known = model_type if isinstance(model_type, str) else model_type_of(names[0])
+        return names[0], heads if isinstance(heads, int) else None, known
+    name = given.architecture
+    return name, given.num_attention_heads, model_type_of(name)

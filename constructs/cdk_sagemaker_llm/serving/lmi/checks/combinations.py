@@ -247,11 +247,12 @@ def _dtypes(subject: Subject) -> tuple[str, ...]:
     if subject.runs("huggingface", "scheduler"):
         return _TORCH_TYPES
     if subject.runs("lmi-dist"):
-        return _TORCH_TYPES if version.before("0.27") else _VLLM_TYPES
+        return _TORCH_TYPES if version.before("0.27") else ("auto", *_FLOATS)
     if subject.runs("deepspeed"):
         return (*_FLOATS, "int8")
     if subject.runs("vllm"):
-        return _VLLM_TYPES if version.at_least("0.32") else ("auto", *_FLOATS)
+        # Before a rolling batch the handler reads it, which knows the short names.
+        return _VLLM_TYPES if subject.launch.asynchronous else ("auto", *_FLOATS)
     return ()
 
 

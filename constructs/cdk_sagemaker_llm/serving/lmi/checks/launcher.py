@@ -19,12 +19,25 @@ from cdk_sagemaker_llm.serving.lmi.checks.sources import (
 )
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
 from cdk_sagemaker_llm.serving.lmi.checks.values import REPLACED_VALUE
+from cdk_sagemaker_llm.serving.lmi.launch import (
+    batches_dynamically,
+    front_end_chooses,
+)
+from cdk_sagemaker_llm.serving.lmi.model_types import (
+    STARTED_WITH_DEEPSPEED,
+    started_with_lmi_dist,
+)
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 _SCHEDULERS = ("auto", "disable")
 # What each image has installed, beside Hugging Face Accelerate.
 _DEEPSPEED_IMAGE = ("lmi-dist", "vllm", "scheduler", "deepspeed")
+
+# What an image with TensorRT-LLM has not.
+_ELSEWHERE = dict.fromkeys(
+    ("vllm", "lmi-dist", "scheduler", "tnx", "deepspeed"), "it has TensorRT-LLM only"
+)
 
 UNKNOWN_ENGINE = Rule("LLM130", "the engine does not exist in that image", FRONT_END)
 
@@ -76,6 +89,12 @@ def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
     The rolling batch exists and its backend is in the image.
     """
     written = subject.option("rolling_batch")
+    if _is_batched_with_mpi_on_neuron(subject):
+        yield BATCH_NOT_IN_IMAGE.finding(
+            f"option.rolling_batch={written} is not in {_image(subject)}: the front "
+            "end starts it with MPI, which finds no GPU",
+            _way_out(subject),
+        )
     if written is None or _takes_any_batch(subject):
         return
     choices = _batch_choices(subject)
@@ -145,7 +164,7 @@ def check_replaced_batch(subject: Subject) -> Iterator[Finding]:
     The container replaces the rolling batch that was written.
     """
     batch = subject.launch.rolling_batch
-    if batch is None:
+    if batch is None or _is_batched_with_mpi_on_neuron(subject):
         return
     if _is_replaced(subject, batch):
         yield REPLACED_VALUE.finding(
@@ -204,6 +223,23 @@ def check_dynamic_batching(subject: Subject) -> Iterator[Finding]:
         )
 
 
+NO_TABLES = Rule(
+    "LLM223", "a newer image is checked by the tables of the version nearest to it"
+)
+
+
+def check_tables(subject: Subject) -> Iterator[Finding]:
+    """
+    The option tables reach as far as the image.
+    """
+    if not subject.version.is_described:
+        yield NO_TABLES.finding(
+            f"{_image(subject)} is checked as LMI {subject.version.rows[0]}, the "
+            "newest whose options are known",
+            "pass what it has learned since in unchecked_options",
+        )
+
+
 NO_ENGINE = Rule(
     "LLM215", "no engine is written, and a gated model will not load", FRONT_END
 )
@@ -231,26 +267,56 @@ def _engines(subject: Subject) -> tuple[str, ...]:
 
 def _engine_faults(subject: Subject) -> Iterator[tuple[str, str]]:
     launch, version = subject.launch, subject.version
-    if launch.engine is None:
-        return
     if launch.container == "djl-tensorrtllm":
         if launch.engine == "Python" and version.before("0.28"):
             yield "MPI", f"TensorRT-LLM {version} needs engine=MPI"
-    elif subject.runs("vllm") and launch.engine != "Python":
-        if version.at_least("0.26") and launch.engine in _engines(subject):
-            yield "Python", "vLLM needs engine=Python"
-    elif subject.runs("lmi-dist") and launch.engine == "Python":
-        if _lmi_dist_needs_mpi(subject):
-            yield "MPI", f"LMI-Dist {version} needs engine=MPI"
+    elif launch.container == "djl-neuronx":
+        if _is_started_with_mpi_on_neuron(subject):
+            yield "Python", f"NeuronX {version} needs engine=Python for this model"
     elif _batches_with_deepspeed_elsewhere(subject):
         yield "DeepSpeed", "option.rolling_batch=deepspeed needs engine=DeepSpeed"
+    elif subject.runs("lmi-dist") and launch.engine in (None, "Python"):
+        if _lmi_dist_needs_mpi(subject):
+            yield "MPI", f"LMI-Dist {version} needs engine=MPI"
+    elif _is_vllm_elsewhere(subject):
+        yield "Python", "vLLM needs engine=Python"
+
+
+def _is_vllm_elsewhere(subject: Subject) -> bool:
+    # An engine that the image does not have is another rule's. At 0.25 the scheduler
+    # asks for the engine by name, and one that is left out has none.
+    others = [name for name in _engines(subject) if name != "Python"]
+    unnamed = [None] if subject.version.before("0.26") else []
+    return subject.runs("vllm") and subject.launch.engine in (*others, *unnamed)
+
+
+def _is_started_with_mpi_on_neuron(subject: Subject) -> bool:
+    """
+    Whether the front end of 0.27 takes the image for one with LMI-Dist: it chooses
+    MPI, which counts CUDA devices and finds none.
+    """
+    launch = subject.launch
+    if subject.version.rows != ("0.27",) or launch.engine is not None:
+        return False
+    if launch.rolling_batch == "lmi-dist":
+        return True
+    listed = started_with_lmi_dist(subject.version) or frozenset()
+    chooses = launch.rolling_batch in (None, "auto")
+    batched = chooses and not batches_dynamically(subject.properties)
+    return batched and subject.model_type in listed
 
 
 def _batches_with_deepspeed_elsewhere(subject: Subject) -> bool:
     launch = subject.launch
     if launch.rolling_batch != "deepspeed" or launch.engine == "DeepSpeed":
         return False
-    return subject.option("entryPoint") != "djl_python.deepspeed"
+    if subject.option("entryPoint") == "djl_python.deepspeed":
+        return False
+    if launch.engine is not None or subject.version.rows == ("0.27",):
+        return True
+    # Up to 0.26 the front end starts some models with DeepSpeed.
+    known = subject.model_type is not None
+    return known and subject.model_type not in STARTED_WITH_DEEPSPEED
 
 
 def _lmi_dist_needs_mpi(subject: Subject) -> bool:
@@ -260,8 +326,8 @@ def _lmi_dist_needs_mpi(subject: Subject) -> bool:
         degree = subject.option("tensor_parallel_degree") or "1"
         devices = subject.accelerators or 1
         return (devices if degree == "max" else as_int(degree)) != 1
-    # From 0.28 on the front end sets MPI mode for this backend by itself.
-    return subject.version.before("0.28")
+    # Where the front end looks at the model, it sets MPI mode for this backend itself.
+    return not front_end_chooses(subject.launch)
 
 
 def _removed(subject: Subject) -> dict[str, str]:
@@ -274,16 +340,20 @@ def _removed(subject: Subject) -> dict[str, str]:
         gone["deepspeed"] = "DeepSpeed ended with LMI 0.27"
         if version.at_least("0.33"):
             gone["scheduler"] = "it was removed after LMI 0.32"
-        if version.at_least("0.33") and version.before("0.35"):
-            gone["lmi-dist"] = "LMI-Dist was removed after LMI 0.32"
     return gone
 
 
 def _not_in_tensorrt_llm(subject: Subject) -> dict[str, str]:
     if subject.version.before("0.27"):
         return {"disable": "TensorRT-LLM always batches up to LMI 0.26"}
-    elsewhere = ("vllm", "lmi-dist", "scheduler", "tnx", "deepspeed")
-    return dict.fromkeys(elsewhere, "it has TensorRT-LLM only")
+    if subject.version.rows == ("0.32",) and not _asks_for_mpi(subject):
+        # The handler is left without MPI, and asserts it (trtllm_rolling_batch.py).
+        return {**_ELSEWHERE, "disable": "TensorRT-LLM always batches at LMI 0.32"}
+    return _ELSEWHERE
+
+
+def _asks_for_mpi(subject: Subject) -> bool:
+    return subject.launch.uses_mpi or as_bool(subject.option("mpi_mode")) is True
 
 
 def _batch_choices(subject: Subject) -> tuple[str, ...]:
@@ -292,7 +362,7 @@ def _batch_choices(subject: Subject) -> tuple[str, ...]:
         disable = ("disable",) if version.at_least("0.27") else ()
         return ("auto", "trtllm", *disable)
     if container == "djl-neuronx":
-        more = ("tnx", "vllm", "lmi-dist") if version.at_least("0.27") else ()
+        more = ("tnx", "vllm") if version.at_least("0.28") else ()
         return ("auto", "disable", *more)
     if subject.runs("deepspeed"):
         return ("auto", "deepspeed", "disable")
@@ -310,14 +380,19 @@ def _takes_any_batch(subject: Subject) -> bool:
     # the Hugging Face handler of 0.25.
     container = subject.launch.container
     early = container == "djl-deepspeed" and subject.version.before("0.26")
-    return container == "djl-neuronx" or (
-        early and subject.launch.engine != "DeepSpeed"
-    )
+    return container == "djl-neuronx" or (early and not subject.runs("deepspeed"))
+
+
+def _is_batched_with_mpi_on_neuron(subject: Subject) -> bool:
+    # From 0.28 on the front end sets MPI mode by the rolling batch, on Neuron as well.
+    neuron = subject.launch.container == "djl-neuronx"
+    batched = subject.option("rolling_batch") in ("lmi-dist", "trtllm")
+    return neuron and batched and subject.version.at_least("0.28")
 
 
 def _is_replaced(subject: Subject, batch: str) -> bool:
-    newest = subject.version.at_least("0.35") and subject.launch.container == "djl-lmi"
-    return newest and batch == "lmi-dist"
+    removed = subject.version.at_least("0.33")
+    return removed and subject.launch.container == "djl-lmi" and batch == "lmi-dist"
 
 
 def _python_batch_size(subject: Subject) -> int | None:
@@ -337,7 +412,8 @@ def _usual_engine(subject: Subject) -> str:
 
 
 def _engine_text(subject: Subject) -> str:
-    return f"engine={subject.launch.engine}"
+    engine = subject.launch.engine
+    return f"engine={engine}" if engine is not None else "none"
 
 
 def _image(subject: Subject) -> str:

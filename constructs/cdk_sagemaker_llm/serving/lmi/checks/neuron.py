@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.sources import NEURONX
+from cdk_sagemaker_llm.serving.lmi.checks.sources import FRONT_END, NEURONX
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
 from cdk_sagemaker_llm.serving.lmi.checks.values import WRONG_CHOICE, WRONG_TYPE
 
@@ -19,6 +19,29 @@ _GROUP_QUERY = (
     "all-gather-heads",
 )
 _S3 = re.compile(r"s3://[^/]+/.+")
+
+NO_CORES = Rule(
+    "LLM225", "NeuronX is not told over how many cores, and does not start", FRONT_END
+)
+
+
+def check_cores(subject: Subject) -> Iterator[Finding]:
+    """
+    Up to 0.29 the handler of NeuronX starts where a degree is written (PyModel).
+
+    A warning, since a variable of the container may say it as well.
+    """
+    neuron = subject.launch.container == "djl-neuronx" and subject.version.before(
+        "0.30"
+    )
+    told = subject.option("tensor_parallel_degree") or subject.option("entryPoint")
+    if neuron and not told:
+        yield NO_CORES.finding(
+            f"NeuronX {subject.version} starts where option.tensor_parallel_degree is "
+            "written: without it the Hugging Face handler runs",
+            "write option.tensor_parallel_degree=max",
+        )
+
 
 LOADER_OF_OTHER_SCHEMA = Rule(
     "LLM146", "a NeuronX loader with a schema it cannot load", NEURONX

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.lmi_options import (
     option_names,
     option_spans,
 )
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion, row_versions
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.sources import FRONT_END, MODELS
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
@@ -82,13 +82,31 @@ def check_names(subject: Subject) -> Iterator[Finding]:
     Every option has an effect at this version.
 
     Code beside the file may read any option, so that one without effect is a
-    warning; where there is none such it is an error.
+    warning; where there is none such it is an error, but for what an older version
+    knew, which files carry along from image to image.
     """
     if _has_code_of_its_own(subject):
         return
     for key in subject.properties:
+        # A release that the tables do not reach may have learned the option.
+        certain = subject.version.is_described and not _was_known(subject, key)
+        strict = subject.strict and certain
         for finding in _name_findings(subject, key):
-            yield _as_error(finding) if subject.strict else finding
+            yield _as_error(finding) if strict else finding
+
+
+def _was_known(subject: Subject, key: str) -> bool:
+    """
+    Whether one of the file's own readers knew a key before this version, and does no
+    more.
+    """
+    readers = {*_readers(subject), "common", "server"}
+    spans = [span for span in option_spans(key) if span.backend in readers]
+    order, here = row_versions(), subject.version.rows[0]
+    return any(
+        span.last in order and order.index(span.last) < order.index(here)
+        for span in spans
+    )
 
 
 def _as_error(finding: Finding) -> Finding:

@@ -24,7 +24,8 @@ def check_degrees(subject: Subject) -> Iterator[Finding]:
         "model_loading_timeout",
         "predict_timeout",
     ):
-        number = subject.number(name)
+        stages = name == "pipeline_parallel_degree"
+        number = subject.stages() if stages else subject.number(name)
         if number is not None and number < 1:
             yield OUTSIDE_OPTION_RANGE.finding(
                 f"option.{name} must be at least 1, got {number}"
@@ -62,6 +63,30 @@ def check_devices(subject: Subject) -> Iterator[Finding]:
         )
 
 
+STAGES_WITHOUT_DEVICES = Rule(
+    "LLM176", "pipeline stages that get no devices, or that Neuron lacks", FRONT_END
+)
+
+
+def check_stages(subject: Subject) -> Iterator[Finding]:
+    """
+    At 0.29 a worker sees the devices of tensor parallelism alone; Neuron has no
+    pipeline (Connection.getPythonStartCmd).
+    """
+    stages = subject.stages()
+    if stages is None or stages <= 1:
+        return
+    written = f"option.pipeline_parallel_degree={stages}"
+    remedy = "use option.tensor_parallel_degree"
+    if subject.launch.container == "djl-neuronx":
+        if subject.version.at_least("0.30"):
+            reason = f"{written} does not work on Neuron"
+            yield STAGES_WITHOUT_DEVICES.finding(reason, remedy)
+    elif subject.version.rows == ("0.29",) and _counts_devices(subject):
+        reason = f"{written} gets no devices of its own at LMI 0.29"
+        yield STAGES_WITHOUT_DEVICES.finding(reason, f"{remedy}, or LMI 0.30")
+
+
 UNEVEN_HEADS = Rule(
     "LLM156", "tensor parallelism does not divide the attention heads", "the engines"
 )
@@ -71,29 +96,45 @@ def check_heads(subject: Subject) -> Iterator[Finding]:
     """
     Tensor parallelism divides the attention heads.
     """
-    degree, heads = subject.number("tensor_parallel_degree"), subject.attention_heads
+    degree, heads = subject.degree(), subject.attention_heads
     if not degree or degree < 1 or not heads or heads % degree == 0:
         return
     if subject.runs("trtllm", "vllm", "lmi-dist"):
         fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
+        got = _whole(subject, degree)
         yield UNEVEN_HEADS.finding(
             f"option.tensor_parallel_degree must divide the {heads} attention heads, "
-            f"got {degree}",
+            f"got {got}",
             f"use {', '.join(fitting)}",
         )
 
 
 def _devices_of_a_worker(subject: Subject) -> int | None:
     tensor = subject.number("tensor_parallel_degree")
-    pipeline = subject.number("pipeline_parallel_degree") or 1
+    pipeline = subject.stages() or 1
     if tensor is None or tensor < 1 or pipeline < 1:
         return None
     return tensor * pipeline
 
 
+def _counts_devices(subject: Subject) -> bool:
+    # A device map takes the handler past the count; what vLLM is told of a pipeline is
+    # another rule's.
+    if subject.runs("huggingface", "scheduler"):
+        return subject.passes_handler() and not subject.option("device_map")
+    return subject.passes_handler() and not subject.runs("vllm")
+
+
+def _whole(subject: Subject, degree: int) -> str:
+    written = subject.option("tensor_parallel_degree")
+    if written == "max":
+        return f"max of {degree} devices"
+    return str(degree) if written else f"all {degree} devices, as none is written"
+
+
 def _degrees(subject: Subject) -> str:
     text = f"option.tensor_parallel_degree={subject.option('tensor_parallel_degree')}"
-    pipeline = subject.option("pipeline_parallel_degree")
+    pipeline = subject.stages()
     return f"{text} times {pipeline} in a pipeline" if pipeline else text
 
 

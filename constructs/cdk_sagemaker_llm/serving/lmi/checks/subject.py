@@ -49,6 +49,10 @@ class Subject:
         attention_heads: Its attention heads; ``None`` if not known.
 
         strict: Whether an option without effect is an error.
+
+        model_type: Its type in config.json; ``None`` if not known.
+
+        planned: Whether a plan checks the degree that is left out.
     """
 
     properties: Mapping[str, str]
@@ -57,6 +61,8 @@ class Subject:
     architecture: str | None = None
     attention_heads: int | None = None
     strict: bool = False
+    model_type: str | None = None
+    planned: bool = False
 
     @property
     def version(self) -> LmiVersion:
@@ -88,6 +94,40 @@ class Subject:
         Whether nothing but these backends can come of the file.
         """
         return set(self.launch.backends) <= set(backends)
+
+    def passes_handler(self) -> bool:
+        """
+        Whether the Hugging Face handler reads the file before the backend does.
+
+        It does for every rolling batch, and refuses what its own model does not take.
+        """
+        launch = self.launch
+        handled = {"huggingface", "vllm", "lmi-dist", "scheduler"}
+        here = launch.container in ("djl-deepspeed", "djl-lmi")
+        return here and not launch.asynchronous and self.runs(*handled)
+
+    def degree(self) -> int | None:
+        """
+        Return over how many devices one copy is split, as far as the file and the
+        devices tell.
+
+        From 0.28 on the front end writes all of them where nothing is written.
+        """
+        written = self.option("tensor_parallel_degree")
+        chosen = written is None and self.version.at_least("0.28")
+        if written == "max" or (chosen and not self.planned):
+            stages = self.stages() or 1
+            if self.accelerators is None or stages < 1:
+                return None
+            return self.accelerators // stages
+        return self.number("tensor_parallel_degree")
+
+    def stages(self) -> int | None:
+        """
+        Return the pipeline's stages, which no image knows before 0.29.
+        """
+        known = self.version.at_least("0.29")
+        return self.number("pipeline_parallel_degree") if known else None
 
     def devices(self) -> int | None:
         """

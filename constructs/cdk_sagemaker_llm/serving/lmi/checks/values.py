@@ -5,11 +5,13 @@ Checks of single options: can the value be read, is the option deprecated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.lmi_options import (
     OptionType,
     deprecated_since,
     front_end_type,
+    is_known,
     option_type,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -72,7 +74,8 @@ def _value_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]
             )
         return
     front = front_end_type(key)
-    if front and front.kind in ("int", "int-or-max"):
+    read = is_known(key, (), subject.version)
+    if front and read and front.kind in ("int", "int-or-max"):
         yield from _java_findings(key, value, front)
         return
     yield from _model_findings(subject, key, value)
@@ -88,7 +91,7 @@ def _java_findings(key: str, value: str, front: OptionType) -> Iterator[Finding]
 
 
 def _model_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
-    declared = _declared(subject, key)
+    declared = _readers(subject, key, value)
     faults = [_fault(subject, one, key, value) for one in declared]
     if not faults or None in faults:
         yield from _documented_findings(declared, key, value)
@@ -103,6 +106,26 @@ def _model_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]
     near = nearest(value, declared[0].choices, count=1)
     remedy = f"did you mean {near[0]}?" if near else ""
     yield rule.finding(f"{key} must be {faults[0]}, got {value!r}", remedy)
+
+
+def _readers(subject: Subject, key: str, value: str) -> list[OptionType]:
+    """
+    Return how those declare an option who may refuse its value: the backends, or the
+    handler that stands before them.
+    """
+    declared = _declared(subject, key)
+    name = _handler_of(subject)
+    first = option_type(name, key, subject.version) if name else None
+    if first is None or _fault(subject, first, key, value) is None:
+        return declared
+    both = [c for one in declared[:1] for c in one.choices if c in first.choices]
+    return [replace(first, choices=tuple(both) or first.choices)]
+
+
+def _handler_of(subject: Subject) -> str | None:
+    if subject.launch.container == "djl-neuronx":
+        return "neuronx"
+    return "hf" if subject.passes_handler() else None
 
 
 def _fault(subject: Subject, declared: OptionType, key: str, value: str) -> str | None:

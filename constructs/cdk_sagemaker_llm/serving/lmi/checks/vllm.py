@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.sources import VLLM
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
-from cdk_sagemaker_llm.serving.lmi.values import as_int
 
 PIPELINE_WITH_VLLM = Rule("LLM149", "pipeline parallelism with vLLM", VLLM)
 
 
 def check_pipeline(subject: Subject) -> Iterator[Finding]:
     """
-    vLLM in LMI has no pipeline parallelism (VllmRbProperties, 0.31+).
+    vLLM in LMI has no pipeline parallelism.
+
+    The count of devices refuses it at 0.29, and VllmRbProperties from 0.30 on.
     """
-    degree = as_int(subject.option("pipeline_parallel_degree"))
-    if not subject.runs("vllm") or subject.version.before("0.31"):
-        return
-    if degree is not None and degree != 1:
+    degree = subject.stages()
+    if subject.runs("vllm") and degree is not None and degree != 1:
         yield PIPELINE_WITH_VLLM.finding(
             f"option.pipeline_parallel_degree must be 1 with vLLM, got {degree}",
             "use option.tensor_parallel_degree",

@@ -7,8 +7,10 @@ What belongs here is a rule and the small function that finds it broken.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.architectures import find_architecture
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.tgi.checks import combinations, model, variables
@@ -38,10 +40,20 @@ def check_environment(
         accelerators: GPUs that each copy of the model has.
             If left out, what depends on them is not checked.
 
+    What the catalogue knows of the model that HF_MODEL_ID names is checked as well.
+
     Returns:
         What was found, errors and warnings, in the order of the checks.
     """
-    return subject_findings(TgiSubject(environment, version, accelerators))
+    known = find_architecture(environment.get("HF_MODEL_ID") or "")
+    return subject_findings(
+        TgiSubject(
+            environment,
+            version,
+            accelerators,
+            attention_heads=known.num_attention_heads if known else None,
+        )
+    )
 
 
 def subject_findings(subject: TgiSubject) -> list[Finding]:
@@ -49,11 +61,5 @@ def subject_findings(subject: TgiSubject) -> list[Finding]:
     Run every check of a TGI environment.
     """
     if is_unresolved(subject.accelerators):
-        known = TgiSubject(
-            subject.environment,
-            subject.version,
-            words=subject.words,
-            unchecked=subject.unchecked,
-        )
-        return subject_findings(known)
+        return subject_findings(replace(subject, accelerators=None))
     return [finding for check in _CHECKS for finding in check(subject)]

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.serving.hub import (
     gated_findings,
 )
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS
-from cdk_sagemaker_llm.serving.tgi.checks.sources import ENTRY_POINT
+from cdk_sagemaker_llm.serving.tgi.checks.sources import ENTRY_POINT, MODELS
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 
 _TOKENS = (*TOKEN_VARIABLES, FORWARDED_TOKEN)
@@ -43,6 +43,29 @@ def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
             f"HF_MODEL_ID must be a Hugging Face repository or a path, got {model!r}",
             "let SageMaker bring the weights: S3Model puts them into /opt/ml/model",
         )
+
+
+UNEVEN_SHARDS = Rule(
+    "LLM177", "TGI's shards do not divide the model's attention heads", MODELS
+)
+
+
+def check_heads(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The shards divide the attention heads (num_heads and num_shards in TGI's models).
+    """
+    heads, shards = subject.attention_heads, subject.count("NUM_SHARD")
+    if subject.is_left_out("NUM_SHARD") and subject.value("SHARDED") != "false":
+        # The launcher takes all that it sees.
+        shards = subject.accelerators
+    if not heads or not shards or heads % shards == 0:
+        return
+    fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
+    yield UNEVEN_SHARDS.finding(
+        f"{subject.word('NUM_SHARD')} must divide the {heads} attention heads, got "
+        f"{shards}",
+        f"use {', '.join(fitting)}",
+    )
 
 
 UNREAD_TOKEN = Rule(

@@ -31,6 +31,8 @@ class TgiSubject:
         words: What the user calls a variable, where that is not its name.
 
         unchecked: Variables that the user wants no check of.
+
+        attention_heads: The model's attention heads; ``None`` if not known.
     """
 
     environment: Mapping[str, str]
@@ -38,6 +40,7 @@ class TgiSubject:
     accelerators: int | None = None
     words: Mapping[str, str] = field(default_factory=dict)
     unchecked: Collection[str] = ()
+    attention_heads: int | None = None
 
     def word(self, variable: str) -> str:
         """

@@ -59,20 +59,29 @@ def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Fin
 
 
 NOT_AT_THIS_VERSION = Rule(
-    "LLM161", "an option is not, or no more, known to this version of TGI", OPTIONS
+    "LLM161", "an option is not yet known to this version of TGI", OPTIONS
+)
+NO_MORE_KNOWN = Rule(
+    "LLM222", "a variable that an older version of TGI knew is ignored", OPTIONS
 )
 
 
 def check_versions(subject: TgiSubject) -> Iterator[Finding]:
     """
     This version knows each variable of the launcher (launcher/src/main.rs).
+
+    What an older one knew does no harm: deployments carry it along from image to image.
     """
     for name in _checked(subject):
         native = tgi_aliases().get(name, name)
         if native in tgi_option_names() and not subject.knows(native):
-            yield NOT_AT_THIS_VERSION.finding(
+            first, last = tgi_option_span(native)
+            young = not subject.is_between(first)
+            rule = NOT_AT_THIS_VERSION if young else NO_MORE_KNOWN
+            when = f"it came with {first}" if young else f"it was last known in {last}"
+            yield rule.finding(
                 f"{_word(subject, name)} has no effect in TGI {subject.version}: "
-                f"{_when(subject, native)}",
+                f"{when}",
                 _INSTEAD.get(native, "leave it out"),
             )
 
@@ -181,10 +190,3 @@ def _is_unset(name: str, value: str) -> bool:
 
 def _word(subject: TgiSubject, name: str) -> str:
     return subject.words.get(name, name)
-
-
-def _when(subject: TgiSubject, variable: str) -> str:
-    first, last = tgi_option_span(variable)
-    if not subject.is_between(first):
-        return f"it came with {first}"
-    return f"it was last known in {last}"

@@ -15,6 +15,7 @@ MPI, PYTHON = "engine=MPI\n", "engine=Python\n"
 DEEPSPEED = "engine=DeepSpeed\n"
 VLLM, DIST = "option.rolling_batch=vllm\n", "option.rolling_batch=lmi-dist\n"
 AUTO = "option.rolling_batch=auto\n"
+STAGES = "option.pipeline_parallel_degree=2\n"
 
 ERRORS = [
     ("an engine in small letters", LMI, "0.36.0", "engine=python\n", "LLM130"),
@@ -72,7 +73,7 @@ ERRORS = [
         "LLM133",
     ),
     ("vLLM in TensorRT-LLM's image", TRT, "0.28.0", MPI + VLLM, "LLM133"),
-    ("LMI-Dist in 0.33", LMI, "0.33.0", MPI + DIST, "LLM133"),
+    ("MPI for LMI-Dist in 0.33", LMI, "0.33.0", MPI + DIST, "LLM131"),
     (
         "the scheduler in 0.33",
         LMI,
@@ -270,6 +271,15 @@ ERRORS = [
         f"{PYTHON}{VLLM}option.pipeline_parallel_degree=2\n",
         "LLM149",
     ),
+    ("a pipeline of vLLM 0.29", LMI, "0.29.0", PYTHON + VLLM + STAGES, "LLM149"),
+    (
+        "a pipeline of LMI-Dist 0.29",
+        LMI,
+        "0.29.0",
+        f"{MPI}{DIST}{STAGES}option.tensor_parallel_degree=2\n",
+        "LLM176",
+    ),
+    ("a pipeline on Neuron", NEURON, "0.30.0", PYTHON + STAGES, "LLM176"),
     (
         "speculation without its block manager",
         LMI,
@@ -328,6 +338,8 @@ ERRORS = [
 ]
 
 WARNINGS = [
+    ("Neuron without a degree", NEURON, "0.29.0", PYTHON, "LLM225"),
+    ("an image that the tables do not reach", LMI, "0.38.0", PYTHON, "LLM223"),
     (
         "a misspelt option",
         TRT,
@@ -369,7 +381,7 @@ WARNINGS = [
         "any rolling batch on Neuron",
         NEURON,
         "0.26.0",
-        f"{PYTHON}option.rolling_batch=trtllm\n",
+        f"{PYTHON}option.rolling_batch=trtllm\noption.tensor_parallel_degree=2\n",
         "LLM209",
     ),
     (

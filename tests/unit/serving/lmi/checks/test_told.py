@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     combinations,
     files,
     launcher,
+    models,
     neuron,
     options,
     parallelism,
@@ -28,7 +29,17 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
 from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"
-MODULES = [combinations, files, launcher, neuron, options, parallelism, values, vllm]
+MODULES = [
+    combinations,
+    files,
+    launcher,
+    models,
+    neuron,
+    options,
+    parallelism,
+    values,
+    vllm,
+]
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case}")
     for path in sorted(FOLDER.glob("*.txt"))
