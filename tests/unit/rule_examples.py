@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
 
@@ -32,6 +33,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving import check_environment, check_properties
+from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
@@ -58,6 +60,9 @@ ONE = ResourceRequirements(accelerators=1)
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
 
+_lmi_environment = partial(
+    lmi_findings, container=LMI, version="0.36.0", accelerators=4
+)
 _file = partial(check_properties, accelerators=4)
 _model = partial(Model, id="It", model=GPT2)
 _endpoint = partial(LlmEndpoint, id="It", model=GPT2, instance_type="ml.g5.12xlarge")
@@ -69,6 +74,7 @@ def _variables(
     return partial(
         check_environment,
         {**MODEL, **given},
+        container="huggingface-llm",
         version=version,
         accelerators=accelerators,
     )
@@ -138,6 +144,11 @@ def _scaled_too_far(stack: Stack) -> object:
     return component.auto_scale_copy_count(max_capacity=17)
 
 
+def _lmi(given: dict[str, str], **known: Any) -> Callable[[], list[Finding]]:  # noqa: ANN401 - what the function takes by keyword
+    environment = {"HF_MODEL_ID": "a/b", **given}
+    return partial(_lmi_environment, environment, **known)
+
+
 # What is checked without a construct.
 TEXTS: dict[str, Callable[[], list[Finding]]] = {
     **{
@@ -167,6 +178,13 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     **{code: _variables(version, given) for version, given, code in BROKEN},
     "LLM162": _variables("1.4.5", {"MAX_INPUT_LENGTH": "?"}),
     "LLM174": _variables("1.4.5", {"NUM_SHARD": "4"}, accelerators=2),
+    "LLM178": _lmi({"SERVING_BATCH_SIZE": "many"}),
+    "LLM179": partial(_lmi_environment, {}, has_model_data=False),
+    "LLM181": _lmi({}, file={"option.model_id": "c/d"}),
+    "LLM227": _lmi({"OPTION_MODEL": "c/d"}),
+    "LLM228": _lmi({"HUGGINGFACE_MODEL_ID": "c/d"}),
+    "LLM229": _lmi({"OPTION_MODEL_ID": "c/d"}),
+    "LLM230": _lmi({}, file={"engine": "Python"}),
 }
 
 # What a construct refuses, or warns of.

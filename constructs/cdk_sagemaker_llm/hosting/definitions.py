@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.serving.configuration import (
     Container,
     Prepared,
     ServingConfiguration,
+    settled,
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
@@ -183,6 +184,7 @@ def define_model(
         own = _own_variables(prepared.container, reference)
         found += _container_findings(prepared.container, region, model, network)
         found += _overlap_findings(own, environment)
+        found += _further_findings(prepared, environment, model, accelerators)
         variables = {**own, **environment}
     return ModelDefinition(
         prepared=prepared,
@@ -236,6 +238,26 @@ def _environment_findings(environment: Mapping[str, str]) -> list[Finding]:
         for name, value in environment.items()
         if not is_unresolved(value) and len(value) > _LONGEST_VALUE
     ]
+
+
+def _further_findings(
+    prepared: Prepared,
+    environment: Mapping[str, str],
+    model: ModelSource | None,
+    accelerators: Accelerators,
+) -> list[Finding]:
+    if not environment or prepared.container is None:
+        return []
+    # The checks of all engines, which only further variables make worth loading.
+    from cdk_sagemaker_llm.serving.environment import added_findings  # noqa: PLC0415
+    from cdk_sagemaker_llm.serving.lmi.base import config_of  # noqa: PLC0415
+
+    return added_findings(
+        environment,
+        prepared.container,
+        accelerators=settled(accelerators, prepared.demand),
+        architecture=config_of(None if model is None else model.architecture),
+    )
 
 
 def _overlap_findings(

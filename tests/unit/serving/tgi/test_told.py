@@ -34,6 +34,7 @@ def findings(case: Told) -> list[str]:
     variables = dict(part.split("=", 1) for part in case.parts)
     found = check_environment(
         {"HF_MODEL_ID": "gpt2", **variables},
+        container="huggingface-llm",
         version=version,
         accelerators=None if devices is None else int(devices),
     )
