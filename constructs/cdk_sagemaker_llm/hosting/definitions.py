@@ -24,7 +24,7 @@ from cdk_sagemaker_llm.hosting.artifact import check_files
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.weights import token_findings, token_reference
-from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.models import ModelSource, looked_up
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
     Container,
@@ -184,7 +184,8 @@ def define_model(
         own = _own_variables(prepared.container, reference)
         found += _container_findings(prepared.container, region, model, network)
         found += _overlap_findings(own, environment)
-        found += _further_findings(prepared, environment, model, accelerators)
+        known = serving if model is None else model
+        found += _further_findings(prepared, environment, known, accelerators)
         variables = {**own, **environment}
     return ModelDefinition(
         prepared=prepared,
@@ -243,7 +244,7 @@ def _environment_findings(environment: Mapping[str, str]) -> list[Finding]:
 def _further_findings(
     prepared: Prepared,
     environment: Mapping[str, str],
-    model: ModelSource | None,
+    known: object,
     accelerators: Accelerators,
 ) -> list[Finding]:
     if not environment or prepared.container is None:
@@ -256,7 +257,7 @@ def _further_findings(
         environment,
         prepared.container,
         accelerators=settled(accelerators, prepared.demand),
-        architecture=config_of(None if model is None else model.architecture),
+        architecture=config_of(looked_up(getattr(known, "architecture", None))),
     )
 
 

@@ -138,6 +138,9 @@ def added_findings(
     """
     Find what further variables break in a container that has been checked without.
 
+    TGI's launcher reads no file: what its class is not told of, it may be told here
+    without a check.
+
     Args:
         further: The further variables.
 
@@ -155,8 +158,10 @@ def added_findings(
             architecture=architecture,
         )
 
-    before = of(container.environment) if further else []
-    together = of({**container.environment, **further}) if further else []
+    if not further or _recognised(container.image).family not in LMI:
+        return []
+    before = of(container.environment)
+    together = of({**container.environment, **further})
     return [finding for finding in together if finding not in before]
 
 
