@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.serving.lmi.environment.variables import (
 
 # name:version:engine:device=address, with or without brackets (ModelStore).
 _MODEL_URL = re.compile(
-    r"\[?[^:=,\s]*:[^:=,\s]*:(?P<engine>[^:=,\s]+)[^=,\s]*=[^,\s]+\Z"
+    r"\[?[^:=,\s]*:[^:=,\s]*:(?P<engine>[^:=,\s\]]+)[^=,\s]*=[^,\s]+\Z"
 )
 _UPPER = re.compile(r"[A-Z_\d]+\Z")
 _ADDRESSES = ("s3://", "djl://")
