@@ -32,6 +32,9 @@ _ONE_REFERENCE = re.compile(r"\$\{(\w+)(?:\.[\w.]+)?\}\Z")
 _LARGEST_MEMBER = 4 * 1024 * 1024
 
 
+Exports = dict[str, tuple["Stack", object]]
+
+
 @dataclass(frozen=True, slots=True)
 class Stack:
     """
@@ -53,6 +56,8 @@ class Stack:
         given: The parameters that the stack around it passes.
 
         nested: The stacks in it by logical id.
+
+        exports: What stacks of the app export, by name: the stack and the value.
     """
 
     name: str
@@ -63,6 +68,7 @@ class Stack:
     parent: Stack | None = field(default=None, compare=False, repr=False)
     given: Mapping[str, Any] = field(default_factory=dict, compare=False)
     nested: dict[str, Stack] = field(default_factory=dict, compare=False, repr=False)
+    exports: Exports = field(default_factory=dict, compare=False, repr=False)
 
     def of_type(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """
@@ -84,11 +90,14 @@ class Assembly:
         faults: A message for each thing that could not be read.
 
         unopened: Nested stacks whose template is not in the assembly, by name.
+
+        exports: What stacks export, by name.
     """
 
     stacks: list[Stack] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     unopened: list[str] = field(default_factory=list)
+    exports: Exports = field(default_factory=dict)
 
 
 def is_assembly(path: Path) -> bool:
@@ -227,6 +236,8 @@ def _read_artifact(
         found.stacks.extend(inner.stacks)
         found.faults.extend(inner.faults)
         found.unopened.extend(inner.unopened)
+        # Names of exports are those of an account's region: stages are not told apart.
+        found.exports.update(inner.exports)
 
 
 def _read_stack(found: Assembly, outline: Stack) -> Stack:
@@ -250,8 +261,13 @@ def _read_stack(found: Assembly, outline: Stack) -> Stack:
         outputs,
         outline.parent,
         outline.given,
+        exports=found.exports,
     )
     found.stacks.append(stack)
+    for output in outputs.values():
+        if isinstance(output, Mapping) and isinstance(output.get("Export"), Mapping):
+            name = text_of(output["Export"].get("Name"))
+            found.exports[name] = stack, output.get("Value")
     for name, resource in resources.items():
         if resource.get("Type") == NESTED:
             _read_nested(found, stack, name, resource)

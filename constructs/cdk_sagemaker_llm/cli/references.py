@@ -21,23 +21,11 @@ def resolve(
 
     ``None`` for what is no reference, or leads out of the app.
     """
-    target = target_of(value)
-    if target is None or not steps:
-        return None
-    output = _output_of(value)
-    if output is not None and target in stack.nested:
-        inner = stack.nested[target]
-        found = inner.outputs.get(output)
-        return (
-            resolve(inner, found.get("Value"), steps - 1)
-            if isinstance(found, Mapping)
-            else None
-        )
-    if target in stack.resources:
-        return stack, target
-    if stack.parent is not None and target in stack.given:
-        return resolve(stack.parent, stack.given[target], steps - 1)
-    return None
+    name = target_of(value)
+    if name in stack.resources and _output_of(value) is None:
+        return stack, str(name)
+    further = _further(stack, value) if steps else None
+    return resolve(*further, steps - 1) if further else None
 
 
 def means(stack: Stack, value: object, other: Stack, name: str) -> bool:
@@ -58,6 +46,22 @@ def full_text_of(stack: Stack, value: object) -> str:
             return str(separator).join(full_text_of(stack, part) for part in parts)
     found = resolve(stack, value)
     return f"${{{found[0].name}/{found[1]}}}" if found else text_of(value)
+
+
+def _further(stack: Stack, value: object) -> tuple[Stack, object] | None:
+    """
+    Say where a reference leads on to: another stack, and what is written there.
+    """
+    if isinstance(value, Mapping) and "Fn::ImportValue" in value:
+        return stack.exports.get(text_of(value["Fn::ImportValue"]))
+    name, output = target_of(value), _output_of(value)
+    inner = stack.nested.get(name or "")
+    if output is not None and inner is not None:
+        found = inner.outputs.get(output)
+        return (inner, found.get("Value")) if isinstance(found, Mapping) else None
+    if stack.parent is not None and name in stack.given:
+        return stack.parent, stack.given[str(name)]
+    return None
 
 
 def _output_of(value: object) -> str | None:

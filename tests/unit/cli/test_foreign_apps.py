@@ -264,6 +264,35 @@ def test_references_are_followed_into_nested_stacks_and_out(tmp_path: Path) -> N
     assert planned["quotas"] == {"ml.g5.12xlarge for endpoint usage": 3}
 
 
+def test_references_are_followed_from_stack_to_stack(tmp_path: Path) -> None:
+    """
+    What one exports another imports.
+    """
+
+    def define(app: App) -> None:
+        first, second = stack_of(app), Stack(app, "Second", env=ENVIRONMENT)
+        own = model(first, LMI, {**MODEL, "TENSOR_PARALLEL_DEGREE": "8"})
+        variant = {
+            "initialVariantWeight": 1,
+            "modelName": own.attr_model_name,
+            "variantName": "All",
+            "initialInstanceCount": 2,
+            "instanceType": "ml.g5.12xlarge",
+        }
+        config = sagemaker.CfnEndpointConfig(
+            second, "Config", production_variants=[variant]
+        )
+        third = Stack(app, "Third", env=ENVIRONMENT)
+        name = config.attr_endpoint_config_name
+        sagemaker.CfnEndpoint(third, "Endpoint", endpoint_config_name=name)
+
+    path = synthesised(tmp_path, define)
+
+    assert "LLM154 TENSOR_PARALLEL_DEGREE=8" in run("check", path).stdout
+    planned = json.loads(run("plan", path, "--json").stdout)
+    assert planned["quotas"] == {"ml.g5.12xlarge for endpoint usage": 2}
+
+
 def test_a_plan_counts_nested_stacks_and_stages(tmp_path: Path) -> None:
     """
     The quotas are those of the whole app, scaling included.
