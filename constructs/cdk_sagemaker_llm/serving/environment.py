@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.known_images import image_at
 from cdk_sagemaker_llm.findings import Finding
@@ -18,8 +17,7 @@ from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE
 from cdk_sagemaker_llm.serving.spelling import MISSPELT, usual_mistake
-from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
-from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.checks import check_environment as check_tgi
 from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
 from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
 from cdk_sagemaker_llm.wording import any_of, nearest
@@ -57,7 +55,7 @@ def check_environment(
         architecture:
             The model's class such as ``MistralForCausalLM``, its config.json as a
             mapping, or a ``ModelArchitecture``; LMI's rules alone depend on it.
-            If left out, what depends on it is not checked.
+            If left out, it is what the catalogue knows of the model that is named.
 
     Returns:
         What was found, errors and warnings, in the order of the checks.
@@ -192,8 +190,7 @@ def _tgi_findings(
     if container == TGI_NEURON:
         found = neuron_findings(environment, version)
     else:
-        devices = None if is_unresolved(accelerators) else accelerators
-        found = subject_findings(TgiSubject(environment, version, devices))
+        found = check_tgi(environment, version=version, accelerators=accelerators)
     return found + [
         MISSPELT.finding(
             f"{name} is no variable of {container}: it is ignored",

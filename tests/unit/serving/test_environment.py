@@ -108,6 +108,22 @@ def test_the_models_class_decides_as_in_a_file() -> None:
     assert [finding.code for finding in found] == ["LLM156"]
 
 
+def test_the_catalogue_knows_the_model_that_is_named() -> None:
+    """
+    28 heads are not for eight devices; of another model nothing is known.
+    """
+    known = {"HF_MODEL_ID": "Qwen/Qwen2.5-7B-Instruct", "SM_NUM_GPUS": "8"}
+    found = [
+        finding.code
+        for environment in (known, {**known, **MODEL}, {**known, "SM_NUM_GPUS": "4"})
+        for finding in check_environment(
+            environment, container="djl-lmi", version="0.36.0", accelerators=8
+        )
+    ]
+
+    assert found == ["LLM156"]
+
+
 @pytest.mark.parametrize(
     ("container", "hint"), [("djl-lm", "; did you mean djl-lmi?"), ("?", "got '?'")]
 )

@@ -20,8 +20,7 @@ from cdk_sagemaker_llm.catalog.tgi_options import (
 )
 from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.serving import check_environment as check_any
-from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
+from cdk_sagemaker_llm.serving.tgi.checks import check_environment, subject_findings
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.values import value_fault
 
@@ -94,20 +93,6 @@ BROKEN: list[tuple[str, dict[str, str], str]] = [
     ("2.0.2", {"MAX_TOTAL_TOKENS": "2048"}, "LLM268"),
     ("2.3.1", {"MAX_BATCH_PREFILL_TOKENS": "2048"}, "LLM269"),
 ]  # fmt: skip
-
-
-def check_environment(
-    environment: dict[str, str], *, version: str, accelerators: int | None = None
-) -> list[Finding]:
-    """
-    Check an environment of TGI on GPUs.
-    """
-    return check_any(
-        environment,
-        container="huggingface-llm",
-        version=version,
-        accelerators=accelerators,
-    )
 
 
 def codes(found: list[Finding]) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.architectures import find_architecture
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
@@ -65,6 +66,7 @@ def lmi_findings(
         accelerators: Devices that each copy of the model has.
 
         architecture: What is known of the model, as ``check_properties`` takes it.
+            If left out, it is what the catalogue knows of the model that is named.
 
         file: What the serving.properties says. If left out, there is none.
 
@@ -85,13 +87,16 @@ def lmi_findings(
         has_model_data=has_model_data,
     )
 
+    named = found.properties.get("option.model_id", "")
+    known = find_architecture(named) if architecture is None else architecture
+
     def of(properties: Mapping[str, str]) -> list[Finding]:
         return property_findings(
             properties,
             container=container,
             version=version,
             accelerators=None if is_unresolved(accelerators) else accelerators,
-            architecture=architecture,
+            architecture=known,
         )
 
     said = [] if _is_open(found, environment) else of(found.properties)
