@@ -54,7 +54,7 @@ class _Subject:
 
 def hosted_reports(path: Path) -> list[Report]:
     """
-    Check every model of a cloud assembly.
+    Check every model of a cloud assembly, and every component with a container.
 
     Raises:
         AssemblyError: If its manifest cannot be read.
@@ -65,6 +65,12 @@ def hosted_reports(path: Path) -> list[Report]:
             _report(found.stacks, stack, name, properties)
             for stack in found.stacks
             for name, properties in stack.of_type("Model")
+        ),
+        *(
+            _component_report(stack, name, properties.get("Specification", {}))
+            for stack in found.stacks
+            for name, properties in stack.of_type("InferenceComponent")
+            if "Container" in properties.get("Specification", {})
         ),
         *(
             _unchecked(name, "its template is not in the assembly")
@@ -84,6 +90,30 @@ def _report(
     container = _container_of(properties)
     if isinstance(container, str):
         return _unchecked(subject, container)
+    return _container_report(
+        subject, stack, container, _accelerators(stacks, stack, name)
+    )
+
+
+def _component_report(
+    stack: Stack, name: str, specification: Mapping[str, Any]
+) -> Report:
+    """
+    Check a component that names a container instead of a model.
+    """
+    subject, own = f"{stack.name}/{name}", specification["Container"]
+    if is_intrinsic(own):
+        return _unchecked(subject, "its container is known at deployment only")
+    container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
+    return _container_report(subject, stack, container, _reserved(specification))
+
+
+def _container_report(
+    subject: str,
+    stack: Stack,
+    container: Mapping[str, Any],
+    accelerators: int | None,
+) -> Report:
     image = image_of(container)
     if image is None:
         return _unchecked(subject, _unknown_image(container))
@@ -95,7 +125,7 @@ def _report(
         files = artifact_files(stack, container)
     except AssemblyError as fault:
         return Report(subject, ended, is_checked=False, fault=str(fault))
-    known = _Subject(image, container, files, _accelerators(stacks, stack, name))
+    known = _Subject(image, container, files, accelerators)
     found, left_out = _findings(known), tuple(_left_out(known))
     is_checked = bool(files or _environment(container) or not left_out)
     return Report(subject, ended + found, is_checked=is_checked, left_out=left_out)
@@ -193,10 +223,14 @@ def _of_components(stacks: Sequence[Stack], stack: Stack, model: str) -> int | N
         for _, properties in other.of_type("InferenceComponent"):
             specification = properties.get("Specification", {})
             if means(other, specification.get("ModelName"), stack, model):
-                needs = specification.get("ComputeResourceRequirements", {})
-                number = needs.get("NumberOfAcceleratorDevicesRequired")
-                return number if isinstance(number, int) else None
+                return _reserved(specification)
     return None
+
+
+def _reserved(specification: Mapping[str, Any]) -> int | None:
+    needs = specification.get("ComputeResourceRequirements", {})
+    number = needs.get("NumberOfAcceleratorDevicesRequired")
+    return number if isinstance(number, int) else None
 
 
 def _of_variants(stacks: Sequence[Stack], stack: Stack, model: str) -> int | None:

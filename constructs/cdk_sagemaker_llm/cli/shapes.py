@@ -21,6 +21,8 @@ _PROPERTIES: Mapping[str, Mapping[str, type]] = {
     "AWS::SageMaker::InferenceComponent": {
         "Specification": dict,
         "Specification.ComputeResourceRequirements": dict,
+        "Specification.Container": dict,
+        "Specification.Container.Environment": dict,
         "RuntimeConfig": dict,
     },
     "AWS::SageMaker::EndpointConfig": {"ProductionVariants": list},
