@@ -126,7 +126,7 @@ def _lines(reports: Sequence[Report]) -> Iterator[str]:
         if report.images:
             yield f"{report.subject}: taken by {_ranges(report.images)}"
         for reason in report.left_out:
-            yield f"{report.subject}: not checked: {reason}"
+            yield f"not checked: {report.subject}: {reason}"
     yield _summary(reports)
 
 

@@ -237,6 +237,9 @@ def test_nothing_in_the_place_of_anything_ends_in_a_traceback(
     path = copied(app, tmp_path)
     whole = json.loads((path / name).read_text())
     for way in places(whole):
+        if name == "manifest.json" and way[2:] and way[1] != "Prod":
+            # Of artifacts that are no stacks the kind alone is read.
+            continue
         if "metadata" in way:
             # What the CDK notes of an artifact is not read.
             continue
@@ -308,7 +311,7 @@ def test_a_nested_template_that_is_elsewhere_is_not_checked(tmp_path: Path) -> N
 
     assert (checked.exit_code, planned.exit_code) == (0, 0)
     assert checked.stdout.splitlines() == [
-        "Prod/Own: not checked: its template is not in the assembly",
+        "not checked: Prod/Own: its template is not in the assembly",
         "0 subjects checked: 0 errors, 0 warnings; 1 not checked",
     ]
     assert "Prod/Own is not counted" in planned.stderr
@@ -339,7 +342,7 @@ def test_a_nested_template_is_found_without_metadata(tmp_path: Path) -> None:
         (tmp_path / file).write_text(json.dumps(content))
 
     assert run("check", tmp_path).stdout.splitlines()[0] == (
-        "Prod/Own/Model: not checked: it has no container"
+        "not checked: Prod/Own/Model: it has no container"
     )
 
 

@@ -25,7 +25,7 @@ LMI = find_image("djl-lmi", "0.36.0").uri("us-east-1")
 VLLM = find_image("huggingface-vllm", "0.21.0").uri("us-east-1")
 OWN = "111111111111.dkr.ecr.us-east-1.amazonaws.com/mine:1"
 ROLE = "arn:aws:iam::111111111111:role/it"
-MODEL = {"HF_MODEL_ID": "Qwen/Qwen2.5-7B-Instruct"}
+MODEL = {"HF_MODEL_ID": "a/b"}
 
 
 def synthesised(folder: Path, define: Callable[[App], object]) -> Path:
@@ -167,7 +167,7 @@ def test_what_cannot_be_judged_is_listed_and_counted_apart(
 
     assert text.exit_code == 0
     assert text.stdout.splitlines() == [
-        f"Prod/Model: not checked: {reason}",
+        f"not checked: Prod/Model: {reason}",
         "0 subjects checked: 0 errors, 0 warnings; 1 not checked",
     ]
     assert answer == {
@@ -193,8 +193,8 @@ def test_an_image_and_variables_by_parameter_are_not_guessed(tmp_path: Path) -> 
 
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "Prod/Model: not checked: its image is known at deployment only: ${Image}",
-        "Second/Model: not checked: OPTION_MAX_MODEL_LEN: known at deployment only",
+        "not checked: Prod/Model: its image is known at deployment only: ${Image}",
+        "not checked: Second/Model: OPTION_MAX_MODEL_LEN: known at deployment only",
         "1 subject checked: 0 errors, 0 warnings; 2 not checked",
     ]
 
