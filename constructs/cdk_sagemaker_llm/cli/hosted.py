@@ -175,6 +175,8 @@ def _findings(subject: _Subject) -> list[Finding]:
             version=image.version,
             accelerators=subject.accelerators,
         )
+    if is_intrinsic(subject.container.get("Environment", {})):
+        return found
     return found + container_findings(
         Container(
             image=image, files=files, environment=_environment(subject.container)

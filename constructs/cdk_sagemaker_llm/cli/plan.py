@@ -110,7 +110,8 @@ def plan(
         if plot is not None:
             _draw(shown, plot)
     except (ValueError, AssemblyError, PriceError, OSError) as fault:
-        typer.echo(f"sagemaker-llm plan: {fault}", err=True)
+        for line in str(fault).splitlines():
+            typer.echo(f"sagemaker-llm plan: {line}", err=True)
         raise typer.Exit(MISUSE) from fault
     if as_json:
         typer.echo(json.dumps([_as_dict(choice) for choice in shown], indent=2))

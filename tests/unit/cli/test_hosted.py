@@ -80,6 +80,17 @@ BROKEN = {**MODEL, "OPTION_DTYPE": "fp4"}
             ],
             False,
         ),
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": LMI,
+                    "Environment": {"Fn::If": ["Condition", MODEL, BROKEN]},
+                }
+            },
+            [],
+            ["its environment: it is known at deployment only"],
+            False,
+        ),
         # A secret by reference is no gap; another reference is.
         (
             {

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.catalog.tgi_options import tgi_option_names
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.lmi.checks.options import is_option_name
 from cdk_sagemaker_llm.serving.lmi.environment.translation import (
@@ -136,7 +137,7 @@ def check_second_model(subject: LmiEnvironment) -> Iterator[Finding]:
     model = subject.variables.get(MODEL)
     if subject.file is None or not model or LOAD_MODELS in subject.variables:
         return
-    if model.startswith("/"):
+    if model.startswith("/") or is_unresolved(model):
         return
     if "option.model_id" in subject.file:
         yield TWO_NAMED_MODELS.finding(
@@ -267,8 +268,9 @@ def _of_tgi(name: str) -> str | None:
 def _overruled(lost: Lost) -> tuple[str, str]:
     winner = source_of(lost.winner, lost.key) if lost.winner else "serving.properties"
     if not lost.variable:
+        value = _shown(lost.key, lost.value)
         return (
-            f"{winner} wins over {lost.key}={lost.value} in serving.properties",
+            f"{winner} wins over {lost.key}{value} in serving.properties",
             "leave one of them out",
         )
     if lost.value == lost.winning:
@@ -276,9 +278,20 @@ def _overruled(lost: Lost) -> tuple[str, str]:
             f"{lost.variable} repeats what {winner} says",
             f"leave {lost.variable} out",
         )
-    wins = "" if lost.winning is None else f"={lost.winning}"
+    wins = _shown(lost.key, lost.winning)
     said = f"{lost.key}{wins} in {winner}" if not lost.winner else f"{winner}{wins}"
+    got = f"{lost.variable}{_shown(lost.key, lost.value)}"
     return (
-        f"{lost.variable}={lost.value} has no effect: {said} wins over it",
+        f"{got} has no effect: {said} wins over it",
         f"leave {lost.variable} out, or set it there",
     )
+
+
+def _shown(key: str, value: str | None) -> str:
+    """
+    Write a value as it is shown: no placeholder, and no credential.
+    """
+    if value is None or is_unresolved(value):
+        return ""
+    name = key.removeprefix("option.")
+    return "" if credential_findings("", {name: value}) else f"={value}"
