@@ -197,7 +197,7 @@ def artifact_files(stack: Stack, container: Mapping[str, Any]) -> dict[str, byte
         # tarfile lists on lines of its own what it tried.
         reason = str(fault).partition("\n")[0].rstrip(":")
         raise AssemblyError(
-            f"{path} must be a gzipped tar, and cannot be read: {reason}"
+            f"{path} is no gzipped tarball that can be read to its end: {reason}"
         ) from fault
 
 

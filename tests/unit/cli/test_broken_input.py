@@ -56,9 +56,9 @@ def faults(path: Path, command: str = "check") -> list[str]:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"no tar at all", "must be a gzipped tar"),
-        (None, "must be a gzipped tar"),
-        (b"", "must be a gzipped tar"),
+        (b"no tar at all", "is no gzipped tarball that can be read to its end"),
+        (None, "is no gzipped tarball that can be read to its end"),
+        (b"", "is no gzipped tarball that can be read to its end"),
     ],
     ids=["no tar", "truncated", "empty"],
 )
@@ -351,8 +351,8 @@ def test_a_nested_template_is_found_without_metadata(tmp_path: Path) -> None:
     [
         ("README.md", b"# A page\n", False),
         ("config.json", b'{"architectures": ["X"]}', False),
-        ("serving.properties", b"\x1f\x8b\x00\x00", False),
-        ("model.tar", b"engine=Python\n\0\0", False),
+        ("serving.properties", b"\x89PNG\x00\x00", False),
+        ("model.bin", b"engine=Python\n\0\0", False),
         ("own.txt", GOOD.encode(), True),
         ("own.properties", b"# nothing yet\n", True),
     ],
