@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -37,6 +38,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving import check_environment, check_properties
+from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
@@ -65,6 +67,9 @@ ONE = ResourceRequirements(accelerators=1)
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
 
+_lmi_environment = partial(
+    lmi_findings, container=LMI, version="0.36.0", accelerators=4
+)
 _file = partial(check_properties, accelerators=4)
 _model = partial(Model, id="It", model=GPT2)
 _endpoint = partial(LlmEndpoint, id="It", model=GPT2, instance_type="ml.g5.12xlarge")
@@ -76,6 +81,7 @@ def _variables(
     return partial(
         check_environment,
         {**MODEL, **given},
+        container="huggingface-llm",
         version=version,
         accelerators=accelerators,
     )
@@ -205,6 +211,11 @@ def _arn_of_another_kind(stack: Stack) -> object:
     return Endpoint.from_endpoint_arn(stack, "It", arn)
 
 
+def _lmi(given: dict[str, str], **known: Any) -> Callable[[], list[Finding]]:  # noqa: ANN401 - what the function takes by keyword
+    environment = {"HF_MODEL_ID": "a/b", **given}
+    return partial(_lmi_environment, environment, **known)
+
+
 # What is checked without a construct.
 TEXTS: dict[str, Callable[[], list[Finding]]] = {
     **{
@@ -242,6 +253,13 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM235": partial(_file, "\ufeff# x\n", container=LMI, version="0.36.0"),
     "LLM162": _variables("1.4.5", {"MAX_INPUT_LENGTH": "?"}),
     "LLM174": _variables("1.4.5", {"NUM_SHARD": "4"}, accelerators=2),
+    "LLM178": _lmi({"SERVING_BATCH_SIZE": "many"}),
+    "LLM179": partial(_lmi_environment, {}, has_model_data=False),
+    "LLM181": _lmi({}, file={"option.model_id": "c/d"}),
+    "LLM227": _lmi({"OPTION_MODEL": "c/d"}),
+    "LLM228": _lmi({"HUGGINGFACE_MODEL_ID": "c/d"}),
+    "LLM229": _lmi({"OPTION_MODEL_ID": "c/d"}),
+    "LLM230": _lmi({}, file={"engine": "Python"}),
 }
 
 # What a construct refuses, or warns of.

@@ -72,6 +72,7 @@ def test_no_check_of_a_text_repeats_it(option: str) -> None:
     )
     of_variables = check_environment(
         {"HF_MODEL_ID": "a/b", "QUANTIZE": TOKEN, "NUM_SHARD": TOKEN, TOKEN: "1"},
+        container="huggingface-llm",
         version="3.3.6",
         accelerators=1,
     )

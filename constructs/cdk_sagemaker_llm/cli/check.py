@@ -7,13 +7,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.cli.assembly import AssemblyError
-from cdk_sagemaker_llm.cli.subjects import MisuseError, Report, Target, reports_of
+from cdk_sagemaker_llm.cli.reports import MisuseError, Report, Target
+from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.subjects import reports_of
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
 from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS
@@ -64,8 +65,9 @@ def check(
     Check serving configurations against the images that will run them.
 
     Without --container and --version a file is held against every LMI image, and is
-    clean if one of them takes it. Exits with 0 (clean, warnings aside), 1 (errors)
-    or 2 (misuse).
+    clean if one of them takes it. What cannot be judged is listed as not checked.
+    Exits with 0 (clean, warnings aside), 1 (errors) or 2 (misuse, or a file that
+    cannot be read; whatever else there is is checked).
     """
     try:
         target = Target(
@@ -75,12 +77,33 @@ def check(
             architecture=architecture,
             backend=_one_of("--backend", backend, BACKENDS),
         )
-        reports = [report for path in paths for report in reports_of(path, target)]
-    except (MisuseError, AssemblyError, ArtifactError, OSError) as fault:
+    except MisuseError as fault:
         typer.echo(f"sagemaker-llm check: {fault}", err=True)
         raise typer.Exit(MISUSE) from fault
-    typer.echo(_as_json(reports) if as_json else "\n".join(_lines(reports)))
+    reports = [report for path in paths for report in _reports(path, target)]
+    for reason in _faults(reports):
+        typer.echo(f"sagemaker-llm check: {reason}", err=True)
+    if as_json:
+        typer.echo(_as_json(reports))
+    elif len(_faults(reports)) < len(reports):
+        typer.echo("\n".join(_lines(reports)))
+    if _faults(reports):
+        raise typer.Exit(MISUSE)
     raise typer.Exit(ERRORS if _count(reports, Severity.ERROR) else CLEAN)
+
+
+def _reports(path: Path, target: Target) -> list[Report]:
+    try:
+        return reports_of(path, target)
+    except (MisuseError, AssemblyError, ArtifactError) as fault:
+        return [Report(str(path), [], is_checked=False, fault=str(fault))]
+    except OSError as fault:
+        reason = f"{fault.filename or path} cannot be read: {fault.strerror}"
+        return [Report(str(path), [], is_checked=False, fault=reason)]
+
+
+def _faults(reports: Sequence[Report]) -> list[str]:
+    return [report.fault for report in reports if report.fault]
 
 
 def _one_of(name: str, value: str | None, known: Sequence[str]) -> str | None:
@@ -104,11 +127,21 @@ def _lines(reports: Sequence[Report]) -> Iterator[str]:
             yield f"{report.subject}: {finding.severity} {finding}"
         if report.images:
             yield f"{report.subject}: taken by {_ranges(report.images)}"
-    errors = _count(reports, Severity.ERROR)
-    warnings = _count(reports, Severity.WARNING)
-    yield (
-        f"{_plural(len(reports), 'subject')} checked: {_plural(errors, 'error')}, "
-        f"{_plural(warnings, 'warning')}"
+        for reason in report.left_out:
+            yield f"not checked: {report.subject}: {reason}"
+    yield _summary(reports)
+
+
+def _summary(reports: Sequence[Report]) -> str:
+    checked = sum(report.is_checked for report in reports)
+    left_out = sum(len(report.left_out) for report in reports)
+    unread = len(_faults(reports))
+    return (
+        f"{_plural(checked, 'subject')} checked: "
+        f"{_plural(_count(reports, Severity.ERROR), 'error')}, "
+        f"{_plural(_count(reports, Severity.WARNING), 'warning')}"
+        + (f"; {left_out} not checked" if left_out else "")
+        + (f"; {unread} could not be read" if unread else "")
     )
 
 
@@ -124,21 +157,34 @@ def _ranges(images: Sequence[str]) -> str:
 
 
 def _as_json(reports: Sequence[Report]) -> str:
-    return json.dumps(
-        {
-            "errors": _count(reports, Severity.ERROR),
-            "warnings": _count(reports, Severity.WARNING),
-            "subjects": [
-                {
-                    "subject": report.subject,
-                    "images": list(report.images),
-                    "findings": [_as_dict(finding) for finding in report.findings],
-                }
-                for report in reports
-            ],
-        },
-        indent=2,
-    )
+    answer: dict[str, Any] = {
+        "errors": _count(reports, Severity.ERROR),
+        "warnings": _count(reports, Severity.WARNING),
+        "subjects": [
+            {
+                "subject": report.subject,
+                "images": list(report.images),
+                "findings": [_as_dict(finding) for finding in report.findings],
+            }
+            for report in reports
+            if report.is_checked or report.findings
+        ],
+    }
+    left_out = [
+        {"subject": report.subject, "reason": reason}
+        for report in reports
+        for reason in report.left_out
+    ]
+    # Only where there is any: what is read by CI stays as it was otherwise.
+    if left_out:
+        answer["not_checked"] = left_out
+    if _faults(reports):
+        answer["unreadable"] = [
+            {"subject": report.subject, "reason": report.fault}
+            for report in reports
+            if report.fault
+        ]
+    return json.dumps(answer, indent=2)
 
 
 def _as_dict(finding: Finding) -> dict[str, str]:

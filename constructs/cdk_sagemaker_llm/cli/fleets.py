@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.cli.assembly import (
-    AssemblyError,
-    Stack,
-    read_stacks,
-    target_of,
-    text_of,
-)
+from cdk_sagemaker_llm.cli.assembly import Stack, read_stacks, target_of, text_of
+from cdk_sagemaker_llm.cli.hosted import variants_in
+from cdk_sagemaker_llm.cli.references import full_text_of, means, resolve
+from cdk_sagemaker_llm.cli.shapes import AssemblyError
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
@@ -111,9 +108,10 @@ def read_variants(path: Path) -> list[HostedVariant]:
         AssemblyError: If the assembly cannot be read, or asks for what SageMaker's
             API does not accept.
     """
+    stacks = read_stacks(path)
     return [
-        _variant(stack, endpoint, variant)
-        for stack in read_stacks(path)
+        _variant(stacks, stack, endpoint, variant)
+        for stack in stacks
         for endpoint, properties in stack.of_type("Endpoint")
         for variant in _variants_of(stack, properties)
     ]
@@ -132,17 +130,20 @@ def quotas(variants: Sequence[HostedVariant]) -> dict[str, int]:
 def _variants_of(
     stack: Stack, endpoint: Mapping[str, Any]
 ) -> Sequence[Mapping[str, Any]]:
-    config_id = target_of(endpoint.get("EndpointConfigName"))
-    config = stack.resources.get(config_id or "", {}).get("Properties", {})
-    found: Sequence[Mapping[str, Any]] = config.get("ProductionVariants", [])
-    return found
+    found = resolve(stack, endpoint.get("EndpointConfigName"))
+    if found is None:
+        return []
+    home, name = found
+    return variants_in(home.resources[name].get("Properties", {}))
 
 
-def _variant(stack: Stack, endpoint: str, variant: Mapping[str, Any]) -> HostedVariant:
+def _variant(
+    stacks: Sequence[Stack], stack: Stack, endpoint: str, variant: Mapping[str, Any]
+) -> HostedVariant:
     name = str(variant.get("VariantName", "AllTraffic"))
     instances = _whole(variant.get("InitialInstanceCount"), 1)
     managed = variant.get("ManagedInstanceScaling", {})
-    scaled = _scaled_to(stack, f"endpoint/${{{endpoint}}}/variant/{name}")
+    scaled = _scaled_to(stacks, f"endpoint/${{{stack.name}/{endpoint}}}/variant/{name}")
     model = target_of(variant.get("ModelName"))
     return HostedVariant(
         endpoint=f"{stack.name}/{endpoint}",
@@ -153,7 +154,7 @@ def _variant(stack: Stack, endpoint: str, variant: Mapping[str, Any]) -> HostedV
             instances, _whole(managed.get("MaxInstanceCount"), 0), scaled
         ),
         filled_by=model,
-        components=_components(stack, endpoint, name) if model is None else {},
+        components=_components(stacks, stack, endpoint, name) if model is None else {},
     )
 
 
@@ -166,11 +167,16 @@ def _whole_instance(hardware: InstanceType, copies: int) -> ResourceRequirements
     )
 
 
-def _components(stack: Stack, endpoint: str, variant: str) -> Models:
+def _components(
+    stacks: Sequence[Stack], stack: Stack, endpoint: str, variant: str
+) -> Models:
     return {
-        name: _needs(f"{stack.name}/{name}", properties)
-        for name, properties in stack.of_type("InferenceComponent")
-        if target_of(properties.get("EndpointName")) == endpoint
+        f"{home.name}/{name}" if home is not stack else name: _needs(
+            f"{home.name}/{name}", properties
+        )
+        for home in stacks
+        for name, properties in home.of_type("InferenceComponent")
+        if means(home, properties.get("EndpointName"), stack, endpoint)
         if properties.get("VariantName", variant) == variant
         # An adapter is loaded into the copies of its base and reserves nothing.
         if "BaseInferenceComponentName" not in properties.get("Specification", {})
@@ -194,12 +200,14 @@ def _needs(component: str, properties: Mapping[str, Any]) -> ResourceRequirement
         raise AssemblyError(f"{component}: {fault}") from fault
 
 
-def _scaled_to(stack: Stack, resource_id: str) -> int:
+def _scaled_to(stacks: Sequence[Stack], resource_id: str) -> int:
     found = [
         _whole(resource.get("Properties", {}).get("MaxCapacity"), 0)
+        for stack in stacks
         for resource in stack.resources.values()
         if resource.get("Type") == _TARGET
-        if text_of(resource.get("Properties", {}).get("ResourceId")) == resource_id
+        if full_text_of(stack, resource.get("Properties", {}).get("ResourceId"))
+        == resource_id
     ]
     return max(found, default=0)
 
@@ -209,4 +217,5 @@ def _whole(value: object, otherwise: int) -> int:
 
 
 def _number(value: object) -> float:
-    return value if isinstance(value, int | float) else 0
+    # A number too large for a float is read as infinity.
+    return value if isinstance(value, int | float) and math.isfinite(value) else 0

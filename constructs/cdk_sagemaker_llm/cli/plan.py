@@ -14,10 +14,11 @@ import typer
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import instance_type_names
 from cdk_sagemaker_llm.cli import fleet_text, plan_text
-from cdk_sagemaker_llm.cli.assembly import AssemblyError, is_assembly
+from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly
 from cdk_sagemaker_llm.cli.choices import Choice
 from cdk_sagemaker_llm.cli.fleets import read_variants
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
+from cdk_sagemaker_llm.cli.shapes import AssemblyError
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.fit.plans import Plan
@@ -47,6 +48,7 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     *,
+    command: typer.Context,
     model: Annotated[
         str,
         typer.Argument(help="A model of the catalogue, a config.json, or cdk.out."),
@@ -86,6 +88,7 @@ def plan(
     """
     try:
         if is_assembly(Path(model)):
+            _refuse_options(command)
             _plan_app(Path(model), as_json=as_json)
             return
         demand = _demand(serving)
@@ -107,7 +110,8 @@ def plan(
         if plot is not None:
             _draw(shown, plot)
     except (ValueError, AssemblyError, PriceError, OSError) as fault:
-        typer.echo(f"sagemaker-llm plan: {fault}", err=True)
+        for line in str(fault).splitlines():
+            typer.echo(f"sagemaker-llm plan: {line}", err=True)
         raise typer.Exit(MISUSE) from fault
     if as_json:
         typer.echo(json.dumps([_as_dict(choice) for choice in shown], indent=2))
@@ -120,10 +124,34 @@ def plan(
 
 def _plan_app(path: Path, *, as_json: bool) -> None:
     variants = read_variants(path)
+    for name in read_assembly(path).unopened:
+        typer.echo(
+            f"sagemaker-llm plan: {name} is not counted: its template is not in the "
+            "assembly",
+            err=True,
+        )
     if as_json:
         typer.echo(json.dumps(fleet_text.facts(variants), indent=2))
     else:
         fleet_text.show(variants)
+
+
+def _refuse_options(command: typer.Context) -> None:
+    """
+    Refuse what is said of one model, where a whole app is planned.
+    """
+    sources = {name: command.get_parameter_source(name) for name in command.params}
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, source in sources.items()
+        if name not in ("model", "as_json")
+        if source is not None and source.name == "COMMANDLINE"
+    ]
+    if given:
+        raise ValueError(
+            f"{', '.join(given)} cannot be given for a synthesised app, whose own "
+            "templates say it; leave it out, or name a model instead"
+        )
 
 
 def _architecture(model: str) -> ModelArchitecture:

@@ -4,26 +4,23 @@ What ``sagemaker-llm check`` finds under a path, and what is wrong with each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import codecs
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from cdk_sagemaker_llm.catalog.images import image_versions
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.cli.assembly import (
-    Stack,
-    artifact_files,
-    image_of,
-    is_assembly,
-    read_stacks,
-    target_of,
-    text_of,
-)
+from cdk_sagemaker_llm.cli.assembly import is_assembly
+from cdk_sagemaker_llm.cli.hosted import hosted_reports
+from cdk_sagemaker_llm.cli.reports import MisuseError, Report, Target
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
-from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact
+from cdk_sagemaker_llm.serving.lmi.artifact import (
+    LARGEST_ARTIFACT,
+    PROPERTIES,
+    Artifact,
+)
 from cdk_sagemaker_llm.serving.lmi.folder import (
     artifact_findings,
     properties_path,
@@ -32,64 +29,66 @@ from cdk_sagemaker_llm.serving.lmi.folder import (
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files, single_file
 from cdk_sagemaker_llm.serving.lmi.read_tarball import is_tarball, tarball_files
-from cdk_sagemaker_llm.serving.tgi.checks import check_environment
 
-_LMI_REPOSITORY = "djl-inference"
-_TGI_FAMILY = "huggingface-llm"
-
-
-class MisuseError(ValueError):
-    """
-    A path or an argument cannot be used.
-    """
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
-    """
-    Where files are to run; what is ``None`` is not known.
-    """
-
-    container: str | None = None
-    version: str | None = None
-    accelerators: int | None = None
-    architecture: str | None = None
-    backend: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """
-    What was found of one subject, and the images that would take it.
-    """
-
-    subject: str
-    findings: list[Finding]
-    images: tuple[str, ...] = ()
+# A line that only a serving.properties has.
+_A_PROPERTY = re.compile(rb"^[ \t]*(engine|option\.\w+)[ \t]*[=: \t]", re.MULTILINE)
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def reports_of(path: Path, target: Target) -> list[Report]:
     """
-    Check a serving.properties, a folder of artifacts, a tarball, or a cloud assembly.
+    Check a serving.properties, a folder of artifacts, or a cloud assembly.
 
     Raises:
         MisuseError: If the path is none of these.
-        ArtifactError: If a tarball cannot be read to its end.
+
+        AssemblyError: If it is an assembly whose manifest cannot be read.
     """
     if path.is_file():
-        read = tarball_files if is_tarball(path) else single_file
-        return [_report(str(path), read(path), target)]
+        if is_tarball(path):
+            return [_report(str(path), tarball_files(path), target)]
+        _check_kind(path)
+        return [_report(str(path), single_file(path), target)]
     if not path.is_dir():
         raise MisuseError(f"{path} does not exist")
     if is_assembly(path):
-        return _assembly_reports(path)
+        return hosted_reports(path)
     folders = _artifact_folders(path)
     if not folders:
         raise MisuseError(
             f"{path} holds neither {PROPERTIES} nor manifest.json; name a file, an "
             "artifact's folder, a folder of these, or cdk.out"
         )
-    return [_report(str(folder), folder_files(folder), target) for folder in folders]
+    return [_folder_report(folder, target) for folder in folders]
+
+
+def _check_kind(path: Path) -> None:
+    """
+    Refuse a file that neither is nor looks like a serving.properties.
+    """
+    try:
+        if path.stat().st_size > LARGEST_ARTIFACT:
+            # What is too large for an artifact is told of as such.
+            return
+        content = path.read_bytes()
+    except OSError as fault:
+        raise MisuseError(f"{path} cannot be read: {fault.strerror}") from fault
+    is_named = path.suffix == ".properties"
+    is_binary = b"\0" in content and not content.startswith(_UTF_16)
+    if is_binary or not (is_named or _A_PROPERTY.search(content)):
+        raise MisuseError(
+            f"{path} is no {PROPERTIES}: expected lines such as engine=Python or "
+            "option.model_id=..."
+        )
+
+
+def _folder_report(folder: Path, target: Target) -> Report:
+    try:
+        artifact = folder_files(folder)
+    except OSError as fault:
+        reason = f"{fault.filename or folder} cannot be read: {fault.strerror}"
+        return Report(str(folder), [], is_checked=False, fault=reason)
+    return _report(str(folder), artifact, target)
 
 
 def _artifact_folders(path: Path) -> list[Path]:
@@ -154,76 +153,3 @@ def _warnings(found: Iterable[Finding]) -> list[Finding]:
 
 def _errors(found: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in found if finding.severity is Severity.ERROR]
-
-
-def _assembly_reports(path: Path) -> list[Report]:
-    return [
-        Report(f"{stack.name}/{name}", _model_findings(stack, name, properties))
-        for stack in read_stacks(path)
-        for name, properties in stack.of_type("Model")
-    ]
-
-
-def _model_findings(
-    stack: Stack, name: str, properties: Mapping[str, Any]
-) -> list[Finding]:
-    container = properties.get("PrimaryContainer", {})
-    image = image_of(container)
-    if image is None:
-        return []
-    accelerators = _accelerators(stack, name)
-    ended = image_findings(image.family, image.version)
-    if image.repository == _LMI_REPOSITORY and image.family in CONTAINERS:
-        artifact = artifact_files(stack, container)
-        found = [*ended, *_read_findings(name, artifact)]
-        if not artifact.files:
-            return found
-        return found + artifact_findings(
-            artifact.files,
-            container=image.family,
-            version=image.version,
-            accelerators=accelerators,
-        )
-    if image.family == _TGI_FAMILY:
-        given = container.get("Environment", {})
-        environment = {key: text_of(value) for key, value in given.items()}
-        return ended + check_environment(
-            environment, version=image.version, accelerators=accelerators
-        )
-    return ended
-
-
-def _read_findings(name: str, artifact: Artifact) -> list[Finding]:
-    # Variables alone may say how the model is served.
-    if properties_path(artifact.sizes) is None:
-        return list(artifact.findings)
-    return read_findings(name, artifact)
-
-
-def _accelerators(stack: Stack, model: str) -> int | None:
-    return _of_components(stack, model) or _of_variants(stack, model)
-
-
-def _of_components(stack: Stack, model: str) -> int | None:
-    for _, properties in stack.of_type("InferenceComponent"):
-        specification = properties.get("Specification", {})
-        if target_of(specification.get("ModelName")) == model:
-            needs = specification.get("ComputeResourceRequirements", {})
-            number = needs.get("NumberOfAcceleratorDevicesRequired")
-            return number if isinstance(number, int) else None
-    return None
-
-
-def _of_variants(stack: Stack, model: str) -> int | None:
-    for _, properties in stack.of_type("EndpointConfig"):
-        for variant in properties.get("ProductionVariants", []):
-            if target_of(variant.get("ModelName")) == model:
-                return _accelerators_of(str(variant.get("InstanceType")))
-    return None
-
-
-def _accelerators_of(instance_type: str) -> int | None:
-    try:
-        return find_instance_type(instance_type).accelerators
-    except ValueError:
-        return None

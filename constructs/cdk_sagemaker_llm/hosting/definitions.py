@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from aws_cdk import Duration
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.fit.checking import NoPlan
@@ -28,19 +29,20 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.storage import weight_bytes
 from cdk_sagemaker_llm.hosting.way_out import network_findings, way_out_findings
 from cdk_sagemaker_llm.hosting.weights import token_findings, token_reference
-from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
     Container,
     Prepared,
     ServingConfiguration,
+    settled,
 )
 from cdk_sagemaker_llm.serving.credentials import (
     credential_findings,
     file_findings,
     model_findings,
 )
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing, config_of
 from cdk_sagemaker_llm.serving.loading import download_seconds
 from cdk_sagemaker_llm.serving.naming import class_findings
 from cdk_sagemaker_llm.serving.rules import REPEATED
@@ -218,6 +220,8 @@ def define_model(
         found += _overlap_findings(own, environment)
         if not unusable:
             found += way_out_findings(network, model, {**own, **environment})
+        kind = kind_of(model) if model else looked_up(_said_of(serving))
+        found += _further_findings(prepared, environment, kind, accelerators)
     return ModelDefinition(
         prepared=prepared,
         model=model,
@@ -268,6 +272,32 @@ def _container_findings(
             )
         )
     return found
+
+
+def _said_of(serving: ServingConfiguration) -> ModelArchitecture | str | None:
+    """
+    Return what a folder of the user's own says of its model.
+    """
+    return getattr(serving, "architecture", None)
+
+
+def _further_findings(
+    prepared: Prepared,
+    environment: Mapping[str, str],
+    kind: ModelArchitecture | str | None,
+    accelerators: Accelerators,
+) -> list[Finding]:
+    if not environment or prepared.container is None:
+        return []
+    # The checks of all engines, which only further variables make worth loading.
+    from cdk_sagemaker_llm.serving.environment import added_findings  # noqa: PLC0415
+
+    return added_findings(
+        environment,
+        prepared.container,
+        accelerators=settled(accelerators, prepared.demand),
+        architecture=config_of(kind),
+    )
 
 
 def _overlap_findings(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ServingConfiguration,
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.environment import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
     from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
-    from cdk_sagemaker_llm.serving.tgi.checks import check_environment
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
@@ -69,7 +69,7 @@ _HOMES = {
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.lmi.vllm",
-    "check_environment": "serving.tgi.checks",
+    "check_environment": "serving.environment",
     "check_properties": "serving.lmi.checks",
 }
 

@@ -5,19 +5,23 @@ A container of your own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.arguments import held, hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, kind_of
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
     Container,
     Prepared,
+    settled,
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
+from cdk_sagemaker_llm.serving.environment import container_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.lmi.base import config_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ecr as ecr
@@ -34,7 +38,8 @@ class CustomContainer:
     ``CustomContainer.from_docker_image_asset(asset)``
     ``CustomContainer(find_image("huggingface-vllm", "0.21.0"), environment={...})``
 
-    Nothing of what it is told is checked but credentials.
+    An image of LMI or TGI that the catalogue has is checked as the library's own is;
+    of any other nothing is checked but credentials.
 
     Args:
         image: The image that runs.
@@ -157,11 +162,11 @@ class CustomContainer:
     def prepare(
         self,
         model: ModelSource | None,
-        accelerators: Accelerators,  # noqa: ARG002 - the container decides
+        accelerators: Accelerators,
     ) -> Prepared:
         """
-        Check for credentials in plain text; pass on what was given, and the model's
-        address.
+        Check for credentials in plain text, and the variables where the image is
+        known; pass on what was given, and the model's address.
         """
         found = credential_findings("environment", self.environment)
         found += file_findings(self.files)
@@ -177,4 +182,23 @@ class CustomContainer:
             token_variables=self.token_variables,
             weights_uri=getattr(model, "uri", None),
         )
-        return Prepared(container, ())
+        found = self._known_findings(container, model, settled(accelerators, None))
+        if errors_of(found):
+            return Prepared(None, tuple(found))
+        return Prepared(container, tuple(found))
+
+    def _known_findings(
+        self, container: Container, model: ModelSource | None, devices: int | None
+    ) -> list[Finding]:
+        # A token is set by reference, after all that is known here.
+        tokens = self.token_variables if getattr(model, "token", None) else ()
+        environment = {
+            **container.environment,
+            **dict.fromkeys(tokens, "{{resolve:token}}"),
+        }
+        return container_findings(
+            replace(container, environment=environment),
+            accelerators=devices,
+            architecture=config_of(kind_of(model)),
+            has_model_data=bool(container.files or container.weights_uri),
+        )

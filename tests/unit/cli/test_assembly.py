@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.cli.assembly import (
-    AssemblyError,
     Stack,
     artifact_files,
     image_of,
@@ -20,6 +19,7 @@ from cdk_sagemaker_llm.cli.assembly import (
     target_of,
     text_of,
 )
+from cdk_sagemaker_llm.cli.shapes import AssemblyError
 from cdk_sagemaker_llm.hosting.artifact import tarball
 
 HASH = "ab" * 32

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.cli import fleet_text
-from cdk_sagemaker_llm.cli.assembly import AssemblyError
 from cdk_sagemaker_llm.cli.fleets import HostedVariant, quotas, read_variants
+from cdk_sagemaker_llm.cli.shapes import AssemblyError
 from cdk_sagemaker_llm.fit import ResourceRequirements, _search
 
 Resources = dict[str, dict[str, Any]]

@@ -35,6 +35,7 @@ from cdk_sagemaker_llm.serving.tgi.environment import (
     render,
     weights_uri,
 )
+from cdk_sagemaker_llm.serving.tgi.values import as_count
 from cdk_sagemaker_llm.wording import nearest
 
 FAMILY = "huggingface-llm-neuronx"
@@ -213,6 +214,37 @@ class TgiNeuron:
             environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
         subject = TgiSubject(environment, version)
         return [*check_model_id(subject), *check_gated_model(subject)]
+
+
+def neuron_findings(environment: Mapping[str, str], version: str) -> list[Finding]:
+    """
+    Check an environment of the image: its model, the type, and the lengths.
+
+    Args:
+        environment: The variables, as the container gets them.
+
+        version: The image's version.
+    """
+    subject = TgiSubject(environment, version)
+    found = [*check_model_id(subject), *check_gated_model(subject)]
+    cast = subject.raw("HF_AUTO_CAST_TYPE")
+    if cast and cast not in CAST_TYPES:
+        found.append(
+            NOT_COMPILED_TO.finding(
+                f"HF_AUTO_CAST_TYPE must be bf16 or fp16, got {cast!r}"
+            )
+        )
+    names = ("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH")
+    name = next((one for one in names if one in environment), names[0])
+    longest = as_count(subject.raw(name))
+    total = as_count(subject.raw("MAX_TOTAL_TOKENS"))
+    if longest is not None and total is not None and longest >= total:
+        found.append(
+            PROMPT_NOT_BELOW_TOTAL.finding(
+                f"{name} must be below MAX_TOTAL_TOKENS, got {longest} and {total}"
+            )
+        )
+    return found
 
 
 def _is_number(value: object) -> bool:

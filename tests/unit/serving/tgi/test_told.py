@@ -13,8 +13,12 @@ from types import ModuleType
 import pytest
 
 from cdk_sagemaker_llm.codes import rules_in
-from cdk_sagemaker_llm.serving import check_environment
-from cdk_sagemaker_llm.serving.tgi.checks import combinations, model, variables
+from cdk_sagemaker_llm.serving.tgi.checks import (
+    check_environment,
+    combinations,
+    model,
+    variables,
+)
 from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"

@@ -170,6 +170,15 @@ def _misuse(container: str, version: str, backend: str | None) -> list[Finding]:
     return found
 
 
+def heads_of(
+    architecture: str | Architecture | Mapping[str, Any] | None,
+) -> int | None:
+    """
+    Return a model's attention heads; ``None`` if they are not known.
+    """
+    return _architecture(architecture)[1]
+
+
 def _architecture(
     given: str | Architecture | Mapping[str, Any] | None,
 ) -> tuple[str | None, int | None, str | None]:

@@ -24,6 +24,7 @@ def check_environment(
     *,
     version: str,
     accelerators: int | None = None,
+    attention_heads: int | None = None,
 ) -> list[Finding]:
     """
     Check the environment of a TGI container on GPUs.
@@ -40,18 +41,23 @@ def check_environment(
         accelerators: GPUs that each copy of the model has.
             If left out, what depends on them is not checked.
 
-    What the catalogue knows of the model that HF_MODEL_ID names is checked as well.
+        attention_heads:
+            The model's attention heads.
+            If left out, it is what the catalogue knows of the model that HF_MODEL_ID
+            names.
 
     Returns:
         What was found, errors and warnings, in the order of the checks.
     """
-    known = find_architecture(environment.get("HF_MODEL_ID") or "")
+    if attention_heads is None:
+        known = find_architecture(environment.get("HF_MODEL_ID") or "")
+        attention_heads = known.num_attention_heads if known else None
     return subject_findings(
         TgiSubject(
             environment,
             version,
             accelerators,
-            attention_heads=known.num_attention_heads if known else None,
+            attention_heads=attention_heads,
         )
     )
 

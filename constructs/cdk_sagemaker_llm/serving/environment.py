@@ -1,0 +1,210 @@
+"""
+Checks of a container's environment, whichever image of the catalogue reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.known_images import image_at
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.lmi.checks import heads_of
+from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
+from cdk_sagemaker_llm.serving.lmi.environment.findings import Config, lmi_findings
+from cdk_sagemaker_llm.serving.lmi.folder import properties_path
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
+from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
+from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE
+from cdk_sagemaker_llm.serving.spelling import MISSPELT, usual_mistake
+from cdk_sagemaker_llm.serving.tgi.checks import check_environment as check_tgi
+from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
+from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
+from cdk_sagemaker_llm.wording import any_of, nearest
+
+TGI = "huggingface-llm"
+CHECKED_FAMILIES = (*LMI, TGI, TGI_NEURON)
+
+
+def check_environment(
+    environment: Mapping[str, str],
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: str | Architecture | Mapping[str, Any] | None = None,
+) -> list[Finding]:
+    """
+    Check the environment of an LMI or TGI container, without a file beside it.
+
+    ``check_environment({"HF_MODEL_ID": "gpt2", "OPTION_MAX_MODEL_LEN": "512"},
+    container="djl-lmi", version="0.36.0", accelerators=1)``
+
+    Args:
+        environment: The variables, as the container gets them.
+
+        container: ``djl-lmi``, ``djl-tensorrtllm``, ``djl-deepspeed``,
+            ``djl-neuronx``, ``huggingface-llm`` or ``huggingface-llm-neuronx``.
+
+        version: The image's version.
+            A TGI version without a table of its own is read by the newest before it.
+
+        accelerators: Devices that each copy of the model has.
+            ``None`` skips what depends on them.
+
+        architecture:
+            The model's class such as ``MistralForCausalLM``, its config.json as a
+            mapping, or a ``ModelArchitecture``.
+            If left out, it is what the catalogue knows of the model that is named.
+
+    Returns:
+        What was found, errors and warnings, in the order of the checks.
+
+    Raises:
+        ValueError: If there is no such container.
+    """
+    if container not in CHECKED_FAMILIES:
+        near = nearest(container, CHECKED_FAMILIES, count=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(
+            f"container must be {any_of(CHECKED_FAMILIES)}, got {container!r}{hint}"
+        )
+    if container in LMI:
+        try:
+            find_image(container, version)
+        except ValueError as fault:
+            return [UNKNOWN_IMAGE.finding(str(fault))]
+        return lmi_findings(
+            environment,
+            container=container,
+            version=version,
+            accelerators=accelerators,
+            architecture=architecture,
+        )
+    return _tgi_findings(environment, container, version, accelerators, architecture)
+
+
+def container_findings(
+    container: Container,
+    *,
+    accelerators: int | None,
+    architecture: Config = None,
+    has_model_data: bool | None = None,
+) -> list[Finding]:
+    """
+    Check a container's variables with the files beside them.
+
+    Nothing is found of an image that is neither LMI nor TGI, and nothing that the
+    files break by themselves.
+
+    Args:
+        container: The container.
+
+        accelerators: Devices that each copy of the model has.
+
+        architecture: What is known of the model. If left out, nothing is.
+
+        has_model_data:
+            Whether SageMaker puts something into ``/opt/ml/model``.
+            If left out, that is not known.
+    """
+    image = _recognised(container.image)
+    if image.family in LMI:
+        return lmi_findings(
+            container.environment,
+            container=image.family,
+            version=image.version,
+            accelerators=accelerators,
+            architecture=architecture,
+            file=_file_of(container.files),
+            has_model_data=has_model_data,
+        )
+    if image.family not in CHECKED_FAMILIES:
+        return []
+    return _tgi_findings(
+        container.environment, image.family, image.version, accelerators, architecture
+    )
+
+
+def added_findings(
+    further: Mapping[str, str],
+    container: Container,
+    *,
+    accelerators: int | None,
+    architecture: Config = None,
+) -> list[Finding]:
+    """
+    Find what further variables break in a container that has been checked without.
+
+    TGI's launcher reads no file: what its class is not told of, it may be told here
+    without a check.
+
+    Args:
+        further: The further variables.
+
+        container: The container, with its own files and variables.
+
+        accelerators: Devices that each copy of the model has.
+
+        architecture: What is known of the model. If left out, nothing is.
+    """
+
+    def of(variables: Mapping[str, str]) -> list[Finding]:
+        return container_findings(
+            replace(container, environment=variables),
+            accelerators=accelerators,
+            architecture=architecture,
+        )
+
+    if not further or _recognised(container.image).family not in LMI:
+        return []
+    before = of(container.environment)
+    together = of({**container.environment, **further})
+    return [finding for finding in together if finding not in before]
+
+
+def _recognised(image: ImageRelease) -> ImageRelease:
+    if image.registry is None:
+        return image
+    return image_at(f"{image.repository}:{image.tag}") or image
+
+
+def _file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
+    if not files:
+        return None
+    content = files.get(properties_path(files) or "", b"")
+    try:
+        # Java reads the file as ISO-8859-1, in which every byte is a character.
+        return parse(content.decode("iso-8859-1"))
+    except PropertiesError:
+        # The check of the file says what is wrong with it.
+        return {}
+
+
+def _tgi_findings(
+    environment: Mapping[str, str],
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: Config,
+) -> list[Finding]:
+    if container == TGI_NEURON:
+        found = neuron_findings(environment, version)
+    else:
+        found = check_tgi(
+            environment,
+            version=version,
+            accelerators=accelerators,
+            attention_heads=heads_of(architecture),
+        )
+    return found + [
+        MISSPELT.finding(
+            f"{name} is no variable of {container}: it is ignored",
+            f"did you mean {usual_mistake(name)}?",
+        )
+        for name in environment
+        if usual_mistake(name)
+    ]

@@ -1,0 +1,202 @@
+"""
+The models of an app: which container is checked, and what of it is left out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.cli.hosted import hosted_reports, variants_in
+from tests.unit.cli.test_foreign_apps import LMI, MODEL
+from tests.unit.cli.test_subjects import assembly, template
+
+CHOSEN = {"Fn::If": ["Condition", {"Image": LMI}, {"Image": "other"}]}
+BROKEN = {**MODEL, "OPTION_DTYPE": "fp4"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "codes", "left_out", "is_checked"),
+    [
+        ({"PrimaryContainer": {"Image": LMI, "Environment": MODEL}}, [], [], True),
+        # The only one of a list is the container; of several none is chosen.
+        (
+            {"Containers": [{"Image": LMI, "Environment": BROKEN}]},
+            ["LLM136"],
+            [],
+            True,
+        ),
+        (
+            {"Containers": [{"Image": LMI}, {"Image": LMI}]},
+            [],
+            ["it has several containers"],
+            False,
+        ),
+        (
+            {"PrimaryContainer": CHOSEN},
+            [],
+            ["its container is known at deployment only"],
+            False,
+        ),
+        ({}, [], ["it has no container"], False),
+        (
+            {"PrimaryContainer": {"ModelPackageName": "mine"}},
+            [],
+            ["it has no image, but a model package"],
+            False,
+        ),
+        ({"PrimaryContainer": {}}, [], ["it has no image"], False),
+        # CloudFormation turns numbers and switches into text.
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": LMI,
+                    "Environment": {
+                        **MODEL,
+                        "OPTION_MAX_MODEL_LEN": 4096,
+                        "OPTION_ENFORCE_EAGER": True,
+                    },
+                }
+            },
+            [],
+            [],
+            True,
+        ),
+        # What is chosen at deployment is not guessed.
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": LMI,
+                    "Environment": {"Fn::If": ["Condition", MODEL, BROKEN]},
+                    "ModelDataUrl": "s3://bucket/model.tar.gz",
+                }
+            },
+            [],
+            [
+                "what is at s3://bucket/model.tar.gz: it is not in the assembly",
+                "its environment: it is known at deployment only",
+            ],
+            False,
+        ),
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": LMI,
+                    "Environment": {"Fn::If": ["Condition", MODEL, BROKEN]},
+                }
+            },
+            [],
+            ["its environment: it is known at deployment only"],
+            False,
+        ),
+        # A secret by reference is no gap; another reference is.
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": LMI,
+                    "Environment": {
+                        **MODEL,
+                        "HF_TOKEN": {"Fn::Sub": "{{resolve:secretsmanager:${A}}}"},
+                        "OPTION_DTYPE": {"Ref": "Type"},
+                    },
+                }
+            },
+            [],
+            ["OPTION_DTYPE: known at deployment only"],
+            True,
+        ),
+        # Weights under a prefix may hold a serving.properties; variables are checked.
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": LMI,
+                    "Environment": {"OPTION_DTYPE": "fp4"},
+                    "ModelDataSource": {"S3DataSource": {"S3Uri": "s3://bucket/it/"}},
+                }
+            },
+            ["LLM136"],
+            ["what is at s3://bucket/it/: it is not in the assembly"],
+            True,
+        ),
+        # Nothing at all makes it load a model.
+        ({"PrimaryContainer": {"Image": LMI}}, ["LLM179"], [], True),
+    ],
+)
+def test_what_is_known_of_a_container_is_checked(
+    tmp_path: Path,
+    properties: dict[str, Any],
+    codes: list[str],
+    left_out: list[str],
+    *,
+    is_checked: bool,
+) -> None:
+    """
+    And what is not is said.
+    """
+    path = assembly(tmp_path, {"It": template("Model", **properties)})
+    (report,) = hosted_reports(path)
+
+    assert [finding.code for finding in report.findings] == codes
+    assert list(report.left_out) == left_out
+    assert report.is_checked is is_checked
+    assert report.fault == ""
+
+
+@pytest.mark.parametrize(
+    ("specification", "codes", "left_out"),
+    [
+        (
+            {
+                "Container": {
+                    "Image": LMI,
+                    "Environment": {**MODEL, "SM_NUM_GPUS": "4"},
+                },
+                "ComputeResourceRequirements": {
+                    "NumberOfAcceleratorDevicesRequired": 2
+                },
+            },
+            ["LLM154"],
+            [],
+        ),
+        (
+            {"Container": {"Image": LMI, "ArtifactUrl": "s3://bucket/model.tar.gz"}},
+            [],
+            ["what is at s3://bucket/model.tar.gz: it is not in the assembly"],
+        ),
+        ({"Container": CHOSEN}, [], ["its container is known at deployment only"]),
+        (
+            {"Container": {"Image": "mine:1"}},
+            [],
+            ["the catalogue does not have its image mine:1"],
+        ),
+    ],
+)
+def test_a_component_with_a_container_of_its_own_is_a_subject(
+    tmp_path: Path,
+    specification: dict[str, Any],
+    codes: list[str],
+    left_out: list[str],
+) -> None:
+    """
+    One that names a model is not: the model is.
+    """
+    by_name = template("InferenceComponent", Specification={"ModelName": "mine"})
+    own = template("InferenceComponent", Specification=specification)
+    (report,) = hosted_reports(assembly(tmp_path, {"It": own, "Other": by_name}))
+
+    assert report.subject == "Prod/It"
+    assert [finding.code for finding in report.findings] == codes
+    assert list(report.left_out) == left_out
+
+
+def test_variants_that_deployment_chooses_are_none() -> None:
+    """
+    As of a configuration that has none.
+    """
+    one = {"VariantName": "All"}
+
+    assert variants_in({"ProductionVariants": [one]}) == [one]
+    assert variants_in({"ProductionVariants": {"Fn::If": ["A", [one], []]}}) == []
+    assert variants_in({}) == []

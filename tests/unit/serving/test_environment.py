@@ -1,0 +1,227 @@
+"""
+One function for the environments of all images that are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdk_sagemaker_llm.catalog.images import find_image, image_versions
+from cdk_sagemaker_llm.codes import rules
+from cdk_sagemaker_llm.serving import check_environment
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.environment import (
+    CHECKED_FAMILIES,
+    added_findings,
+    container_findings,
+)
+from cdk_sagemaker_llm.serving.lmi.environment.variables import NAMES, SETTINGS
+
+MODEL = {"HF_MODEL_ID": "a/b"}
+LMI = find_image("djl-lmi", "0.36.0")
+
+
+def codes(environment: dict[str, str], container: str, version: str) -> list[str]:
+    """
+    Return the codes of what is found on four devices.
+    """
+    found = check_environment(
+        environment, container=container, version=version, accelerators=4
+    )
+    return [finding.code for finding in found]
+
+
+@pytest.mark.parametrize(
+    ("container", "version"),
+    [
+        ("djl-lmi", "0.36.0"),
+        ("djl-tensorrtllm", "0.33.0"),
+        ("djl-deepspeed", "0.27.0"),
+        ("djl-neuronx", "0.29.0"),
+        ("huggingface-llm", "3.3.6"),
+        ("huggingface-llm-neuronx", "0.3.0"),
+    ],
+)
+def test_a_model_alone_is_right_everywhere(container: str, version: str) -> None:
+    """
+    In every family that is checked.
+    """
+    assert container in CHECKED_FAMILIES
+    split = {"TENSOR_PARALLEL_DEGREE": "1"} if container == "djl-neuronx" else {}
+
+    assert codes({**MODEL, **split}, container, version) == []
+
+
+@pytest.mark.parametrize(
+    ("container", "version", "environment", "found"),
+    [
+        ("djl-lmi", "0.36.0", {**MODEL, "TENSOR_PARALLEL_DEGREE": "8"}, ["LLM154"]),
+        ("djl-lmi", "9.9.9", MODEL, ["LLM102"]),
+        ("djl-deepspeed", "0.23.0", {"OPTION_ENGINE": "?"}, []),
+        ("huggingface-llm", "1.4.5", {**MODEL, "NUM_SHARD": "8"}, ["LLM174"]),
+        ("huggingface-llm", "1.4.5", {}, ["LLM112"]),
+        (
+            "huggingface-llm",
+            "1.4.5",
+            {"HUGGINGFACE_MODEL_ID": "a/b"},
+            ["LLM112", "LLM228"],
+        ),
+        (
+            "huggingface-llm-neuronx",
+            "0.0.28",
+            {**MODEL, "HF_AUTO_CAST_TYPE": "fp32"},
+            ["LLM180"],
+        ),
+        (
+            "huggingface-llm-neuronx",
+            "0.0.28",
+            {**MODEL, "HF_AUTO_CAST_TYPE": "bf16", "MAX_INPUT_LENGTH": "7"},
+            [],
+        ),
+        (
+            "huggingface-llm-neuronx",
+            "0.0.28",
+            {**MODEL, "MAX_INPUT_LENGTH": "7", "MAX_TOTAL_TOKENS": "8"},
+            [],
+        ),
+        (
+            "huggingface-llm-neuronx",
+            "0.3.0",
+            {**MODEL, "MAX_INPUT_TOKENS": "8", "MAX_TOTAL_TOKENS": "8"},
+            ["LLM115"],
+        ),
+        ("huggingface-llm-neuronx", "0.0.28", {}, ["LLM112"]),
+    ],
+)
+def test_each_container_has_its_own_rules(
+    container: str, version: str, environment: dict[str, str], found: list[str]
+) -> None:
+    """
+    By the family's name in the catalogue.
+    """
+    assert codes(environment, container, version) == found
+
+
+def test_the_models_class_decides_as_in_a_file() -> None:
+    """
+    By name or by config.json; heads are divided by the degree.
+    """
+    environment = {**MODEL, "OPTION_TENSOR_PARALLEL_DEGREE": "4"}
+    config = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 30}
+    found = check_environment(
+        environment,
+        container="djl-lmi",
+        version="0.36.0",
+        accelerators=4,
+        architecture=config,
+    )
+
+    assert [finding.code for finding in found] == ["LLM156"]
+
+
+def test_the_catalogue_knows_the_model_that_is_named() -> None:
+    """
+    28 heads are not for eight devices; of another model nothing is known.
+    """
+    known = {"HF_MODEL_ID": "Qwen/Qwen2.5-7B-Instruct", "SM_NUM_GPUS": "8"}
+    found = [
+        finding.code
+        for environment in (known, {**known, **MODEL}, {**known, "SM_NUM_GPUS": "4"})
+        for finding in check_environment(
+            environment, container="djl-lmi", version="0.36.0", accelerators=8
+        )
+    ]
+
+    assert found == ["LLM156"]
+
+
+@pytest.mark.parametrize(
+    ("container", "hint"), [("djl-lm", "; did you mean djl-lmi?"), ("?", "got '?'")]
+)
+def test_fails_if_there_is_no_such_container(container: str, hint: str) -> None:
+    """
+    The message names those there are, and the nearest.
+    """
+    with pytest.raises(ValueError, match="container must be djl-tensorrtllm") as raised:
+        check_environment({}, container=container, version="1", accelerators=None)
+
+    assert str(raised.value).endswith(hint)
+
+
+def test_an_image_of_ones_own_is_not_checked() -> None:
+    """
+    Neither it nor what is added.
+    """
+    container = Container(image=find_image("huggingface-vllm", "0.21.0"))
+
+    assert container_findings(container, accelerators=1) == []
+    assert added_findings({"OPTION_DTYPE": "?"}, container, accelerators=1) == []
+
+
+def test_a_file_that_cannot_be_read_is_another_checks() -> None:
+    """
+    What the variables say is checked all the same.
+    """
+    container = Container(
+        image=LMI,
+        files={"serving.properties": b"a=\\u12", "model.py": b""},
+        environment={"OPTION_TENSOR_PARALLEL_DEGREE": "8"},
+    )
+
+    (found,) = container_findings(container, accelerators=4)
+
+    assert found.code == "LLM154"
+
+
+SOME = st.sampled_from((*sorted(NAMES), *sorted(SETTINGS), "OPTION_ROLLING_BATCH"))
+ANY_NAME = SOME | st.text() | st.text().map("OPTION_{}".format)
+ANY_VALUE = st.text() | st.integers().map(str) | st.sampled_from(("max", "auto"))
+
+
+@given(
+    st.dictionaries(ANY_NAME, ANY_VALUE),
+    st.sampled_from(CHECKED_FAMILIES),
+    st.none() | st.integers(),
+)
+def test_no_environment_breaks_the_checks(
+    environment: dict[str, str], container: str, accelerators: int | None
+) -> None:
+    """
+    Whatever it is, there is a list of findings, at each version.
+    """
+    for version in image_versions(container):
+        found = check_environment(
+            environment,
+            container=container,
+            version=version,
+            accelerators=accelerators,
+        )
+
+        assert all(one.message and one.code in rules() for one in found)
+
+
+def test_tgis_shards_divide_the_heads_of_the_model_that_is_told() -> None:
+    """
+    As the catalogue's do.
+    """
+
+    def shards(number: str, architecture: Mapping[str, object] | None) -> list[str]:
+        return [
+            finding.code
+            for finding in check_environment(
+                {"HF_MODEL_ID": "org/unknown", "NUM_SHARD": number},
+                container="huggingface-llm",
+                version="3.3.6",
+                accelerators=8,
+                architecture=architecture,
+            )
+        ]
+
+    heads = {"num_attention_heads": 28}
+    assert shards("4", heads) == []
+    assert shards("8", heads) == ["LLM177"]
+    assert shards("8", None) == []
