@@ -119,7 +119,8 @@ def test_the_policy_is_there_before_and_after_all_models(
     stack_id = stacks.describe(name)["StackId"]
     assert stacks.delete(name) == "DELETE_COMPLETE"
     gone = order_of(stacks, stack_id, "DELETE_COMPLETE")
-    places = [
-        gone.index(f"Host{part}") for part in ("Endpoint", "Config", "Access", "Role")
+    last_first = [
+        gone[::-1].index(f"Host{part}")
+        for part in ("Role", "Access", "Config", "Endpoint")
     ]
-    assert places == sorted(places)
+    assert last_first == sorted(last_first)
