@@ -72,7 +72,9 @@ def access_id(role: iam.IRole, stack: Stack) -> str:
     path, ours = role.node.path, stack.node.path
     if path.startswith(f"{ours}/"):
         return f"SageMakerAccessOf:{path.removeprefix(f'{ours}/')}"
-    return f"SageMakerAccessOf:{path.removeprefix(stage_of(stack).node.path)}"
+    # With a slash before it, which no path in the stack has.
+    above = stage_of(stack).node.path
+    return f"SageMakerAccessOf:/{path.removeprefix(above).lstrip('/')}"
 
 
 def stays_as_it_is(policy: iam.Policy) -> bool:

@@ -15,6 +15,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
+from constructs import Construct
 
 from cdk_sagemaker_llm import (
     EndpointConfig,
@@ -342,3 +343,17 @@ def test_a_key_of_the_volumes_is_the_roles_to_use(stack: Stack, key: kms.IKey) -
 
     assert statements_of(stack, "LlmModelAccess")["EncryptVolumes"] == ENCRYPT_VOLUMES
     assert dependencies_of(stack, "SageMaker::EndpointConfig") == [["LlmModelAccess"]]
+
+
+def test_roles_of_one_path_in_two_places_are_two(app: App, stack: Stack) -> None:
+    """
+    One in a stack of that name, the other in a construct of that name.
+    """
+    far = iam.Role(Stack(app, "Shared", env=ENVIRONMENT), "Role", assumed_by=SAGEMAKER)
+    near = iam.Role(Construct(stack, "Shared"), "Role", assumed_by=SAGEMAKER)
+    for number, role in enumerate((far, near)):
+        weights = HuggingFaceModel("gpt2")
+        Model(stack, f"M{number}", model=weights, serving=TGI, role=role)
+    policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
+
+    assert [len(each["Properties"]["Roles"]) for each in policies] == [1, 1]
