@@ -34,6 +34,7 @@ def define(app: App) -> None:
         env=env,
         instance_type=settings.llama_instance_type,
         instances=settings.llama_instances,
+        max_instances=settings.llama_max_instances,
         copies=settings.llama_copies,
         token_secret=settings.hugging_face_token_secret,
     )

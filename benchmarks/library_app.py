@@ -37,6 +37,7 @@ if __name__ == "__main__":
             env=ENVIRONMENT,
             instance_type=settings.llama_instance_type,
             instances=settings.llama_instances,
+            max_instances=settings.llama_max_instances,
             copies=settings.llama_copies,
             token_secret=settings.hugging_face_token_secret,
         )

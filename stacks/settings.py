@@ -41,6 +41,9 @@ class Settings:
 
         llama_instances: Instances that host the copies of Llama-2-13B.
 
+        llama_max_instances: Instances that may host them while an update rolls: full
+            ones have no room for the new copies.
+
         llama_copies: Copies of Llama-2-13B.
 
     Raises:
@@ -56,6 +59,7 @@ class Settings:
     mixtral_instance_type: InstanceType = find_instance_type("ml.p4d.24xlarge")
     llama_instance_type: InstanceType = find_instance_type("ml.p4d.24xlarge")
     llama_instances: int = 1
+    llama_max_instances: int = 2
     llama_copies: int = 8
 
     @classmethod
@@ -106,5 +110,6 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "mistral_min_instances": _count,
     "mistral_max_instances": _count,
     "llama_instances": _count,
+    "llama_max_instances": _count,
     "llama_copies": _count,
 }

@@ -20,7 +20,10 @@ TARGET = ROOT / "docs" / "architecture.md"
 FLOORS = (
     "_lazily",
     "_tokens",
+    "_s3",
     "wording",
+    "credential_forms",
+    "arguments",
     "findings",
     "catalog",
     "architectures",

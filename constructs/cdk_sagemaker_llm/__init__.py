@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
-    from cdk_sagemaker_llm.fit.recommending import Traffic
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
@@ -117,7 +116,6 @@ __all__ = [
     "TensorRtLlm",
     "Tgi",
     "TgiNeuron",
-    "Traffic",
     "Units",
     "Vllm",
     "find_image",
@@ -176,7 +174,6 @@ _HOMES = {
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
-    "Traffic": "fit.recommending",
     "Units": "fit.placement",
     "Vllm": "serving.lmi.vllm",
     "find_image": "catalog.images",

@@ -8,6 +8,7 @@ CDK: it looks for the marker that its encoding leaves in strings, lists and numb
 
 from __future__ import annotations
 
+import math
 import re
 
 _MARKER = re.compile(r"[$#]\{Token\[[A-Za-z0-9:._-]+\]\}")
@@ -21,7 +22,8 @@ def is_unresolved(value: object) -> bool:
     if isinstance(value, str):
         return _MARKER.search(value) is not None
     if isinstance(value, int | float):
-        return value < _NUMBER_BOUND
+        # What is no number at all is below every number, too.
+        return -math.inf < value < _NUMBER_BOUND
     if isinstance(value, list | tuple):
         return any(is_unresolved(item) for item in value)
     return False

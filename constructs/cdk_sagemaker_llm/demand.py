@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 
 # By what the engines call their methods: vLLM's, TGI's, TensorRT-LLM's and DeepSpeed's.
 _FOUR_BITS = ("awq", "gptq", "marlin", "nf4", "fp4", "squeezellm", "bitsandbytes4")
@@ -60,6 +61,13 @@ class Assumptions:
     max_num_seqs: int = 256
     kv_cache_dtype_bytes: int = 2
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+        hold_known(self)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Demand:
@@ -86,6 +94,12 @@ class Demand:
     context_length: int | None = None
     batch_tokens: int | None = None
     tensor_parallel_degree: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
 
 def weight_bits_of(quantize: str | None) -> int:

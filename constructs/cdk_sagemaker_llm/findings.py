@@ -10,6 +10,8 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.credential_forms import redacted
+
 
 class Severity(enum.StrEnum):
     """
@@ -80,8 +82,10 @@ class Rule:
     def finding(self, message: str, remedy: str = "") -> Finding:
         """
         Say that the rule was broken: how, in the caller's words, and the way out.
+
+        A value that is quoted may be a credential: what looks like one is left out.
         """
-        return Finding(self.severity, self.code, message, remedy)
+        return Finding(self.severity, self.code, redacted(message), redacted(remedy))
 
 
 def errors_of(findings: Iterable[Finding]) -> list[Finding]:

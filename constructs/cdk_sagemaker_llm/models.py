@@ -9,8 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm._s3 import bucket_fault
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
+from cdk_sagemaker_llm.architectures.names import class_fault
+from cdk_sagemaker_llm.arguments import held, hold_kinds
+from cdk_sagemaker_llm.credential_forms import redacted
 
 if TYPE_CHECKING:
     from aws_cdk import SecretValue
@@ -60,15 +64,17 @@ class HuggingFaceModel:
 
     def __post_init__(self) -> None:
         """
-        Hold the form of a Hub repository name; look the architecture up.
+        Hold each field to its kind, and the form of a Hub repository name; look the
+        architecture up.
         """
         object.__setattr__(self, "architecture", looked_up(self.architecture))
+        hold_kinds(self)
         if is_unresolved(self.model_id):
             return
         if self.model_id.count("/") > 1 or not self.model_id.strip("/"):
             raise ValueError(
                 "model_id must be a Hugging Face repository such as "
-                f"'mistralai/Mistral-7B-v0.1', got {self.model_id!r}; "
+                f"'mistralai/Mistral-7B-v0.1', got {redacted(repr(self.model_id))}; "
                 "weights on S3 are an S3Model"
             )
 
@@ -113,16 +119,17 @@ class S3Model:
 
     def __post_init__(self) -> None:
         """
-        Hold the service's rule that a prefix ends with a slash; look the architecture
-        up.
+        Hold each field to its kind, the service's rule that a prefix ends with a slash,
+        and S3's own on names; look the architecture up.
         """
         object.__setattr__(self, "architecture", looked_up(self.architecture))
-        if not self.uri.startswith("s3://") or not self.uri.endswith("/"):
-            raise ValueError(
-                f"uri must be a prefix such as 's3://bucket/prefix/', got {self.uri!r}"
-            )
+        hold_kinds(self)
+        fault = _uri_fault(self.uri)
+        if fault is not None:
+            raise ValueError(f"uri must be {fault}, got {redacted(repr(self.uri))}")
 
     @classmethod
+    @held
     def from_bucket(
         cls,
         bucket: s3.IBucket,
@@ -132,7 +139,15 @@ class S3Model:
     ) -> S3Model:
         """
         Name the prefix of a bucket, whose own encryption key is used.
+
+        Raises:
+            ValueError: If it is no bucket, or the prefix is empty.
         """
+        if not prefix.strip("/"):
+            raise ValueError(
+                "prefix must name the folder of the weights, such as 'mistral-7b/', "
+                f"got {prefix!r}"
+            )
         uri = f"s3://{bucket.bucket_name}/{prefix.strip('/')}/"
         return cls(uri, kms_key=bucket.encryption_key, architecture=architecture)
 
@@ -158,6 +173,7 @@ class S3Model:
         return self.uri.removeprefix("s3://").split("/", 1)[1]
 
 
+_PREFIX = "a prefix such as 's3://bucket/prefix/'"
 ModelSource = HuggingFaceModel | S3Model
 _ARCHITECTURES = (
     "a ModelArchitecture (from_config reads a config.json), the name of a catalogued "
@@ -185,13 +201,35 @@ def looked_up(
     """
     if architecture is None or isinstance(architecture, ModelArchitecture):
         return architecture
+    shown = redacted(repr(architecture))
     if not isinstance(architecture, str):
-        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {shown}")
     if "/" in architecture:
         return ModelArchitecture.of(architecture)
     if not architecture.isidentifier():
-        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {architecture!r}")
+        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {shown}")
+    meant = class_fault(architecture)
+    if meant is not None:
+        raise ValueError(
+            f"architecture must be {_ARCHITECTURES}, got {shown}; write {meant!r}"
+        )
     return architecture
+
+
+def _uri_fault(uri: str) -> str | None:
+    """
+    Say what the address of a prefix must be and is not; ``None`` if it is one.
+    """
+    bucket, slash, prefix = uri.removeprefix("s3://").partition("/")
+    if not uri.startswith("s3://") or not bucket or not slash:
+        return _PREFIX
+    if not uri.endswith("/"):
+        return _PREFIX
+    # An object whose key begins with a slash is nearly always a prefix left empty.
+    if prefix.startswith("/"):
+        return f"{_PREFIX}, whose prefix is not empty"
+    fault = bucket_fault(bucket)
+    return fault and f"{_PREFIX}, whose bucket has {fault}"
 
 
 def class_of(architecture: ModelArchitecture | str | None) -> str | None:

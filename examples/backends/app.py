@@ -46,7 +46,7 @@ class BackendsStack(Stack):
 
     def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
-        model = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+        model = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
         for name, serving in ON_GPUS.items():
             LlmEndpoint(
                 self,

@@ -2,7 +2,7 @@
 The building blocks without the patterns: two variants of a model share the traffic.
 """
 
-from aws_cdk import App, Duration, Stack
+from aws_cdk import App, Stack
 from constructs import Construct
 
 from cdk_sagemaker_llm import (
@@ -22,13 +22,12 @@ class CanaryStack(Stack):
 
     def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
-        source = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+        source = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
         variants = [
             ProductionVariant(
                 variant_name=name,
                 instance_type="ml.g5.12xlarge",
                 initial_variant_weight=weight,
-                container_startup_health_check_timeout=Duration.minutes(20),
                 model=Model(
                     self,
                     name,

@@ -10,15 +10,19 @@ from constructs import Construct
 
 from cdk_sagemaker_llm import LlmEndpoint, Network, S3Model, Tgi
 
+ISOLATED = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
 
-class PrivateStack(Stack):
+
+class NetworkStack(Stack):
     """
-    No token and no way out: SageMaker puts the weights in place.
+    A VPC that outlives the model: SageMaker's network interfaces leave their subnets
+    and security groups some minutes after the endpoint is gone, and a stack that
+    deletes both waits for them, or fails.
     """
 
     def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
-        vpc = ec2.Vpc(
+        self.vpc = ec2.Vpc(
             self,
             "Vpc",
             max_azs=2,
@@ -34,24 +38,37 @@ class PrivateStack(Stack):
                 )
             },
         )
-        weights = s3.Bucket(
-            self,
-            "Weights",
-            encryption=s3.BucketEncryption.S3_MANAGED,
-            enforce_ssl=True,
+        self.group = ec2.SecurityGroup(
+            self, "Models", vpc=self.vpc, description="SageMaker models"
         )
+
+
+class PrivateStack(Stack):
+    """
+    No token and no way out: SageMaker puts the weights in place.
+
+    The bucket is there before, with the model in it: SageMaker looks at once.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        vpc: ec2.IVpc,
+        group: ec2.ISecurityGroup,
+        weights: str,
+    ) -> None:
+        super().__init__(scope, id)
+        bucket = s3.Bucket.from_bucket_name(self, "Weights", weights)
         chat = LlmEndpoint(
             self,
             "Chat",
-            model=S3Model.from_bucket(weights, "mistral-7b"),
+            model=S3Model.from_bucket(bucket, "mistral-7b"),
             serving=Tgi("3.3.6", max_total_tokens=8192),
             instance_type="ml.g5.2xlarge",
             network=Network(
-                vpc=vpc,
-                subnets=ec2.SubnetSelection(
-                    subnet_type=ec2.SubnetType.PRIVATE_ISOLATED
-                ),
-                isolated=True,
+                vpc=vpc, subnets=ISOLATED, security_groups=[group], isolated=True
             ),
         )
         caller = iam.Role(
@@ -63,5 +80,12 @@ class PrivateStack(Stack):
 
 
 app = App()
-PrivateStack(app, "Private")
+network = NetworkStack(app, "Network")
+PrivateStack(
+    app,
+    "Private",
+    vpc=network.vpc,
+    group=network.group,
+    weights=app.node.try_get_context("weights_bucket") or "model-weights",
+)
 app.synth()

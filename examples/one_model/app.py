@@ -10,7 +10,7 @@ from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, TensorRtLlm
 
 class ChatStack(Stack):
     """
-    Mistral-7B behind one endpoint.
+    Zephyr-7B behind one endpoint.
     """
 
     def __init__(self, scope: Construct, id: str) -> None:
@@ -18,7 +18,7 @@ class ChatStack(Stack):
         chat = LlmEndpoint(
             self,
             "Chat",
-            model=HuggingFaceModel("mistralai/Mistral-7B-v0.1"),
+            model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"),
             serving=TensorRtLlm("0.33.0", tensor_parallel_degree=4),
             instance_type="ml.g5.12xlarge",
         )

@@ -5,10 +5,20 @@ cdk-nag's AwsSolutions rules over the reference app.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from aws_cdk import App, Stack, Validations
+from aws_cdk import (
+    App,
+    Aws,
+    CfnCondition,
+    CfnMapping,
+    CfnParameter,
+    Fn,
+    Stack,
+    Validations,
+)
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from cdk_nag import AwsSolutionsChecks
@@ -16,6 +26,7 @@ from cdk_nag import AwsSolutionsChecks
 import app as reference
 from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
+    Model,
     ResourceRequirements,
     S3Model,
     Tgi,
@@ -81,6 +92,78 @@ def test_the_rules_do_run(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="AwsSolutions-S1"):
         app.synth()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda _: Fn.import_value("Weights"),
+        lambda stack: Fn.import_value(f"{stack.stack_name}-${{Weights}}"),
+        lambda stack: Fn.select(1, Fn.split("/", later(stack))),
+        lambda stack: Fn.select(0, ["a", later(stack)]),
+        lambda stack: Fn.condition_if(condition(stack), "a", later(stack)).to_string(),
+        lambda stack: Fn.sub("${AWS::AccountId}-${Name}", {"Name": later(stack)}),
+        lambda _: Fn.sub("${AWS::AccountId}-weights"),
+        lambda stack: table(stack).find_in_map(Aws.REGION, "bucket"),
+        lambda stack: f"{later(stack)}-{Aws.REGION}",
+    ],
+    ids=[
+        "ImportValue",
+        "ImportValue with a placeholder",
+        "Select of Split",
+        "Select",
+        "If",
+        "Sub with a map",
+        "Sub",
+        "FindInMap",
+        "Join",
+    ],
+)
+def test_wildcards_are_acknowledged_whatever_names_the_bucket(
+    tmp_path: Path, name: Callable[[Stack], str]
+) -> None:
+    """
+    Each form that a reference can have is written as cdk-nag writes it.
+    """
+    app = App(context=STRICT, outdir=str(tmp_path))
+    stack = Stack(app, "Stack")
+    bucket = s3.Bucket.from_bucket_name(stack, "Weights", name(stack))
+    Model(
+        stack,
+        "Model",
+        serving=Tgi("3.3.6"),
+        model=S3Model.from_bucket(bucket, "weights"),
+    )
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+    app.synth()
+    report = json.loads((tmp_path / "validation-report.json").read_text())
+
+    assert [r["violations"] for r in report["pluginReports"]] == [
+        [] for _ in report["pluginReports"]
+    ]
+
+
+def later(stack: Stack) -> str:
+    """
+    Return a text that only deployment knows.
+    """
+    return CfnParameter(stack, "Name").value_as_string
+
+
+def condition(stack: Stack) -> str:
+    """
+    Return the id of a condition.
+    """
+    made = CfnCondition(stack, "Wide", expression=Fn.condition_equals(Aws.REGION, "a"))
+    return made.logical_id
+
+
+def table(stack: Stack) -> CfnMapping:
+    """
+    Return a table of buckets by region.
+    """
+    return CfnMapping(stack, "Table", mapping={"us-east-1": {"bucket": "a"}})
 
 
 def test_every_acknowledgement_has_a_reason(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
@@ -24,6 +25,7 @@ from cdk_sagemaker_llm import (
     ManagedInstanceScaling,
     Model,
     Network,
+    NeuronX,
     ProductionVariant,
     ResourceRequirements,
     S3Model,
@@ -137,9 +139,40 @@ def _filled_at_deployment(stack: Stack) -> object:
     return host.add_model("It", model=GPT2, resources=ONE, copies="fill")
 
 
+def _named_twice(stack: Stack) -> object:
+    _endpoint(stack, id="First", endpoint_name="chat")
+    return _endpoint(stack, endpoint_name="Chat")
+
+
 def _scaled_too_far(stack: Stack) -> object:
     component = _host(stack).add_model("It", model=GPT2, resources=ONE)
     return component.auto_scale_copy_count(max_capacity=17)
+
+
+def _scaled_of_any_type(stack: Stack) -> object:
+    any_type = CfnParameter(stack, "Type").value_as_string
+    llm = LlmEndpoint(stack, "It", model=GPT2, instance_type=any_type)
+    return llm.auto_scale_instance_count(max_capacity=2)
+
+
+def _in_subnets(*ids: str) -> Callable[[Stack], object]:
+    def define(stack: Stack) -> object:
+        vpc = ec2.Vpc.from_vpc_attributes(
+            stack,
+            "Vpc",
+            vpc_id="vpc-12345678",
+            availability_zones=["us-east-1a"],
+            isolated_subnet_ids=list(ids),
+        )
+        isolated = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+        network = Network(vpc=vpc, subnets=isolated)
+        return Model(stack, "It", serving=TGI, model=GPT2, network=network)
+
+    return define
+
+
+_without_subnets = _in_subnets()
+_without_a_way_out = _in_subnets("subnet-12345678")
 
 
 def _too_much(stack: Stack) -> None:
@@ -198,6 +231,7 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
         _file, MPI + AUTO, container=DS, version="0.26.0", backend="lmi-dist"
     ),
     **{code: _variables(version, given) for version, given, code in BROKEN},
+    "LLM235": partial(_file, "\ufeff# x\n", container=LMI, version="0.36.0"),
     "LLM162": _variables("1.4.5", {"MAX_INPUT_LENGTH": "?"}),
     "LLM174": _variables("1.4.5", {"NUM_SHARD": "4"}, accelerators=2),
 }
@@ -238,10 +272,36 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM180": partial(_model, serving=TgiNeuron("0.0.28", auto_cast_type="bfloat16")),
     "LLM188": _of_another_account,
     "LLM189": _too_much,
+    "LLM182": partial(_endpoint, instance_count="2"),
+    "LLM183": _named_twice,
+    "LLM184": partial(
+        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-9"
+    ),
+    "LLM187": partial(
+        _model,
+        model=None,
+        serving=ServingFolder(
+            ROOT / "assets" / "mixtral-8x7b",
+            container_family="huggingface-llm",
+            version="3.3.6",
+        ),
+    ),
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,
+    "LLM196": partial(
+        InferenceComponentEndpoint,
+        id="It",
+        instance_type="ml.g5.xlarge",
+        cuda_version="13.0",
+        engine=TGI,
+    ),
+    "LLM197": _component(resources=ResourceRequirements()),
+    "LLM198": partial(
+        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
+    ),
+    "LLM199": _without_subnets,
     "LLM195": _arn_of_another_kind,
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
@@ -253,10 +313,24 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=HuggingFaceModel("a/b", architecture="MistralForCausalLM"),
     ),
     "LLM221": partial(
-        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
+        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1"
     ),
+    "LLM244": _scaled_of_any_type,
+    "LLM245": _component(resources=ResourceRequirements(copies=16, accelerators=1)),
+    "LLM246": partial(
+        _endpoint,
+        model=ON_S3,
+        serving=NeuronX("0.29.0"),
+        instance_type="ml.inf2.48xlarge",
+    ),
+    "LLM247": _without_a_way_out,
     "LLM237": _untouched,
     "LLM238": _hidden_image,
+    "LLM232": partial(
+        _model,
+        serving=TGI,
+        model=HuggingFaceModel("a/b", architecture="LlamForCausalLM"),
+    ),
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),
@@ -274,10 +348,12 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
 }
 
-# Serving folders: their files by size, none for no folder.
+# Serving folders: their files by size, none for no folder; less than nothing is a pipe.
 FOLDERS: dict[str, dict[str, int]] = {
     "LLM108": {},
     "LLM109": {"model.py": 1},
     "LLM118": {"serving.properties": 1, "model.safetensors": 65 * 2**20},
     "LLM126": {"one/serving.properties": 1, "two/serving.properties": 1},
+    "LLM185": {"serving.properties": 1, "pipe": -1},
+    "LLM186": {"serving.properties": 0},
 }

@@ -4,6 +4,7 @@ The rules: each has a code of its own, an example that breaks it, and a line on 
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -55,7 +56,10 @@ def test_a_folder_breaks_each_rule(code: str, stack: Stack, tmp_path: Path) -> N
     folder = tmp_path / "artifact"
     for name, size in FOLDERS[code].items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"#" * size)
+        if size < 0:
+            os.mkfifo(folder / name)
+        else:
+            (folder / name).write_bytes(b"#" * size)
     serving = ServingFolder(
         folder, container_family="djl-tensorrtllm", version="0.26.0"
     )

@@ -264,3 +264,66 @@ def test_a_model_id_that_the_deployment_decides_is_not_read() -> None:
     model_id = "a/${Token[TOKEN.7]}/b"
 
     assert HuggingFaceModel(model_id).model_id == model_id
+
+
+@pytest.mark.parametrize(
+    "bucket",
+    [
+        "My-bucket",
+        "my_bucket",
+        "-bucket",
+        "bucket-",
+        ".bucket",
+        "bucket.",
+        "a..b",
+        "192.168.5.4",
+        "my bucket",
+        "b" * 64,
+    ],
+)
+def test_fails_for_a_bucket_that_s3_does_not_have(bucket: str) -> None:
+    """
+    The rules of general purpose buckets.
+    """
+    with pytest.raises(ValueError, match="^uri must be a prefix") as caught:
+        S3Model(f"s3://{bucket}/model/")
+
+    assert "whose bucket has at most 63 lower-case letters" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://my-bucket/",
+        "s3://my.bucket.1/a/b/",
+        "s3://192.168.5.4a/model/",
+        f"s3://{'b' * 63}/model/",
+        "s3://alias-abc123-s3alias/model/",
+        "s3://${Token[Bucket.1]}/model/",
+        "s3://${Token[Bucket.1]}_weights/model/",
+    ],
+)
+def test_takes_what_may_be_a_bucket(uri: str) -> None:
+    """
+    Aliases of access points and placeholders as well.
+    """
+    assert S3Model(uri).uri == uri
+
+
+@pytest.mark.parametrize("uri", ["s3://", "s3:///", "s3:///a/", "s3://b", "s3://b//"])
+def test_fails_for_an_address_that_lacks_a_part(uri: str) -> None:
+    """
+    A bucket, and a prefix that is not left empty.
+    """
+    with pytest.raises(ValueError, match=f"^uri must be a prefix .*, got '{uri}'$"):
+        S3Model(uri)
+
+
+@pytest.mark.parametrize("prefix", ["", "/", "//"])
+def test_fails_for_an_empty_prefix_of_a_bucket(stack: Stack, prefix: str) -> None:
+    """
+    It would be the folder without a name.
+    """
+    bucket = s3.Bucket(stack, "Bucket")
+    with pytest.raises(ValueError, match="^prefix must name the folder of the weights"):
+        S3Model.from_bucket(bucket, prefix)

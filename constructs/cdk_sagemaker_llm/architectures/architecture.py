@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.architectures.defaults import defaults_of
 from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of
 from cdk_sagemaker_llm.architectures.shape import Shape
 from cdk_sagemaker_llm.catalog.architectures import known_config, model_names
+from cdk_sagemaker_llm.credential_forms import redacted
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 # GPTQ and AWQ with groups of 128 weights, their usual size: each group has a scale of
@@ -122,10 +123,10 @@ class ModelArchitecture:
         if found is not None:
             return found
         near = nearest(model_id, model_names())
-        hint = f"did you mean {any_of(near)}? Else" if near else "Pass"
+        hint = f"did you mean {any_of(near)}? Else" if near else "pass"
         raise ValueError(
-            f"no model {model_id!r} in the catalogue; {hint} the path of its "
-            f"config.json, or {_WAY_IN}"
+            f"no model {redacted(repr(model_id))} in the catalogue; {hint} the path of "
+            f"its config.json, or {_WAY_IN}"
         )
 
     @classmethod

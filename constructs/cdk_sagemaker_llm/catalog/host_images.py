@@ -2,12 +2,14 @@
 Host images of GPU instances, and which of them a container's CUDA version needs.
 
 Drivers and defaults are those of the SageMaker guide ("inference-gpu-drivers") as of
-2026-10. A driver runs containers of its own CUDA major version and older ones; the
-images' compatibility packages stretch that, but not without limit.
+2026-10.
 """
 
 from __future__ import annotations
 
+import enum
+
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 
 Cuda = tuple[int, int]
@@ -18,14 +20,35 @@ _CUDA_OF_HOST: dict[str, Cuda] = {
     "al2-ami-sagemaker-inference-gpu-3-1": (12, 4),
     "al2023-ami-sagemaker-inference-gpu-4-1": (13, 0),
 }
-# The oldest host (driver 470) is of CUDA 11.4; LMI's image of CUDA 12.2 and TGI's of
-# 12.1 are known to run on it, by their compatibility packages.
+# The oldest host, which has no name: driver 470.
+_CUDA_OF_OLDEST: Cuda = (11, 4)
+# LMI's images of CUDA 12.2 and TGI's of 12.1 are known to run on it, by their
+# compatibility packages.
 _OLDEST_HOST_RUNS: Cuda = (12, 2)
+# From this driver on, an older image's own compatibility packages may hide it.
+_FIRST_STRICT_DRIVER = 13
+# With a driver of CUDA 13 these end in CannotStartContainerError, without a log line
+# (deep-learning-containers PR 6187 and the tests of its CUDA 12.8 images).
+_FAIL_ON_NEXT: frozenset[Cuda] = frozenset({(12, 8), (12, 9)})
+
+
+class Match(enum.Enum):
+    """
+    Whether a container starts with a host's driver.
+    """
+
+    RUNS = "runs"
+    DOUBTFUL = "may not start"
+    FAILS = "does not start"
 
 
 def host_image_for(instance_type: InstanceType, cuda_version: str | None) -> str | None:
     """
-    Return the host image to ask for; ``None`` where the default one will do.
+    Return the host image to ask for; ``None`` where the default one will do, or none
+    is of that CUDA version.
+
+    It is the newest of the container's own CUDA major version: containers of CUDA 12
+    do not all start with a driver of CUDA 13.
 
     Args:
         instance_type: The type that the container runs on.
@@ -33,46 +56,83 @@ def host_image_for(instance_type: InstanceType, cuda_version: str | None) -> str
         cuda_version: The container's, such as ``13.0``; ``None`` if it has none.
     """
     needed = _parse(cuda_version)
-    if needed is None or runs_on(instance_type, None, cuda_version):
+    if needed is None or not _is_described(instance_type, None):
         return None
-    newer = [
+    default = _cuda_of(instance_type.default_inference_ami)
+    if default[0] >= needed[0] or (
+        default == _CUDA_OF_OLDEST and needed <= _OLDEST_HOST_RUNS
+    ):
+        return None
+    same_major = [
         (_CUDA_OF_HOST[name], name)
         for name in instance_type.compatible_inference_amis
-        if _CUDA_OF_HOST.get(name, (0, 0)) >= needed
+        if _CUDA_OF_HOST.get(name, (0, 0))[0] == needed[0]
     ]
-    return min(newer)[1] if newer else None
+    return max(same_major)[1] if same_major else None
 
 
-def runs_on(
-    instance_type: InstanceType, host_image: str | None, cuda_version: str | None
-) -> bool:
+def match(
+    instance_type: InstanceType, host_image: str | None, image: ImageRelease
+) -> Match:
     """
-    Whether a container of a CUDA version runs on a host image, as far as is known.
+    Judge whether a container starts on a host image.
+
+    What nothing is known of is taken to run. A container that cannot start is told
+    from one that may not by what AWS documents, or somebody has measured.
 
     Args:
         instance_type: The type that the container runs on.
 
         host_image: The host image asked for; ``None`` for the type's default.
 
-        cuda_version: The container's, such as ``13.0``.
+        image: The container's image.
     """
-    needed = _parse(cuda_version)
+    needed = _parse(image.cuda_version)
     chosen = host_image or instance_type.default_inference_ami
     if needed is None or not _is_described(instance_type, chosen):
-        return True
-    if chosen is None:
-        return needed <= _OLDEST_HOST_RUNS
-    # Within a major version any driver runs any container (minor version
-    # compatibility, CUDA 11 and later).
-    return needed[0] <= _CUDA_OF_HOST[chosen][0]
+        return Match.RUNS
+    driver = _cuda_of(chosen)
+    if driver == _CUDA_OF_OLDEST:
+        return _on_the_oldest(needed)
+    if driver[0] < needed[0]:
+        return _with_an_older_driver(driver, image)
+    if driver[0] < _FIRST_STRICT_DRIVER or driver[0] == needed[0]:
+        # Within a major version any driver runs any container (minor version
+        # compatibility, CUDA 11 and later), and drivers of CUDA 12 older ones too.
+        return Match.RUNS
+    if needed in _FAIL_ON_NEXT and chosen != instance_type.default_inference_ami:
+        return Match.FAILS
+    return Match.DOUBTFUL
+
+
+def _on_the_oldest(needed: Cuda) -> Match:
+    if needed <= _OLDEST_HOST_RUNS:
+        return Match.RUNS
+    # The guide: too old a driver ends in CannotStartContainerError; the compatibility
+    # packages of CUDA 13 do not know this one.
+    return Match.DOUBTFUL if needed[0] <= _OLDEST_HOST_RUNS[0] else Match.FAILS
+
+
+def _with_an_older_driver(driver: Cuda, image: ImageRelease) -> Match:
+    # LMI of CUDA 13 with driver 535: "the provided PTX was compiled with an
+    # unsupported toolchain" (djl-serving issue 2987). With 550 AWS's own page on vLLM
+    # shows such a pair, and Hugging Face's images switch to their compatibility
+    # packages.
+    measured = driver == (12, 2) and image.family.startswith("djl-")
+    return Match.FAILS if measured else Match.DOUBTFUL
+
+
+def _cuda_of(host_image: str | None) -> Cuda:
+    return _CUDA_OF_OLDEST if host_image is None else _CUDA_OF_HOST[host_image]
 
 
 def _is_described(instance_type: InstanceType, host_image: str | None) -> bool:
-    if host_image is None:
+    chosen = host_image or instance_type.default_inference_ami
+    if chosen is None:
         return not _CUDA_OF_HOST.keys().isdisjoint(
             instance_type.compatible_inference_amis
         )
-    return host_image in _CUDA_OF_HOST
+    return chosen in _CUDA_OF_HOST
 
 
 def _parse(version: str | None) -> Cuda | None:

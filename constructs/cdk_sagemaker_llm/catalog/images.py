@@ -249,11 +249,20 @@ def _family(name: str) -> Mapping[str, Any]:
     return family
 
 
+def _numbers(version: str) -> tuple[int, ...]:
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, match[0].split("."))) if match else ()
+
+
 def _regions(name: str) -> frozenset[str]:
     return frozenset(load("images.json")["region_sets"][name])
 
 
 def _unknown_version(family: str, version: str) -> str:
     known = image_versions(family)
-    near = nearest(version, known) or known[-3:]
+    if _numbers(version) > max(map(_numbers, known)):
+        # By its letters 9.9.9 is nearest to whatever ends in 9: the newest is meant.
+        near = [one for one in reversed(known) if "-" not in one][:3]
+    else:
+        near = nearest(version, known) or known[-3:]
     return f"image {family} has no version {version!r}; use {any_of(near)}"

@@ -4,10 +4,16 @@ Instance types that SageMaker hosts models on, and what hardware they have.
 
 from __future__ import annotations
 
+import functools
+import re
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
+
+# botocore 1.44.5: every name of ProductionVariantInstanceType has three parts.
+_NAME = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,27 @@ class InstanceType:
     volume_size_supported: bool = False
     default_inference_ami: str | None = None
     compatible_inference_amis: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind, the name's form, and what hardware can have.
+        """
+        hold_kinds(self)
+        hold_known(self)
+        faults = [
+            f"{name} must be at least {least}, got {value}"
+            for name, value, least in (
+                ("accelerators", self.accelerators, 0),
+                ("accelerator_memory_gib", self.accelerator_memory_gib, 0),
+                ("vcpus", self.vcpus, 1),
+                ("memory_gib", self.memory_gib, 1),
+            )
+            if value < least
+        ]
+        if not _NAME.match(self.name):
+            faults.append(f"name must be such as 'ml.g5.12xlarge', got {self.name!r}")
+        if faults:
+            raise ValueError("; ".join(faults))
 
     @classmethod
     def of(
@@ -105,6 +132,16 @@ def instance_type_names() -> list[str]:
     return [name for name, row in rows.items() if row["hosting_supported"]]
 
 
+@functools.cache
+def host_image_names() -> tuple[str, ...]:
+    """
+    Return the host images that some type can be asked to run.
+    """
+    rows = load("instances.json")["instances"].values()
+    names = {name for row in rows for name in row["compatible_inference_amis"] or ()}
+    return tuple(sorted(names))
+
+
 def find_instance_type(name: str) -> InstanceType:
     """
     Look an instance type up by its API name.
@@ -133,6 +170,9 @@ def find_instance_type(name: str) -> InstanceType:
 
 
 def _unknown(name: str) -> str:
+    family = name.removeprefix("ml.").split(".")[0]
+    if name.startswith("ml.") and family in load("instances.json")["cpu_families"]:
+        return f"{name} has no accelerator; {_suggest(name)}"
     known = f"unknown instance type {name!r}"
     way_in = "describe a newer type with InstanceType.of(...)"
     return f"{known}; {_suggest(name)}, or {way_in}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,8 @@ from cdk_sagemaker_llm.catalog.images import (
     image_families,
     image_versions,
 )
+from cdk_sagemaker_llm.serving.lmi.artifact import Artifact
+from cdk_sagemaker_llm.serving.lmi.read_tarball import tarball_files
 
 MANIFEST = "manifest.json"
 _HASH = re.compile(r"/([0-9a-f]{64})\.")
@@ -115,22 +116,18 @@ def image_of(container: Mapping[str, Any]) -> ImageRelease | None:
     )
 
 
-def artifact_files(stack: Stack, container: Mapping[str, Any]) -> dict[str, bytes]:
+def artifact_files(stack: Stack, container: Mapping[str, Any]) -> Artifact:
     """
-    Unpack the model tarball that travels with the assembly; empty without one.
+    Read the model tarball that travels with the assembly; empty without one.
+
+    Raises:
+        ArtifactError: If it cannot be read to its end.
     """
     match = _HASH.search(text_of(container.get("ModelDataUrl", "")))
     found = sorted(stack.folder.glob(f"asset.{match[1]}*")) if match else []
     if not found or not found[0].is_file():
-        return {}
-    with tarfile.open(found[0]) as tar:
-        members = [member for member in tar.getmembers() if member.isfile()]
-        return {m.name: _content(tar, m) for m in members}
-
-
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = tar.extractfile(member)
-    return file.read() if file else b""
+        return Artifact({}, {})
+    return tarball_files(found[0])
 
 
 @functools.cache

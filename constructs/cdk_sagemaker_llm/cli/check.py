@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.assembly import AssemblyError
 from cdk_sagemaker_llm.cli.subjects import MisuseError, Report, Target, reports_of
 from cdk_sagemaker_llm.findings import Finding, Severity
+from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
 from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS
 
 CLEAN, ERRORS, MISUSE = 0, 1, 2
@@ -33,7 +34,8 @@ def check(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="A serving.properties, a folder of artifacts, or cdk.out.",
+            help="A serving.properties, a folder of artifacts, a model.tar.gz, or "
+            "cdk.out.",
         ),
     ],
     container: Annotated[
@@ -74,7 +76,7 @@ def check(
             backend=_one_of("--backend", backend, BACKENDS),
         )
         reports = [report for path in paths for report in reports_of(path, target)]
-    except (MisuseError, AssemblyError, OSError) as fault:
+    except (MisuseError, AssemblyError, ArtifactError, OSError) as fault:
         typer.echo(f"sagemaker-llm check: {fault}", err=True)
         raise typer.Exit(MISUSE) from fault
     typer.echo(_as_json(reports) if as_json else "\n".join(_lines(reports)))

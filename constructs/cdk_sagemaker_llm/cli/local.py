@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, NoReturn
 
 import typer
 
+from cdk_sagemaker_llm.cli.around import Around, EndedError, NotStartedError
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
 
 _DEFAULT_PORT = 4566
-_POLL = 0.2  # Seconds between looks at the server while a command runs.
 _NOT_FOUND = 127  # What a shell answers for a command that is not there.
 
 _NOTICE = """\
@@ -93,30 +92,15 @@ def _introduce(aws: EmbeddedAws) -> None:
 
 
 def _around(aws: EmbeddedAws, command: list[str]) -> int:
-    with aws:
-        try:
-            running = subprocess.Popen(command, env=aws.process_environment)
-        except OSError as error:
-            typer.echo(f"sagemaker-llm local: {command[0]}: {error.strerror}", err=True)
-            return _NOT_FOUND
-        # Unlike Ctrl-C, SIGTERM comes to this process alone: it is passed on.
-        with _on_sigterm(running.terminate):
-            return _outcome(aws, running)
-
-
-def _outcome(aws: EmbeddedAws, running: subprocess.Popen[bytes]) -> int:
-    while running.poll() is None:
+    def check() -> None:
         if not aws.is_running:
-            running.terminate()
-            running.wait()
             raise aws.failure("ended while the command ran")
-        try:
-            running.wait(_POLL)
-        except subprocess.TimeoutExpired:
-            continue
-        except KeyboardInterrupt:
-            # The terminal sent it to the command as well, which may clean up.
-            continue
-    code = running.returncode
-    # As a shell reports a command that a signal ended.
-    return 128 - code if code < 0 else code
+
+    try:
+        with Around() as around, aws:
+            return around.run(command, aws.process_environment, check)
+    except EndedError as ended:
+        return ended.status
+    except NotStartedError as error:
+        typer.echo(f"sagemaker-llm local: {error}", err=True)
+        return _NOT_FOUND

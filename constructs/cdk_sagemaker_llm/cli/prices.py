@@ -5,6 +5,7 @@ Prices of instance types: from a file of the user's, or from the AWS Price List.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,21 @@ def read_prices(source: str, region: str) -> Mapping[str, float]:
 def _from_file(path: Path) -> Mapping[str, float]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {str(name): float(price) for name, price in content.items()}
+        return {str(name): _price(name, price) for name, price in content.items()}
     except (OSError, ValueError, TypeError, AttributeError) as fault:
         raise PriceError(
             f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
             f"{FROM_AWS}; {path}: {fault}"
         ) from fault
+
+
+def _price(name: str, price: Any) -> float:  # noqa: ANN401 - any JSON
+    dollars = float(price)
+    if not 0 <= dollars < math.inf:
+        raise ValueError(
+            f"the price of {name} must be a number of dollars, 0 or more, got {dollars}"
+        )
+    return dollars
 
 
 def _from_aws(region: str) -> Mapping[str, float]:

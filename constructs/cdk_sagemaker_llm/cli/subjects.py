@@ -23,12 +23,15 @@ from cdk_sagemaker_llm.cli.assembly import (
 )
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact
 from cdk_sagemaker_llm.serving.lmi.folder import (
-    PROPERTIES,
     artifact_findings,
-    folder_files,
+    properties_path,
+    read_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
+from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files, single_file
+from cdk_sagemaker_llm.serving.lmi.read_tarball import is_tarball, tarball_files
 from cdk_sagemaker_llm.serving.tgi.checks import check_environment
 
 _LMI_REPOSITORY = "djl-inference"
@@ -67,13 +70,15 @@ class Report:
 
 def reports_of(path: Path, target: Target) -> list[Report]:
     """
-    Check a serving.properties, a folder of artifacts, or a cloud assembly.
+    Check a serving.properties, a folder of artifacts, a tarball, or a cloud assembly.
 
     Raises:
         MisuseError: If the path is none of these.
+        ArtifactError: If a tarball cannot be read to its end.
     """
     if path.is_file():
-        return [_report(str(path), {PROPERTIES: path.read_bytes()}, target)]
+        read = tarball_files if is_tarball(path) else single_file
+        return [_report(str(path), read(path), target)]
     if not path.is_dir():
         raise MisuseError(f"{path} does not exist")
     if is_assembly(path):
@@ -94,17 +99,22 @@ def _artifact_folders(path: Path) -> list[Path]:
     return [child for child in children if (child / PROPERTIES).is_file()]
 
 
-def _report(subject: str, files: Mapping[str, bytes], target: Target) -> Report:
+def _report(subject: str, artifact: Artifact, target: Target) -> Report:
+    read = read_findings(subject, artifact)
     if target.container is not None and target.version is not None:
-        found = _check(files, target, target.container, target.version)
-        return Report(subject, found)
-    return _best_report(subject, files, target)
+        known = image_findings(target.container, target.version)
+        checked = _check(artifact, target, target.container, target.version)
+        return Report(subject, [*read, *checked, *_warnings(known)])
+    best = _best_report(subject, artifact, target)
+    # What cannot be read no image takes.
+    images = () if _errors(read) else best.images
+    return Report(subject, [*read, *best.findings], images)
 
 
-def _best_report(subject: str, files: Mapping[str, bytes], target: Target) -> Report:
+def _best_report(subject: str, artifact: Artifact, target: Target) -> Report:
     # Without an image the question is whether any would take the file.
     answers = {
-        f"{container} {version}": _check(files, target, container, version)
+        f"{container} {version}": _check(artifact, target, container, version)
         for container in CONTAINERS
         if target.container in (None, container)
         for version in image_versions(container)
@@ -123,16 +133,23 @@ def _best_report(subject: str, files: Mapping[str, bytes], target: Target) -> Re
 
 
 def _check(
-    files: Mapping[str, bytes], target: Target, container: str, version: str
+    artifact: Artifact, target: Target, container: str, version: str
 ) -> list[Finding]:
+    if artifact.findings and properties_path(artifact.files) is None:
+        # Why it was not read is said already.
+        return []
     return artifact_findings(
-        files,
+        artifact.files,
         container=container,
         version=version,
         accelerators=target.accelerators,
         architecture=target.architecture,
         backend=target.backend,
     )
+
+
+def _warnings(found: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in found if finding.severity is Severity.WARNING]
 
 
 def _errors(found: Iterable[Finding]) -> list[Finding]:
@@ -157,11 +174,12 @@ def _model_findings(
     accelerators = _accelerators(stack, name)
     ended = image_findings(image.family, image.version)
     if image.repository == _LMI_REPOSITORY and image.family in CONTAINERS:
-        files = artifact_files(stack, container)
-        if not files:
-            return ended
-        return ended + artifact_findings(
-            files,
+        artifact = artifact_files(stack, container)
+        found = [*ended, *_read_findings(name, artifact)]
+        if not artifact.files:
+            return found
+        return found + artifact_findings(
+            artifact.files,
             container=image.family,
             version=image.version,
             accelerators=accelerators,
@@ -173,6 +191,13 @@ def _model_findings(
             environment, version=image.version, accelerators=accelerators
         )
     return ended
+
+
+def _read_findings(name: str, artifact: Artifact) -> list[Finding]:
+    # Variables alone may say how the model is served.
+    if properties_path(artifact.sizes) is None:
+        return list(artifact.findings)
+    return read_findings(name, artifact)
 
 
 def _accelerators(stack: Stack, model: str) -> int | None:

@@ -12,12 +12,12 @@ from cdk_sagemaker_llm.demand import Assumptions
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.memory import MemoryTerms
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
+from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.fit.recommending import Recommendation, recommend
+    from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
 
 __all__ = [
     "Assumptions",
@@ -28,6 +28,8 @@ __all__ = [
     "Plan",
     "Recommendation",
     "ResourceRequirements",
+    "Traffic",
+    "Units",
     "fewest_instances",
     "pack",
     "plan",
@@ -35,6 +37,6 @@ __all__ = [
 ]
 
 # A plan must start in a tenth of a second, and half of that went into backends.
-_HOMES = {"Recommendation": "fit.recommending", "recommend": "fit.recommending"}
+_HOMES = dict.fromkeys(("Recommendation", "Traffic", "recommend"), "fit.recommending")
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

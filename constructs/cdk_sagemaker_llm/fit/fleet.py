@@ -70,6 +70,14 @@ class Fleet:
         """
         return pack(self._known(), self.capacity, self.instances)
 
+    def with_one_more(self, name: str) -> Packing:
+        """
+        Try to place one more copy of a model that is there.
+        """
+        needs = self.models[name]
+        more = replace(needs, copies=needs.copies + 1)
+        return self.with_model(name, more).pack()
+
     def most_copies(self, needs: ResourceRequirements) -> int:
         """
         Return how many copies of one more model can be placed beside the others.

@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.fit.placement import (
     listed,
     overflow,
     plain,
+    shortened,
 )
 
 _RESOURCES = ("accelerators", "CPU cores", "memory")
@@ -257,12 +258,13 @@ def _unusable(best: Packing, among: Sequence[Limit]) -> list[str]:
 
 
 def _no_way(best: Packing) -> str:
-    left = listed(best.left_over)
+    over = best.left_over.items()
+    left = shortened({n: replace(best.needs[n], copies=count) for n, count in over})
     return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
 
 
 def _nowhere(best: Packing) -> str:
-    asked = listed({name: needs.copies for name, needs in best.needs.items()})
+    asked = shortened(best.needs)
     count = len(best.instances)
     return f"{asked} cannot be placed on {count} instances in any way"
 

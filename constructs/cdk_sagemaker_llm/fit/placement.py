@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 
 # Host memory that the service keeps. AWS publishes no figure. The one measurement at
@@ -18,6 +19,8 @@ MEASURED_RESERVE_MIB = 13 * 1024
 # What was accepted on the smallest host that was measured.
 _LEAST_SCHEDULABLE_MIB = 1024
 _BILLION = 10**9
+# How many models a message names, and how many where there are more.
+_MOST_LISTED, _FEW_LISTED = 8, 5
 
 Units = tuple[int, int, int]
 
@@ -72,8 +75,10 @@ class ResourceRequirements:
 
     def __post_init__(self) -> None:
         """
-        Hold the API's lower bounds (botocore 1.44.5, InferenceComponent shapes).
+        Hold each field to its kind, and the API's lower bounds (botocore 1.44.5,
+        InferenceComponent shapes).
         """
+        hold_kinds(self)
         faults = [
             f"{name} must be at least {least}, got {value}"
             for name, value, least in (
@@ -201,6 +206,18 @@ def listed(copies: Mapping[str, int]) -> str:
     return ", ".join(f"{count} x {name}" for name, count in copies.items() if count)
 
 
+def shortened(models: Mapping[str, ResourceRequirements]) -> str:
+    """
+    Say how many copies of which models; of many, the largest few and a count.
+    """
+    copies = {name: needs.copies for name, needs in models.items() if needs.copies}
+    if len(copies) <= _MOST_LISTED:
+        return listed(copies)
+    largest = sorted(copies, key=lambda name: models[name].units, reverse=True)
+    few = listed({name: copies[name] for name in largest[:_FEW_LISTED]})
+    return f"{few} and {len(copies) - _FEW_LISTED} more models"
+
+
 def plain(units: int) -> str:
     """
     Write billionths as a number that people read: no exponent, no trailing zeros.
@@ -223,7 +240,7 @@ def _overflow_alone(
 def _overflow_together(
     models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
 ) -> list[str]:
-    asked = listed({name: needs.copies for name, needs in models.items()})
+    asked = shortened(models)
     found = []
     for axis, unit in enumerate(("accelerators", "CPU cores", "MiB of memory")):
         need = sum(needs.copies * needs.units[axis] for needs in models.values())

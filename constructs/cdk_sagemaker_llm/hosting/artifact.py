@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 import jsii
@@ -24,6 +25,7 @@ from aws_cdk import (
 )
 from constructs import Construct, IConstruct
 
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.scope import belongs, folders_of, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
@@ -49,6 +51,7 @@ class ServingArtifact(Construct):
         ValueError: If there are no files, or a path leaves the tarball.
     """
 
+    @checked
     def __init__(
         self, scope: Construct, id: str, *, files: Mapping[str, bytes]
     ) -> None:
@@ -151,14 +154,29 @@ def tarball(files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=buffer, mode="wb", filename="", mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+        tarfile.open(fileobj=zipped, mode="w", encoding="utf-8") as tar,
     ):
         for name, content in sorted(files.items()):
             member = tarfile.TarInfo(name)
             member.size = len(content)
             member.mode = 0o644
+            tar.format = _format_of(member)
             tar.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
+
+
+def _format_of(member: tarfile.TarInfo) -> Literal[0, 2]:
+    """
+    Return the oldest form of tar that holds a member.
+
+    The form of 1988 wherever it does: every tar reads it. A path that it cannot split
+    goes into an extended header of 2001 (POSIX pax), for that member alone.
+    """
+    try:
+        member.tobuf(tarfile.USTAR_FORMAT, "utf-8")
+    except ValueError:
+        return 2  # tarfile.PAX_FORMAT, whose type is no literal
+    return 0  # tarfile.USTAR_FORMAT
 
 
 @jsii.implements(IAspect)
@@ -201,10 +219,13 @@ def check_files(files: Mapping[str, bytes]) -> None:
     Refuse files that make no tarball.
 
     Raises:
-        ValueError: If there are no files, or a path leaves the tarball.
+        ValueError: If there are no files, or a path leaves the tarball or is no text.
     """
     if not files:
         raise ValueError("files must name at least one file")
+    garbled = [n for n in files if n != n.encode(errors="replace").decode()]
+    if garbled:
+        raise ValueError(f"paths must be text in UTF-8, got {garbled[0]!r}")
     outside = [n for n in files if n.startswith("/") or ".." in Path(n).parts]
     if outside:
         raise ValueError(

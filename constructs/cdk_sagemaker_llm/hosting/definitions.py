@@ -21,8 +21,12 @@ from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
+from cdk_sagemaker_llm.hosting.environment import environment_findings
 from cdk_sagemaker_llm.hosting.image import region_findings
+from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.storage import weight_bytes
+from cdk_sagemaker_llm.hosting.way_out import network_findings, way_out_findings
 from cdk_sagemaker_llm.hosting.weights import token_findings, token_reference
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import (
@@ -31,21 +35,21 @@ from cdk_sagemaker_llm.serving.configuration import (
     Prepared,
     ServingConfiguration,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
-from cdk_sagemaker_llm.serving.rules import API, REPEATED
+from cdk_sagemaker_llm.serving.credentials import (
+    credential_findings,
+    file_findings,
+    model_findings,
+)
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.loading import download_seconds
+from cdk_sagemaker_llm.serving.naming import class_findings
+from cdk_sagemaker_llm.serving.rules import REPEATED
 
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
-# CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
-_MOST_VARIABLES = 100
-_LONGEST_VALUE = 1024
-
 ISOLATED_DOWNLOAD = Rule(
     "LLM119", "an isolated network lets the container download no weights"
-)
-LARGE_ENVIRONMENT = Rule(
-    "LLM120", "the environment is larger than the service takes", API
 )
 
 
@@ -102,6 +106,24 @@ class ModelDefinition:
         return self.prepared.demand
 
     @property
+    def download_timeout(self) -> Duration | None:
+        """
+        How long to wait for weights that SageMaker downloads; ``None`` where it
+        downloads none.
+        """
+        container = self.prepared.container
+        if container is None or container.weights_uri is None:
+            return None
+        return Duration.seconds(download_seconds(self.weight_bytes))
+
+    @property
+    def weight_bytes(self) -> int | None:
+        """
+        The bytes of its weights as they are published; ``None`` if that is not known.
+        """
+        return weight_bytes(self.demand, self.model)
+
+    @property
     def start_up_timeout(self) -> Duration | None:
         """
         How long to wait for an answer, where the default is too short.
@@ -124,6 +146,8 @@ class ComponentDefinition:
 
         inference_component_name: Its name; ``None`` if CloudFormation makes one.
 
+        inference_component_name_prefix: What its name begins with, in place of it.
+
         start_up: How long a copy may take to answer; ``None`` for the default.
 
         download: How long the model data may take; ``None`` for the default.
@@ -134,6 +158,7 @@ class ComponentDefinition:
     resources: ResourceRequirements
     variant_name: str
     inference_component_name: str | None
+    inference_component_name_prefix: str | None
     start_up: Duration | None
     download: Duration | None
     findings: tuple[Finding, ...]
@@ -148,6 +173,7 @@ def define_model(
     role: iam.IRole | None,
     environment: Mapping[str, str] | None,
     accelerators: Accelerators,
+    start_up: Duration | None = None,
 ) -> ModelDefinition:
     """
     Check all that can be said of a model before anything is made of it.
@@ -166,9 +192,11 @@ def define_model(
         environment: Further environment variables.
 
         accelerators: Devices that each copy has, or a function that decides it.
+
+        start_up: How long SageMaker waits for it, where that was chosen.
     """
     network, environment = network or Network(), environment or {}
-    prepared = serving.prepare(model, accelerators)
+    prepared = _patient(serving, start_up).prepare(model, accelerators)
     if prepared.container is None and not errors_of(prepared.findings):
         raise ValueError(
             f"{type(serving).__name__}.prepare() must return a container, or an error "
@@ -176,23 +204,41 @@ def define_model(
         )
     reference = token_reference(model)
     found = [*prepared.findings, *token_findings(reference)]
+    found += class_findings(getattr(model or serving, "architecture", None))
+    found += model_findings(model)
     found += credential_findings("environment", environment)
-    found += _environment_findings(environment)
-    variables: dict[str, str] = {}
+    unusable = network_findings(network)
+    found += unusable
+    own: dict[str, str] = {}
     if prepared.container is not None:
         own = _own_variables(prepared.container, reference)
+    found += environment_findings(environment, own=own)
+    if prepared.container is not None:
         found += _container_findings(prepared.container, region, model, network)
         found += _overlap_findings(own, environment)
-        variables = {**own, **environment}
+        if not unusable:
+            found += way_out_findings(network, model, {**own, **environment})
     return ModelDefinition(
         prepared=prepared,
         model=model,
         network=network,
         role=role,
         region=region,
-        variables=variables,
+        variables={**own, **environment} if prepared.container is not None else {},
         findings=tuple(found),
     )
+
+
+def _patient(
+    serving: ServingConfiguration, start_up: Duration | None
+) -> ServingConfiguration:
+    """
+    Let a container that gives up loading by itself wait as long as SageMaker does.
+    """
+    wait = seconds(start_up)
+    if wait is None or is_unresolved(wait) or not isinstance(serving, LmiServing):
+        return serving
+    return serving.waiting(int(wait))
 
 
 def _own_variables(container: Container, reference: str | None) -> dict[str, str]:
@@ -209,6 +255,10 @@ def _container_findings(
     if container.files:
         check_files(container.files)
     found = region_findings(region, container.image)
+    if not model_findings(model):
+        # A configuration of the user's own may check nothing itself.
+        found += credential_findings("the container", container.environment)
+        found += file_findings(container.files)
     if network.isolated and model is not None and container.weights_uri is None:
         found.append(
             ISOLATED_DOWNLOAD.finding(
@@ -218,24 +268,6 @@ def _container_findings(
             )
         )
     return found
-
-
-def _environment_findings(environment: Mapping[str, str]) -> list[Finding]:
-    found = []
-    if len(environment) > _MOST_VARIABLES:
-        found.append(
-            LARGE_ENVIRONMENT.finding(
-                f"environment must have at most {_MOST_VARIABLES} variables, got "
-                f"{len(environment)}",
-            )
-        )
-    return found + [
-        LARGE_ENVIRONMENT.finding(
-            f"{name} must be at most {_LONGEST_VALUE} characters long"
-        )
-        for name, value in environment.items()
-        if not is_unresolved(value) and len(value) > _LONGEST_VALUE
-    ]
 
 
 def _overlap_findings(

@@ -15,20 +15,31 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.placements import Placements
+from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
+from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
     from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
+
+
+CHANGING_TYPE = Rule(
+    "LLM244",
+    "the instance type of a scaled variant is left to the deployment",
+    "SageMaker developer guide, endpoint-scaling-update",
+)
 
 
 class EndpointBase(Resource):
@@ -73,6 +84,7 @@ class Endpoint(EndpointBase):
         ValueError: If the name is not of that form.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -81,9 +93,12 @@ class Endpoint(EndpointBase):
         endpoint_config: EndpointConfigBase,
         endpoint_name: str | None = None,
     ) -> None:
-        report(scope, id, name_findings("endpoint_name", endpoint_name))
+        report(scope, id, own_name_findings(scope, "endpoint_name", endpoint_name))
         super().__init__(scope, id, physical_name=endpoint_name)
+        take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
+        self.placements = Placements(endpoint_config.definition)
+        """What the inference components reserve, for an endpoint that hosts them."""
         self.chosen_name = endpoint_name
         """The name that was asked for; ``None`` when CloudFormation makes one."""
         self.cfn_endpoint = sagemaker.CfnEndpoint(
@@ -181,22 +196,27 @@ class Endpoint(EndpointBase):
         name = name_in(scope, id, "endpoint", endpoint_arn)
         return _ImportedEndpoint(scope, id, name, endpoint_arn)
 
+    @checked
     def auto_scale_instance_count(
         self,
         *,
         max_capacity: int,
-        min_capacity: int = 1,
+        min_capacity: int | None = None,
         variant_name: str | None = None,
     ) -> ScalableInstanceCount:
         """
         Let the number of instances of a variant follow its load.
 
-        From then on an update keeps the number that scaling has reached.
+        From then on an update keeps the number that scaling has reached, and
+        SageMaker refuses an update that changes the variant's instance type or
+        removes it: deploy once without scaling, change it then, and scale again.
 
         Args:
             max_capacity: Instances that run at most.
 
-            min_capacity: Instances that always run.
+            min_capacity:
+                Instances that always run.
+                If left out, it is the number that the variant starts with.
 
             variant_name:
                 Which variant; it must have a model.
@@ -205,33 +225,60 @@ class Endpoint(EndpointBase):
         Raises:
             ValueError: If the bounds or the variant are wrong.
         """
-        variant = self._variant_name(variant_name)
+        variant = self._variant(variant_name)
         scalable = ScalableInstanceCount(
             self,
-            f"{variant}Scaling" if variant_name else "Scaling",
+            f"{variant.variant_name}Scaling" if variant_name else "Scaling",
             endpoint_name=self.endpoint_name,
-            variant_name=variant,
-            min_capacity=min_capacity,
+            variant_name=variant.variant_name,
+            min_capacity=variant.initial_instance_count
+            if min_capacity is None
+            else min_capacity,
             max_capacity=max_capacity,
         )
-        self.cfn_endpoint.retain_all_variant_properties = True
+        self._retain_counts()
+        annotate(scalable, _type_findings(variant))
         return scalable
 
-    def _variant_name(self, wanted: str | None) -> str:
+    def _retain_counts(self) -> None:
+        """
+        Let updates keep what scaling has reached, and nothing else: a weight that is
+        edited takes effect.
+        """
+        self.cfn_endpoint.retain_all_variant_properties = True
+        self.cfn_endpoint.exclude_retained_variant_properties = [
+            sagemaker.CfnEndpoint.VariantPropertyProperty(
+                variant_property_type="DesiredWeight"
+            )
+        ]
+
+    def _variant(self, wanted: str | None) -> ProductionVariant:
         if self.endpoint_config.hosts_components:
             raise TypeError(
                 "inference components scale by copies: call auto_scale_copy_count on "
                 "the component, and bound instances with max_instance_count"
             )
-        names = [variant.variant_name for variant in self.endpoint_config.variants]
-        if wanted is None and len(names) == 1:
-            return names[0]
-        if wanted in names:
-            return wanted
+        named = {each.variant_name: each for each in self.endpoint_config.variants}
+        if wanted is None and len(named) == 1:
+            return next(iter(named.values()))
+        if wanted in named:
+            return named[wanted]
         fault = VARIANT_NAMES.finding(
-            f"variant_name must be one of {', '.join(names)}, got {wanted!r}",
+            f"variant_name must be one of {', '.join(named)}, got {wanted!r}",
         )
         raise ValueError(f"{self.node.path}: {fault}")
+
+
+def _type_findings(variant: ProductionVariant) -> list[Finding]:
+    if not is_unresolved(variant.instance_type):
+        return []
+    return [
+        CHANGING_TYPE.finding(
+            "the instance type is known only at deployment, and SageMaker refuses an "
+            "update that changes it while the variant is scaled",
+            "name the type, or deploy once without scaling to change it",
+        )
+    ]
 
 
 def _models_of(config: EndpointConfigBase) -> list[Model]:

@@ -7,19 +7,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import jsii
-from aws_cdk import IStableStringProducer, Lazy, Resource
+from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.catalog.host_images import host_image_for
-from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
-    VariantDefinition,
     define_endpoint_config,
     define_variant,
 )
@@ -73,6 +70,7 @@ class EndpointConfig(EndpointConfigBase):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -101,7 +99,6 @@ class EndpointConfig(EndpointConfigBase):
     def _write(self, definition: EndpointConfigDefinition) -> None:
         self.definition = definition
         """What was checked, and is written here."""
-        self._component_images: list[tuple[str, ImageRelease]] = []
         self.execution_role = role = definition.execution_role
         """The role of an endpoint that hosts components; ``None`` for others."""
         self.network = (definition.network or Network()).with_security_group(self)
@@ -112,7 +109,7 @@ class EndpointConfig(EndpointConfigBase):
             self,
             "Resource",
             production_variants=[
-                each.variant.to_property(host_image=self._host_image(each))
+                each.variant.to_property(host_image=each.host_image)
                 for each in definition.variants
             ],
             execution_role_arn=access.role_arn if access else None,
@@ -157,50 +154,6 @@ class EndpointConfig(EndpointConfigBase):
         The ARN.
         """
         return self.cfn_endpoint_config.ref
-
-    def host_component(self, variant_name: str, image: ImageRelease) -> None:
-        """
-        Let the hosts of a variant run a component's image, with the driver it needs.
-
-        Args:
-            variant_name: The variant whose instances run it.
-
-            image: The component's image.
-        """
-        self._component_images.append((variant_name, image))
-
-    def _host_image(self, each: VariantDefinition) -> str | None:
-        if each.model is not None or each.variant.inference_ami_version is not None:
-            return each.host_image
-        return Lazy.string(_HostImage(each, self._component_images))
-
-
-@jsii.implements(IStableStringProducer)
-class _HostImage:
-    """
-    The host image for all components, known when the last one is defined.
-    """
-
-    def __init__(
-        self, host: VariantDefinition, images: list[tuple[str, ImageRelease]]
-    ) -> None:
-        self._host = host
-        self._images = images
-
-    def produce(self) -> str | None:
-        """
-        Return the newest of the host images that the components need.
-        """
-        hardware = self._host.hardware
-        if hardware is None:
-            return None
-        needed = [
-            host_image_for(hardware, image.cuda_version)
-            for name, image in self._images
-            if name == self._host.variant.variant_name
-        ]
-        # The host images' names sort as their drivers do.
-        return max(filter(None, needed), default=None)
 
 
 class DefinedEndpointConfig(EndpointConfig):

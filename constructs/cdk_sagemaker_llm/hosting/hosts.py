@@ -8,15 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from aws_cdk import Size
+
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.host_images import host_image_for
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.host_image import choose_host_image, purpose_findings
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
+    host_image_findings,
+    least_findings,
     name_findings,
     range_findings,
     seconds,
@@ -24,7 +28,16 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
-from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS, ProductionVariant
+from cdk_sagemaker_llm.hosting.storage import (
+    LARGEST_VOLUME_GIB,
+    volume_findings,
+    volume_gib,
+)
+from cdk_sagemaker_llm.hosting.variant import (
+    START_UP_SECONDS,
+    ManagedInstanceScaling,
+    ProductionVariant,
+)
 from cdk_sagemaker_llm.serving.rules import API
 
 if TYPE_CHECKING:
@@ -36,7 +49,6 @@ if TYPE_CHECKING:
 
 _GUIDE = "SageMaker developer guide"
 _MOST_VARIANTS = 10
-_LARGEST_VOLUME_GIB = 512
 
 IMPOSSIBLE_TYPE = Rule(
     "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
@@ -67,12 +79,17 @@ class VariantDefinition:
 
         model: The model that fills the instances; ``None`` if they host components.
 
+        host_image:
+            The host image, whatever models come and go; ``None`` for the type's
+            default.
+
         findings: What was found of the variant alone.
     """
 
     variant: ProductionVariant
     hardware: InstanceType | None
     model: ModelDefinition | None
+    host_image: str | None
     findings: tuple[Finding, ...]
 
     @property
@@ -84,15 +101,6 @@ class VariantDefinition:
         if self.hardware is None or is_unresolved(instances):
             return None
         return Fleet(instance_type=self.hardware, instances=instances)
-
-    @property
-    def host_image(self) -> str | None:
-        """
-        The host image that the model's image needs; ``None`` for the type's default.
-        """
-        if self.model is None or self.hardware is None:
-            return None
-        return host_image_for(self.hardware, self.model.container.image.cuda_version)
 
     @property
     def has_model(self) -> bool:
@@ -121,9 +129,16 @@ class VariantDefinition:
         container = model.prepared.container
         if container is None:
             return []
-        asked = self.variant.inference_ami_version
         return [
-            *host_findings(self.hardware, container.image, asked),
+            *host_findings(
+                self.hardware,
+                container.image,
+                self.host_image,
+                hosts_components=self.model is None,
+            ),
+            *volume_findings(
+                self.hardware, self.variant.volume_size, model.weight_bytes
+            ),
             *timeout_contradictions(
                 container.loading_seconds,
                 seconds(start_up) or START_UP_SECONDS,
@@ -196,18 +211,40 @@ def define_variant(
     if model is None and variant.model is not None:
         model = variant.model.definition
     hardware, unknown = _hardware_findings(variant.instance_type)
+    if model is not None:
+        variant = _fitted(variant, hardware, model)
+    has_model = model is not None or variant.model is not None
     found = [
         *name_findings("variant_name", variant.variant_name),
         *unknown,
         *_volume_findings(variant, hardware),
-        *_scaling_findings(
-            variant, has_model=model is not None or variant.model is not None
-        ),
+        *_scaling_findings(variant, has_model=has_model),
         *_timeout_findings(variant),
+        *purpose_findings(variant, has_model=has_model),
+        *host_image_findings("inference_ami_version", variant.inference_ami_version),
+        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
     ]
     return VariantDefinition(
-        variant=variant, hardware=hardware, model=model, findings=tuple(found)
+        variant=variant,
+        hardware=hardware,
+        model=model,
+        host_image=choose_host_image(variant, hardware, model),
+        findings=tuple(found),
     )
+
+
+def _fitted(
+    variant: ProductionVariant, hardware: InstanceType | None, model: ModelDefinition
+) -> ProductionVariant:
+    """
+    Complete a variant by what its model asks for, where nothing was chosen.
+    """
+    if variant.model_data_download_timeout is None:
+        variant = replace(variant, model_data_download_timeout=model.download_timeout)
+    gibibytes = volume_gib(hardware, model.weight_bytes)
+    if variant.volume_size is None and gibibytes is not None:
+        variant = replace(variant, volume_size=Size.gibibytes(gibibytes))
+    return variant
 
 
 def define_endpoint_config(
@@ -335,7 +372,7 @@ def _volume_findings(
         return []
     if hardware.volume_size_supported:
         gibibytes = variant.volume_size.to_gibibytes()
-        return range_findings("volume_size", gibibytes, 1, _LARGEST_VOLUME_GIB, " GiB")
+        return range_findings("volume_size", gibibytes, 1, LARGEST_VOLUME_GIB, " GiB")
     return [
         LOCAL_STORAGE.finding(
             f"{hardware} refuses volume_size: it has local NVMe storage",
@@ -357,11 +394,19 @@ def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Fi
                 "scale a model's instances with auto_scale_instance_count",
             )
         )
-    return found + bounds_findings(
-        "min_instance_count",
-        bounds.min_instance_count,
-        "max_instance_count",
-        bounds.max_instance_count,
+    return found + _bounds_findings(variant, bounds)
+
+
+def _bounds_findings(
+    variant: ProductionVariant, bounds: ManagedInstanceScaling
+) -> list[Finding]:
+    least, most = bounds.min_instance_count, bounds.max_instance_count
+    below = count_findings("max_instance_count", most, 1)
+    # A pattern's one number is both, and is told of as what instances start with.
+    if least != variant.initial_instance_count:
+        below += count_findings("min_instance_count", least, 0)
+    return below or bounds_findings(
+        "min_instance_count", least, "max_instance_count", most
     )
 
 

@@ -4,7 +4,6 @@ The SageMaker InferenceComponent: copies of a model on an endpoint's shared inst
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import jsii
@@ -14,12 +13,15 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
+from cdk_sagemaker_llm.hosting.component_identity import (
+    ComponentIdentity,
+    derived_name,
+)
 from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
 from cdk_sagemaker_llm.hosting.hosts import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,
@@ -28,14 +30,17 @@ from cdk_sagemaker_llm.hosting.hosts import (
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import (
     name_findings,
+    prefix_findings,
     seconds,
     timeout_findings,
 )
+from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
@@ -44,15 +49,14 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.model import Model
 
 _Component = sagemaker.CfnInferenceComponent
+COMPONENT_NAME = "inference_component_name"
 
-NO_PLACE = Rule(
-    "LLM104", "copies do not fit the most instances the endpoint may have", API
-)
 OTHER_ROLE = Rule(
     "LLM125",
     "a component's role or network is not its endpoint's",
     "SageMaker developer guide",
 )
+NO_DEVICES = Rule("LLM197", "a container that runs on accelerators reserves none", API)
 SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 
 
@@ -73,6 +77,14 @@ class InferenceComponent(InferenceComponentBase):
         inference_component_name:
             A name of at most 63 letters, digits and inner hyphens.
             If left out, CloudFormation makes one.
+            The service can change neither name nor endpoint nor variant of a
+            component, so that a new one is created before the old is deleted: with
+            the same name that fails.
+
+        inference_component_name_prefix:
+            In place of a name, the beginning of one, of at most 54 characters: what
+            follows changes with endpoint and variant, and with nothing else, so that
+            the component can be moved.
 
         container_startup_health_check_timeout:
             How long a copy may take to answer, 60 to 3600 seconds.
@@ -80,12 +92,14 @@ class InferenceComponent(InferenceComponentBase):
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            If left out, the service's default applies: the tarball is small.
+            If left out, it follows the size of weights that SageMaker downloads; for
+            a tarball alone the service's default applies.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -96,28 +110,40 @@ class InferenceComponent(InferenceComponentBase):
         resources: ResourceRequirements,
         variant_name: str = "AllTraffic",
         inference_component_name: str | None = None,
+        inference_component_name_prefix: str | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
     ) -> None:
-        host = _host(endpoint, variant_name)
-        fleet = None if host is None else host.fleet
+        found = _endpoint_findings(endpoint, variant_name, model)
+        placement = None
+        if isinstance(endpoint, Endpoint):
+            placement = endpoint.placements.beside(variant_name, id, resources)
         definition = define_component(
             model=model.definition,
-            host=host,
-            fleet=None if fleet is None else fleet.with_model(id, resources),
+            host=_host(endpoint, variant_name),
+            placement=placement,
             resources=resources,
             variant_name=variant_name,
             inference_component_name=inference_component_name,
+            inference_component_name_prefix=inference_component_name_prefix,
             start_up=container_startup_health_check_timeout,
             download=model_data_download_timeout,
         )
-        found = _endpoint_findings(endpoint, variant_name, model)
+        found += device_findings(model.definition, resources)
+        found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
         report(scope, id, [*found, *definition.findings])
         super().__init__(scope, id)
-        self._write(definition, endpoint, model)
+        take_name(scope, COMPONENT_NAME, inference_component_name)
+        self._write(definition, endpoint, model, is_part=False)
+        self._take_place(placement)
 
     def _write(
-        self, definition: ComponentDefinition, endpoint: EndpointBase, model: Model
+        self,
+        definition: ComponentDefinition,
+        endpoint: EndpointBase,
+        model: Model,
+        *,
+        is_part: bool,
     ) -> None:
         self.definition = definition
         """What was checked, and is written here."""
@@ -125,12 +151,21 @@ class InferenceComponent(InferenceComponentBase):
         self.model = model
         self.resources = definition.resources
         self.variant_name = definition.variant_name
+        identity = ComponentIdentity(
+            endpoint=endpoint,
+            variant_name=definition.variant_name,
+            name=definition.inference_component_name,
+            is_part=is_part,
+        )
+        prefix = definition.inference_component_name_prefix
         self.cfn_inference_component = _Component(
             self,
-            _resource_id(endpoint, definition.inference_component_name),
+            identity.resource_id(self),
             endpoint_name=endpoint.endpoint_name,
             variant_name=definition.variant_name,
-            inference_component_name=definition.inference_component_name,
+            inference_component_name=definition.inference_component_name
+            if prefix is None
+            else derived_name(prefix, self, identity),
             specification=_Component.InferenceComponentSpecificationProperty(
                 model_name=model.model_name,
                 compute_resource_requirements=_requirements(definition.resources),
@@ -152,10 +187,12 @@ class InferenceComponent(InferenceComponentBase):
         self.inference_component_name = Fn.select(
             1, Fn.split("/", self.inference_component_arn)
         )
-        config = endpoint.endpoint_config if isinstance(endpoint, Endpoint) else None
-        if isinstance(config, EndpointConfig):
-            config.host_component(self.variant_name, model.image)
         annotate(self, definition.findings)
+
+    def _take_place(self, placement: Placement | None) -> None:
+        if isinstance(self.endpoint, Endpoint):
+            placements = self.endpoint.placements
+            annotate(self, placements.keep(self.variant_name, placement))
 
     @property
     def grant_principal(self) -> iam.IPrincipal:
@@ -178,6 +215,7 @@ class InferenceComponent(InferenceComponentBase):
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)
 
+    @checked
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableCopyCount:
@@ -232,19 +270,23 @@ class DefinedInferenceComponent(InferenceComponent):
         *,
         endpoint: EndpointBase,
         model: Model,
+        placement: Placement | None,
     ) -> None:
         Resource.__init__(self, scope, id)
-        self._write(definition, endpoint, model)
+        take_name(scope, COMPONENT_NAME, definition.inference_component_name)
+        self._write(definition, endpoint, model, is_part=True)
+        self._take_place(placement)
 
 
 def define_component(
     *,
     model: ModelDefinition,
     host: VariantDefinition | None,
-    fleet: Fleet | None,
+    placement: Placement | None,
     resources: ResourceRequirements,
     variant_name: str,
     inference_component_name: str | None,
+    inference_component_name_prefix: str | None,
     start_up: Duration | None,
     download: Duration | None,
 ) -> ComponentDefinition:
@@ -257,8 +299,8 @@ def define_component(
 
         host: The hosts; ``None`` if they are not known.
 
-        fleet: The hosts' instances with all models on them, this one included;
-            ``None`` if they are not known.
+        placement: Its place beside the others; ``None`` if the hosts' instances are
+            not known.
 
         resources: What each copy reserves, and how many copies start.
 
@@ -266,28 +308,28 @@ def define_component(
 
         inference_component_name: Its name; ``None`` if CloudFormation makes one.
 
+        inference_component_name_prefix: What its name begins with, in place of it.
+
         start_up: How long a copy may take to answer; ``None`` for the default.
 
         download: How long the model data may take; ``None`` for the default.
     """
     found = [
-        *name_findings("inference_component_name", inference_component_name),
+        *_name_findings(inference_component_name, inference_component_name_prefix),
         *timeout_findings("container_startup_health_check_timeout", start_up),
         *timeout_findings("model_data_download_timeout", download),
     ]
-    if fleet is not None:
-        found += [
-            NO_PLACE.finding(f"{reason} ({fleet.instance_type})")
-            for reason in fleet.pack().reasons
-        ]
+    if placement is not None:
+        found += placement.findings()
     if host is not None:
         found += host.model_findings(model, start_up)
     return ComponentDefinition(
         resources=resources,
         variant_name=variant_name,
         inference_component_name=inference_component_name,
+        inference_component_name_prefix=inference_component_name_prefix,
         start_up=start_up,
-        download=download,
+        download=download or model.download_timeout,
         findings=tuple(found),
     )
 
@@ -346,14 +388,36 @@ def _requirements(
     )
 
 
-def _resource_id(endpoint: EndpointBase, name: str | None) -> str:
-    """
-    Choose an id that changes with the names that the service cannot change in place.
+def _name_findings(name: str | None, prefix: str | None) -> list[Finding]:
+    found = name_findings(COMPONENT_NAME, name)
+    if prefix is None:
+        return found
+    if name is not None:
+        found.append(
+            REPEATED.finding(
+                "inference_component_name and inference_component_name_prefix exclude "
+                "each other",
+            )
+        )
+    return found + prefix_findings("inference_component_name_prefix", prefix)
 
-    UpdateInferenceComponent knows no new name and no other endpoint, while
-    CloudFormation's schema allows both; another id makes it delete and create.
+
+def device_findings(
+    model: ModelDefinition, resources: ResourceRequirements
+) -> list[Finding]:
     """
-    endpoint_name = endpoint.chosen_name if isinstance(endpoint, Endpoint) else None
-    fixed = "/".join(filter(None, (endpoint_name, name)))
-    suffix = hashlib.sha256(fixed.encode()).hexdigest()[:8] if fixed else ""
-    return f"Resource{suffix}"
+    Check that each copy of a container that runs on accelerators reserves some.
+    """
+    container = model.prepared.container
+    if container is None or resources.accelerators is not None:
+        return []
+    image = container.image
+    if image.cuda_version is None and not image.is_for_neuron:
+        return []
+    return [
+        NO_DEVICES.finding(
+            f"image {image.family} {image.version} runs on accelerators, and resources "
+            "reserve none for a copy",
+            "pass resources=ResourceRequirements(accelerators=...)",
+        )
+    ]

@@ -15,6 +15,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -23,18 +24,20 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
 )
 from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
 from cdk_sagemaker_llm.hosting.inference_component import (
+    COMPONENT_NAME,
     DefinedInferenceComponent,
     InferenceComponent,
     define_component,
+    device_findings,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
+from cdk_sagemaker_llm.hosting.taken import own_name_findings, twice_findings
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
@@ -42,7 +45,7 @@ from cdk_sagemaker_llm.hosting.variant import (
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, Size
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
@@ -86,8 +89,24 @@ class InferenceComponentEndpoint(Construct):
             If left out, the service's default applies.
 
         inference_ami_version:
-            The host image, where a container needs a newer GPU driver.
-            If left out, it is the type's default.
+            The host image, which decides the GPU driver, for all models that come and
+            go.
+            If left out, ``cuda_version`` or ``engine`` say it.
+
+        cuda_version:
+            The CUDA version of the models' images, such as ``12.4``, from which the
+            host image is derived.
+            If left out, it is that of ``engine``.
+
+        engine:
+            What most of the models are served with, such as ``Tgi("3.3.6")``; it
+            stands for its image's CUDA version.
+            If left out, it is the library's default, ``Vllm()``.
+
+        volume_size:
+            The size of the EBS volume, for types without local NVMe storage, which
+            holds the weights of all models; the others refuse it.
+            If left out, it is the service's 30 GiB.
 
         kms_key:
             The key for the instances' EBS volumes, which the role may then use; the
@@ -102,6 +121,7 @@ class InferenceComponentEndpoint(Construct):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -116,6 +136,9 @@ class InferenceComponentEndpoint(Construct):
         container_startup_health_check_timeout: Duration | None = None,
         instance_provision_timeout: Duration | None = None,
         inference_ami_version: str | None = None,
+        cuda_version: str | None = None,
+        engine: ServingConfiguration | None = None,
+        volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
     ) -> None:
@@ -126,6 +149,9 @@ class InferenceComponentEndpoint(Construct):
             container_startup_health_check_timeout=container_startup_health_check_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
+            cuda_version=cuda_version,
+            engine=engine,
+            volume_size=volume_size,
         )
         config = define_endpoint_config(
             [define_variant(variant)],
@@ -134,13 +160,12 @@ class InferenceComponentEndpoint(Construct):
             kms_key=kms_key,
             detailed_observability=detailed_observability,
         )
-        named = name_findings("endpoint_name", endpoint_name)
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
         report(scope, id, [*named, *given, *config.findings])
         super().__init__(scope, id)
         belongs(self, scope)
         (self._host,) = config.variants
-        self._fleet = self._host.fleet
         self._start_up = container_startup_health_check_timeout
         self.role: iam.IRole = role or make_execution_role(self, "Role")
         """The execution role of the endpoint and all its models."""
@@ -197,6 +222,7 @@ class InferenceComponentEndpoint(Construct):
             grant = grant.combine(_grant(component, grantee))
         return grant
 
+    @checked
     def add_model(
         self,
         id: str,
@@ -206,6 +232,7 @@ class InferenceComponentEndpoint(Construct):
         resources: ResourceRequirements | None = None,
         copies: Copies | None = None,
         inference_component_name: str | None = None,
+        inference_component_name_prefix: str | None = None,
         environment: Mapping[str, str] | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
@@ -239,6 +266,10 @@ class InferenceComponentEndpoint(Construct):
                 A name of your own.
                 If left out, CloudFormation makes one.
 
+            inference_component_name_prefix:
+                In place of a name, the beginning of one: what follows changes where
+                the component has to be replaced.
+
             environment: Further environment variables of the container.
 
             container_startup_health_check_timeout:
@@ -248,7 +279,8 @@ class InferenceComponentEndpoint(Construct):
 
             model_data_download_timeout:
                 How long the download of the model data may take.
-                If left out, the service's default applies: the tarball is small.
+                If left out, it follows the size of weights that SageMaker downloads;
+                for a tarball alone the service's default applies.
 
             assumptions:
                 What to take for granted of the memory that the engine needs, where
@@ -259,6 +291,7 @@ class InferenceComponentEndpoint(Construct):
             ValueError: If the definition could not start, or the instances cannot
                 hold its copies beside those of other models; all reasons at once.
         """
+        start_up = container_startup_health_check_timeout or self._start_up
         sizing = Sizing(
             hardware=self._host.hardware, given=resources, assumptions=assumptions
         )
@@ -270,26 +303,31 @@ class InferenceComponentEndpoint(Construct):
             role=self.role,
             environment=environment,
             accelerators=sizing.accelerators,
+            start_up=start_up,
         )
+        placements, variant = self.endpoint.placements, self._host.variant.variant_name
         needs, faults = with_copies(
-            sizing.resources(hosted_model.demand), copies, self._fleet
+            sizing.resources(hosted_model.demand), copies, placements.fleet(variant)
         )
-        fleet = None if self._fleet is None else self._fleet.with_model(id, needs)
+        placement = placements.beside(variant, id, needs)
         definition = define_component(
             model=hosted_model,
             host=self._host,
-            fleet=fleet,
+            placement=placement,
             resources=needs,
-            variant_name=self._host.variant.variant_name,
+            variant_name=variant,
             inference_component_name=inference_component_name,
-            start_up=container_startup_health_check_timeout
-            or self._start_up
-            or hosted_model.start_up_timeout,
+            inference_component_name_prefix=inference_component_name_prefix,
+            start_up=start_up or hosted_model.start_up_timeout,
             download=model_data_download_timeout,
         )
         plan = sizing.plan(hosted_model.demand)
         fit = [*sizing.findings(hosted_model.demand), *faults]
-        report(self, id, [*definition.findings, *hosted_model.findings, *fit])
+        if resources is not None:
+            fit += device_findings(hosted_model, resources)
+        twice = twice_findings(self, COMPONENT_NAME, inference_component_name)
+        found = [*definition.findings, *twice, *hosted_model.findings, *fit]
+        report(self, id, found)
         hosted = Construct(self, id)
         belongs(hosted, self)
         component = DefinedInferenceComponent(
@@ -298,8 +336,8 @@ class InferenceComponentEndpoint(Construct):
             definition,
             endpoint=self.endpoint,
             model=DefinedModel(hosted, "Model", replace(hosted_model, plan=plan)),
+            placement=placement,
         )
-        self._fleet = fleet
         self._components.append(component)
         for grantee in self._invokers:
             _grant(component, grantee)

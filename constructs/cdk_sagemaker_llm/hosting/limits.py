@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.rules import API, OUTSIDE_RANGE
+from cdk_sagemaker_llm.wording import any_of, nearest
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
 
 # botocore 1.44.5: EndpointName, VariantName and InferenceComponentName.
 _LONGEST_NAME = 63
+_LONGEST_SUFFIX = len("-01234567")
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*\Z")
 _TIMEOUT_SECONDS = (60, 3600)
 
@@ -26,6 +29,7 @@ IMPOSSIBLE_NAME = Rule(
 IMPOSSIBLE_COUNT = Rule(
     "LLM105", "a count or bound is outside what the service takes", API
 )
+UNKNOWN_HOST_IMAGE = Rule("LLM184", "a host image is none that the API lists", API)
 
 _seconds: WeakKeyDictionary[Duration, float] = WeakKeyDictionary()
 
@@ -46,6 +50,28 @@ def name_findings(parameter: str, name: str | None) -> list[Finding]:
     ]
 
 
+def prefix_findings(parameter: str, prefix: str) -> list[Finding]:
+    """
+    Check the beginning of a name, which a hyphen and eight characters follow.
+    """
+    most = _LONGEST_NAME - _LONGEST_SUFFIX
+    if is_unresolved(prefix):
+        return [
+            IMPOSSIBLE_NAME.finding(
+                f"{parameter} must be known at synth, got a placeholder",
+                "pass the whole name",
+            )
+        ]
+    if len(prefix) <= most and _NAME.match(prefix):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"{parameter} must be at most {most} letters, digits and inner hyphens, "
+            f"got {prefix!r}",
+        )
+    ]
+
+
 def range_findings(
     parameter: str, value: float | None, least: float, most: float, unit: str = ""
 ) -> list[Finding]:
@@ -57,6 +83,32 @@ def range_findings(
     return [
         OUTSIDE_RANGE.finding(
             f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
+        )
+    ]
+
+
+def least_findings(parameter: str, value: float | None, least: float) -> list[Finding]:
+    """
+    Check that a number is not below what the API accepts.
+    """
+    if value is None or is_unresolved(value) or value >= least:
+        return []
+    return [
+        OUTSIDE_RANGE.finding(f"{parameter} must be at least {least:g}, got {value:g}")
+    ]
+
+
+def host_image_findings(parameter: str, name: str | None) -> list[Finding]:
+    """
+    Check that the API, which lists them all, has a host image.
+    """
+    known = host_image_names()
+    if name is None or is_unresolved(name) or name in known:
+        return []
+    return [
+        UNKNOWN_HOST_IMAGE.finding(
+            f"{parameter} must be one that the API has, got {name!r}",
+            f"use {any_of(nearest(name, known) or known)}, or leave it out",
         )
     ]
 

@@ -14,6 +14,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -26,17 +27,17 @@ from cdk_sagemaker_llm.hosting.hosts import (
     known_hardware,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import name_findings
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, Size
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
@@ -84,15 +85,21 @@ class LlmEndpoint(Construct):
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            If left out, the service's default applies: the tarball is small.
+            If left out, it follows the size of weights that SageMaker downloads; for
+            a tarball alone the service's default applies.
 
         instance_provision_timeout:
             How long to wait for instances, 300 to 3600 seconds.
             If left out, the service's default applies.
 
         inference_ami_version:
-            The host image, where the container needs a newer GPU driver.
-            If left out, it is the type's default.
+            The host image, where the container needs another GPU driver.
+            If left out, it follows the CUDA version of the image.
+
+        volume_size:
+            The size of the EBS volume, for types without local NVMe storage; the
+            others refuse it.
+            If left out, it follows the model's size, or is the service's 30 GiB.
 
         kms_key:
             The key for the instances' EBS volumes, which the role may then use; the
@@ -112,6 +119,7 @@ class LlmEndpoint(Construct):
         ValueError: If the definition could not start; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -129,6 +137,7 @@ class LlmEndpoint(Construct):
         model_data_download_timeout: Duration | None = None,
         instance_provision_timeout: Duration | None = None,
         inference_ami_version: str | None = None,
+        volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
         assumptions: Assumptions | None = None,
@@ -143,6 +152,7 @@ class LlmEndpoint(Construct):
             role=role,
             environment=environment,
             accelerators=accelerators,
+            start_up=container_startup_health_check_timeout,
         )
         variant = ProductionVariant(
             instance_type=hardware or instance_type,
@@ -153,6 +163,7 @@ class LlmEndpoint(Construct):
             model_data_download_timeout=model_data_download_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
+            volume_size=volume_size,
         )
         config = define_endpoint_config(
             [define_variant(variant, model=filling)],
@@ -162,7 +173,7 @@ class LlmEndpoint(Construct):
         )
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
         fit = fit_findings(plan, filling.demand)
-        named = name_findings("endpoint_name", endpoint_name)
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
         report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)
@@ -214,16 +225,22 @@ class LlmEndpoint(Construct):
         """
         return self.model.network.connections
 
+    @checked
     def auto_scale_instance_count(
-        self, *, max_capacity: int, min_capacity: int = 1
+        self, *, max_capacity: int, min_capacity: int | None = None
     ) -> ScalableInstanceCount:
         """
         Let the number of instances follow the load.
 
+        To change the instance type later, deploy once without scaling: SageMaker
+        refuses such an update of what is scaled.
+
         Args:
             max_capacity: Instances that run at most.
 
-            min_capacity: Instances that always run.
+            min_capacity:
+                Instances that always run.
+                If left out, it is ``instance_count``.
         """
         return self.endpoint.auto_scale_instance_count(
             min_capacity=min_capacity, max_capacity=max_capacity

@@ -15,10 +15,12 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.hosting.access import access_of, make_execution_role
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.image import ServingImage
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
+from cdk_sagemaker_llm.hosting.limits import count_findings
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -66,6 +68,7 @@ class Model(ModelBase):
         ValueError: If the definition could not start; all reasons at once.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -78,6 +81,7 @@ class Model(ModelBase):
         role: iam.IRole | None = None,
         network: Network | None = None,
     ) -> None:
+        report(scope, id, count_findings("accelerators", accelerators or 0, 0))
         definition = define_model(
             region=region_of(scope),
             serving=serving,

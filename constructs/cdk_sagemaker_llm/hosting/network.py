@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from constructs import Construct
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.hosting.statements import Statement
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class Network:
 
     def __post_init__(self) -> None:
         """
-        Refuse subnets and groups of no VPC.
+        Hold each field to its kind; refuse subnets and groups of no VPC.
         """
+        hold_kinds(self)
         if self.vpc is None and (self.subnets is not None or self.security_groups):
             raise TypeError("subnets and security_groups need a vpc")
 
@@ -97,12 +99,14 @@ class Network:
         from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
 
         chosen = self.subnets or ec2.SubnetSelection()
+        if chosen.subnets is not None:
+            # Selecting them would ask for their zones, which need not be known.
+            return [subnet.subnet_id for subnet in chosen.subnets]
         ids: list[str] = self.vpc.select_subnets(
             availability_zones=chosen.availability_zones,
             one_per_az=chosen.one_per_az,
             subnet_filters=chosen.subnet_filters,
             subnet_group_name=chosen.subnet_group_name,
-            subnets=chosen.subnets,
             subnet_type=chosen.subnet_type,
         ).subnet_ids
         return ids

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.limits import (
     IMPOSSIBLE_COUNT,
     bounds_findings,
@@ -50,6 +51,7 @@ class ScalableTarget(Construct):
         ValueError: If the bounds are wrong.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -73,6 +75,7 @@ class ScalableTarget(Construct):
         )
         """The resource itself, for what this class does not offer."""
 
+    @checked
     def scale_to_track_metric(
         self,
         id: str,
@@ -120,6 +123,7 @@ class TargetTrackingScaling(Construct):
         ValueError: If the target value is not above 0.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -160,6 +164,7 @@ class _ServingCount(ScalableTarget):
 
     _invocations_metric: str
 
+    @checked
     def scale_on_invocations(
         self,
         id: str,
@@ -196,6 +201,7 @@ class ScalableInstanceCount(_ServingCount):
 
     _invocations_metric = "SageMakerVariantInvocationsPerInstance"
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -215,6 +221,7 @@ class ScalableInstanceCount(_ServingCount):
             max_capacity=max_capacity,
         )
 
+    @checked
     def scale_on_concurrency(
         self,
         id: str,
@@ -252,6 +259,7 @@ class ScalableCopyCount(_ServingCount):
 
     _invocations_metric = "SageMakerInferenceComponentInvocationsPerCopy"
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -270,6 +278,7 @@ class ScalableCopyCount(_ServingCount):
             max_capacity=max_capacity,
         )
 
+    @checked
     def scale_on_concurrency(
         self,
         id: str,

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.hosting.limits import count_findings
 
 Copies = int | Literal["fill"]
 
@@ -115,7 +116,8 @@ def with_copies(
     if copies is None:
         return needs, []
     if copies != "fill":
-        return replace(needs, copies=copies), []
+        wrong = count_findings("copies", copies, 0)
+        return (needs, wrong) if wrong else (replace(needs, copies=copies), [])
     known = fleet is not None and all(
         each.is_known for each in (needs, *fleet.models.values())
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_sagemaker as sagemaker
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.limits import seconds
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from aws_cdk import Duration, Size
 
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 VariantProperty = sagemaker.CfnEndpointConfig.ProductionVariantProperty
 
@@ -50,6 +52,12 @@ class ManagedInstanceScaling:
     min_instance_count: int
     max_instance_count: int
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProductionVariant:
@@ -79,7 +87,8 @@ class ProductionVariant:
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            If left out, the service's default applies: the tarball is small.
+            If left out, it follows the size of weights that SageMaker downloads; for
+            a tarball alone the service's default applies.
 
         instance_provision_timeout:
             How long to wait for instances, 300 to 3600 seconds.
@@ -96,12 +105,24 @@ class ProductionVariant:
 
         inference_ami_version:
             The host image, which decides the GPU driver.
-            If left out, it is the type's default, or the oldest one whose driver runs
-            the model's image.
+            If left out, it is the type's default, or, where that is too old, the one
+            for the CUDA version of the model's image; hosts of components say what
+            they are for with ``cuda_version`` or ``engine``.
+
+        cuda_version:
+            The CUDA version of the images that inference components bring, such as
+            ``12.4``; the host image is derived from it, and stays whatever models come
+            and go.
+            If left out, it is that of ``engine``.
+
+        engine:
+            What most of the inference components are served with, which stands for
+            its image's CUDA version.
+            If left out, it is the library's default, ``Vllm()``.
 
         volume_size:
-            The size of the EBS volume.
-            Types with local NVMe storage refuse it.
+            The size of the EBS volume; types with local NVMe storage refuse it.
+            If left out, it follows the model's size, or is the service's 30 GiB.
     """
 
     instance_type: str | InstanceType
@@ -115,7 +136,15 @@ class ProductionVariant:
     managed_instance_scaling: ManagedInstanceScaling | None = None
     routing_strategy: RoutingStrategy = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS
     inference_ami_version: str | None = None
+    cuda_version: str | None = None
+    engine: ServingConfiguration | None = None
     volume_size: Size | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
     @property
     def most_instances(self) -> int:
@@ -131,12 +160,12 @@ class ProductionVariant:
         """
         return replace(self, model=model)
 
-    def to_property(self, *, host_image: str | None = None) -> VariantProperty:
+    def to_property(self, *, host_image: str | None) -> VariantProperty:
         """
         Render for the L1 class.
 
         Args:
-            host_image: The host image to ask for where none is given.
+            host_image: The host image; ``None`` for the type's default.
         """
         return VariantProperty(
             variant_name=self.variant_name,
@@ -158,7 +187,7 @@ class ProductionVariant:
             routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
                 routing_strategy=self.routing_strategy.value
             ),
-            inference_ami_version=self.inference_ami_version or host_image,
+            inference_ami_version=host_image,
             volume_size_in_gb=self._gibibytes(),
         )
 

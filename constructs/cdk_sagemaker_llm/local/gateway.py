@@ -4,6 +4,7 @@ The front door: what is hosting's goes to hosting, everything else to moto.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import threading
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 from moto.core.models import DEFAULT_ACCOUNT_ID
+from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions
@@ -63,6 +65,13 @@ class Gateway:
             return Response("ok")(environ, start_response)
         if service == "s3" or request.method not in {"GET", "POST"}:
             return self._ask_moto(environ, start_response)
+        # Before the lock: a client that stalls halfway keeps nobody waiting. For moto
+        # as well, which reads the body again.
+        try:
+            body = request.get_data(cache=True)
+        except (ClientDisconnected, TimeoutError):
+            return Response("the request ends too early", 408)(environ, start_response)
+        environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:
             response = self._own(request, region)
             application = self._ask_moto if response is None else response
@@ -100,9 +109,7 @@ class Gateway:
 
 
 def _control(hosting: SageMaker, request: Request, operation: str) -> Response | None:
-    # Kept for moto as well, which reads the body again.
     body = request.get_data(cache=True)
-    request.environ["wsgi.input"] = _Replay(body)
     try:
         asked: dict[str, Any] = json.loads(body or b"{}")
         if not hosting.answers(operation, asked):
@@ -166,20 +173,3 @@ def _readable(error: AwsError, environ: WSGIEnvironment) -> Response:
         status=error.status,
         content_type="text/xml",
     )
-
-
-class _Replay:
-    """
-    A request body that has been read and can be read again, once.
-    """
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def read(self, size: int = -1) -> bytes:
-        """
-        Return the next bytes.
-        """
-        end = len(self._body) if size < 0 else size
-        part, self._body = self._body[:end], self._body[end:]
-        return part

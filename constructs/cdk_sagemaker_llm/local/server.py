@@ -26,8 +26,11 @@ from cdk_sagemaker_llm.local.gateway import Gateway
 
 class QuietRequestHandler(MotoRequestHandler):
     """
-    A handler that leaves its output to what goes wrong.
+    A handler that leaves its output to what goes wrong, and stalled clients.
     """
+
+    # Seconds of silence in the middle of a request after which it is given up.
+    timeout = 30
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """

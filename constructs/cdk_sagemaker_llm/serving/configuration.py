@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding
@@ -97,6 +98,8 @@ class ServingConfiguration(Protocol):
 
 def settled(accelerators: Accelerators, demand: Demand | None) -> int | None:
     """
-    Return how many devices each copy has, now that the demand is known.
+    Return how many devices each copy has, now that the demand is known; ``None`` where
+    only deployment knows.
     """
-    return accelerators(demand) if callable(accelerators) else accelerators
+    devices = accelerators(demand) if callable(accelerators) else accelerators
+    return None if is_unresolved(devices) else devices

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm.arguments import held, hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.configuration import (
@@ -15,7 +16,7 @@ from cdk_sagemaker_llm.serving.configuration import (
     Container,
     Prepared,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 
 if TYPE_CHECKING:
@@ -57,7 +58,14 @@ class CustomContainer:
     model_variable: str = "HF_MODEL_ID"
     token_variables: tuple[str, ...] = TOKEN_VARIABLES
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
     @classmethod
+    @held
     def from_uri(
         cls,
         uri: str,
@@ -156,6 +164,7 @@ class CustomContainer:
         address.
         """
         found = credential_findings("environment", self.environment)
+        found += file_findings(self.files)
         if found:
             return Prepared(None, tuple(found))
         named = {}

@@ -19,6 +19,7 @@ TOKEN_VARIABLES = (HUB_TOKEN, ROUTER_TOKEN)
 # alone knows which are gated today: this is a hint.
 _GATED = (
     "meta-llama/",
+    "mistralai/",
     "google/gemma",
     "google/codegemma",
     "google/paligemma",
@@ -39,7 +40,7 @@ def gated_findings(model_id: str, *, has_token: bool) -> list[Finding]:
         return []
     return [
         GATED_WITHOUT_TOKEN.finding(
-            f"{model_id} is gated on the Hugging Face Hub, and no token is set",
+            f"{model_id} has been gated on the Hugging Face Hub, and no token is set",
             "pass HuggingFaceModel(..., token=secret), or stage the weights on S3",
         )
     ]

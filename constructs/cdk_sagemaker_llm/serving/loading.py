@@ -15,6 +15,9 @@ _STEP_SECONDS = 300
 LONGEST_SECONDS = 3600
 # Up to here the defaults will do: SageMaker is told to wait 30 minutes.
 LONG_SECONDS = 1800
+# What a download is granted at least, and where its size is not known.
+_SHORTEST_DOWNLOAD_SECONDS = 600
+_UNKNOWN_DOWNLOAD_SECONDS = 1800
 
 
 def loading_seconds(weight_bytes: int) -> int:
@@ -30,6 +33,23 @@ def loading_seconds(weight_bytes: int) -> int:
     seconds = _FIXED_SECONDS + weight_bytes / BYTES_PER_SECOND
     steps = -(-seconds // _STEP_SECONDS)
     return min(int(steps) * _STEP_SECONDS, LONGEST_SECONDS)
+
+
+def download_seconds(weight_bytes: int | None) -> int:
+    """
+    Return how long to wait for a download, in whole steps of five minutes.
+
+    Args:
+        weight_bytes: What is downloaded; ``None`` if that is not known.
+
+    Returns:
+        Seconds, from 600 to the 3600 that SageMaker waits.
+    """
+    if weight_bytes is None:
+        return _UNKNOWN_DOWNLOAD_SECONDS
+    steps = -(-weight_bytes // (BYTES_PER_SECOND * _STEP_SECONDS))
+    seconds = max(steps * _STEP_SECONDS, _SHORTEST_DOWNLOAD_SECONDS)
+    return min(seconds, LONGEST_SECONDS)
 
 
 def start_up_seconds(demand: Demand | None) -> int | None:

@@ -17,6 +17,7 @@ PLAIN_CREDENTIAL = Rule(
     "LLM107", "a credential stands in plain text", "the issuers' published forms"
 )
 OUTSIDE_RANGE = Rule("LLM111", "a number is outside the range that is accepted", API)
+WRONG_KIND = Rule("LLM182", "an argument is not of the kind that it is declared to be")
 NO_WEIGHTS = Rule("LLM112", "nothing names the model's weights")
 REPEATED = Rule("LLM113", "an option or variable repeats what a parameter sets")
 UNREADABLE = Rule(

@@ -536,7 +536,7 @@ WAY_IN = (
         (
             lambda: ModelArchitecture.of("zzz"),
             (
-                "no model 'zzz' in the catalogue; Pass the path of its config.json, or "
+                "no model 'zzz' in the catalogue; pass the path of its config.json, or "
                 f"{WAY_IN}"
             ),
         ),

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.host_images import host_image_for, runs_on
+from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 
 GPU_2 = "al2-ami-sagemaker-inference-gpu-2"
@@ -28,9 +29,13 @@ OTHER = InstanceType("ml.x.large", 1, "X", 1, 1, 1, compatible_inference_amis=("
         ("ml.g5.xlarge", "12.2", None),
         ("ml.g5.xlarge", "12.3", GPU_3_1),
         ("ml.g5.xlarge", "12.4", GPU_3_1),
-        ("ml.g5.xlarge", "12.5", GPU_4_1),
+        ("ml.g5.xlarge", "12.5", GPU_3_1),
+        ("ml.g5.xlarge", "12.8", GPU_3_1),
+        ("ml.g5.xlarge", "12.9", GPU_3_1),
+        ("ml.p4d.24xlarge", "12.8", GPU_3_1),
         ("ml.g5.xlarge", "13.0", GPU_4_1),
-        ("ml.g5.xlarge", "13.1", None),
+        ("ml.g5.xlarge", "13.1", GPU_4_1),
+        ("ml.g5.xlarge", "14.0", None),
         ("ml.g5.xlarge", "13", GPU_4_1),
         ("ml.g5.xlarge", None, None),
         # That of a newer type runs every minor version of its own.
@@ -38,12 +43,13 @@ OTHER = InstanceType("ml.x.large", 1, "X", 1, 1, 1, compatible_inference_amis=("
         ("ml.g6.xlarge", "13.0", GPU_4_1),
         ("ml.p5en.48xlarge", "13.0", GPU_4_1),
         ("ml.g7.2xlarge", "13.0", None),
+        ("ml.g7.2xlarge", "12.8", None),
         # Those of which nothing is known are not asked for.
         ("ml.inf2.xlarge", "13.0", None),
         ("ml.p3.2xlarge", "13.0", None),
     ],
 )
-def test_the_oldest_host_that_will_do_is_asked_for(
+def test_the_host_of_the_images_own_cuda_is_asked_for(
     name: str, cuda: str | None, expected: str | None
 ) -> None:
     """
@@ -52,36 +58,82 @@ def test_the_oldest_host_that_will_do_is_asked_for(
     assert host_image_for(find_instance_type(name), cuda) == expected
 
 
+G5 = find_instance_type("ml.g5.xlarge")
+G6 = find_instance_type("ml.g6.xlarge")
+G7 = find_instance_type("ml.g7.2xlarge")
+P5 = find_instance_type("ml.p5.48xlarge")
+RUNS, DOUBTFUL, FAILS = Match.RUNS, Match.DOUBTFUL, Match.FAILS
+
+
+def image(cuda: str | None, family: str = "djl-lmi") -> ImageRelease:
+    """
+    Describe an image whose tag names a CUDA version.
+    """
+    mark = "" if cuda is None else f"-cu{cuda.replace('.', '')}"
+    return ImageRelease(family, "1", "repository", f"1{mark}", frozenset())
+
+
 @pytest.mark.parametrize(
-    ("instance_type", "host_image", "cuda", "runs"),
+    ("instance_type", "host_image", "cuda", "expected"),
     [
-        (find_instance_type("ml.g5.xlarge"), None, "12.2", True),
-        (find_instance_type("ml.g5.xlarge"), None, "12.3", False),
-        (find_instance_type("ml.g5.xlarge"), None, None, True),
-        (find_instance_type("ml.g5.xlarge"), GPU_2, "12.9", True),
-        (find_instance_type("ml.g5.xlarge"), GPU_2, "13.0", False),
-        (find_instance_type("ml.g5.xlarge"), GPU_2_1, "12.0", True),
-        (find_instance_type("ml.g5.xlarge"), GPU_2_1, "13.0", False),
-        (find_instance_type("ml.g5.xlarge"), GPU_3_1, "13.0", False),
-        (find_instance_type("ml.g5.xlarge"), GPU_4_1, "13.9", True),
-        (find_instance_type("ml.g5.xlarge"), GPU_4_1, "14.0", False),
-        (find_instance_type("ml.g5.xlarge"), GPU_4_1, "12.2", True),
-        (find_instance_type("ml.g5.xlarge"), "one-of-tomorrow", "99.0", True),
-        (find_instance_type("ml.g6.xlarge"), None, "13.0", False),
-        (find_instance_type("ml.g6.xlarge"), GPU_4_1, "13.0", True),
-        (NEW, None, "99.0", True),
-        (NEW, GPU_2, "13.0", False),
-        (SOME, None, "12.3", False),
-        (OTHER, None, "99.0", True),
+        # Driver 470 runs what is known to come with its compatibility packages.
+        (G5, None, "11.8", RUNS),
+        (G5, None, "12.2", RUNS),
+        (G5, None, "12.3", DOUBTFUL),
+        (G5, None, "12.9", DOUBTFUL),
+        (G5, None, "13.0", FAILS),
+        (G5, None, None, RUNS),
+        # Any driver of CUDA 12 runs 12 and 11.
+        (G5, GPU_2, "11.8", RUNS),
+        (G5, GPU_2, "12.9", RUNS),
+        (G5, GPU_2_1, "12.0", RUNS),
+        (G5, GPU_3_1, "12.9", RUNS),
+        (G6, None, "12.9", RUNS),
+        # CUDA 13: with driver 535 it was measured, with 550 it is told both ways.
+        (G5, GPU_2, "13.0", FAILS),
+        (G5, GPU_2_1, "13.0", FAILS),
+        (G6, None, "13.0", FAILS),
+        (P5, None, "13.0", FAILS),
+        (G5, GPU_3_1, "13.0", DOUBTFUL),
+        (G6, GPU_4_1, "13.0", RUNS),
+        (G5, GPU_4_1, "13.9", RUNS),
+        (G5, GPU_4_1, "14.0", DOUBTFUL),
+        # CUDA 12 with a driver of 13: 12.8 and 12.9 were measured.
+        (G5, GPU_4_1, "11.8", DOUBTFUL),
+        (G5, GPU_4_1, "12.2", DOUBTFUL),
+        (G5, GPU_4_1, "12.7", DOUBTFUL),
+        (G5, GPU_4_1, "12.8", FAILS),
+        (G5, GPU_4_1, "12.9", FAILS),
+        # Where the type has no other, nobody has measured it.
+        (G7, None, "12.8", DOUBTFUL),
+        (G7, GPU_4_1, "12.9", DOUBTFUL),
+        (G7, None, "13.0", RUNS),
+        # What is not described is not doubted.
+        (G5, "one-of-tomorrow", "99.0", RUNS),
+        (NEW, None, "99.0", RUNS),
+        (SOME, None, "12.3", DOUBTFUL),
+        (OTHER, None, "99.0", RUNS),
     ],
+    ids=str,
 )
-def test_a_container_runs_on_a_host_as_far_as_is_known(
-    instance_type: InstanceType, host_image: str | None, cuda: str | None, *, runs: bool
+def test_a_container_is_judged_by_what_was_documented_or_measured(
+    instance_type: InstanceType,
+    host_image: str | None,
+    cuda: str | None,
+    expected: Match,
 ) -> None:
     """
-    By the major version of CUDA; what nothing is known of is not doubted.
+    An inference alone is a doubt.
     """
-    assert runs_on(instance_type, host_image, cuda) is runs
+    assert match(instance_type, host_image, image(cuda)) is expected
+
+
+def test_other_images_of_cuda_13_were_not_measured_with_driver_535() -> None:
+    """
+    Hugging Face's switch to their compatibility packages by themselves.
+    """
+    assert match(P5, None, image("13.0", "huggingface-vllm")) is DOUBTFUL
+    assert match(G5, None, image("13.0", "huggingface-vllm")) is FAILS
 
 
 def test_a_host_that_is_not_described_is_not_asked_for() -> None:

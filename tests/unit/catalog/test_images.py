@@ -251,6 +251,10 @@ def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
             ),
         ),
         (
+            lambda: find_image("djl-lmi", "9.9.9"),
+            "image djl-lmi has no version '9.9.9'; use 0.36.0, 0.35.0 or 0.34.0",
+        ),
+        (
             lambda: find_image("djl-deepspeed", "latest"),
             "image djl-deepspeed has no version 'latest'; use 0.25.0, 0.26.0 or 0.27.0",
         ),

@@ -5,8 +5,11 @@ The instance catalogue.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
+import botocore.session
 import pytest
+from botocore.model import StringShape
 
 from cdk_sagemaker_llm.catalog.instances import (
     InstanceType,
@@ -182,6 +185,24 @@ def test_neuron_cores_are_inferentias_and_trainiums(name: str, *, neuron: bool) 
             ),
         ),
         (
+            lambda: find_instance_type("ml.m5.xlarge"),
+            (
+                "ml.m5.xlarge has no accelerator; use ml.g5.xlarge, ml.g5.8xlarge or "
+                "ml.g5.4xlarge"
+            ),
+        ),
+        (
+            lambda: find_instance_type("ml.t2.medium"),
+            "ml.t2.medium has no accelerator; use one such as ml.g5.12xlarge",
+        ),
+        (
+            lambda: find_instance_type("m5.xlarge"),
+            (
+                "unknown instance type 'm5.xlarge'; use ml.g5.xlarge, ml.g5.8xlarge or "
+                "ml.g5.4xlarge, or describe a newer type with InstanceType.of(...)"
+            ),
+        ),
+        (
             lambda: find_instance_type("zzz"),
             (
                 "unknown instance type 'zzz'; use one such as ml.g5.12xlarge, or "
@@ -217,3 +238,43 @@ def test_what_cannot_host_is_not_named() -> None:
 
     assert "ml.g5.12xlarge" in names
     assert "ml.gr6.4xlarge" not in names
+
+
+def test_every_type_of_the_api_is_known_or_has_no_accelerator() -> None:
+    """
+    Of botocore's list, so that a real type is never called unknown.
+    """
+    model = botocore.session.get_session().get_service_model("sagemaker")
+    shape = cast("StringShape", model.shape_for("ProductionVariantInstanceType"))
+    others = set(shape.enum) - set(instance_type_names())
+
+    assert others
+    for name in others:
+        with pytest.raises(ValueError, match=f"^{name} has no accelerator; use "):
+            find_instance_type(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"accelerators": -1}, "accelerators must be at least 0, got -1"),
+        ({"accelerators": "8"}, "accelerators must be a whole number, got '8' (str)"),
+        ({"vcpus": 0}, "vcpus must be at least 1, got 0"),
+        ({"memory_gib": 0}, "memory_gib must be at least 1, got 0"),
+        ({"name": "p9"}, "name must be such as 'ml.g5.12xlarge', got 'p9'"),
+        (
+            {"accelerators": -1.8881545897087626e289},
+            "accelerators is known only at deployment, and is needed at synth",
+        ),
+    ],
+)
+def test_fails_for_hardware_that_cannot_be(given: dict[str, Any], message: str) -> None:
+    """
+    A type of one's own is described right, or not at all.
+    """
+    usual = {"name": "ml.p9.4xlarge", "accelerators": 1, "vcpus": 1, "memory_gib": 1}
+    described: dict[str, Any] = {**usual, **given}
+    with pytest.raises(ValueError, match="name|accelerators|vcpus|memory") as caught:
+        InstanceType.of(**described)
+
+    assert message in str(caught.value)

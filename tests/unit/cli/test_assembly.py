@@ -97,7 +97,7 @@ def test_the_tarball_beside_the_template_is_unpacked(tmp_path: Path) -> None:
     stack = Stack("S", tmp_path, {})
     container = {"ModelDataUrl": {"Fn::Sub": f"s3://bucket/{HASH}.gz"}}
 
-    assert artifact_files(stack, container) == files
+    assert artifact_files(stack, container).files == files
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_tarball_that_is_not_there_holds_nothing(
     """
     stack = Stack("S", tmp_path, {})
 
-    assert artifact_files(stack, {"ModelDataUrl": address}) == {}
+    assert artifact_files(stack, {"ModelDataUrl": address}).files == {}
 
 
 def test_a_folder_under_the_tarballs_name_holds_nothing(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_folder_under_the_tarballs_name_holds_nothing(tmp_path: Path) -> None:
     (tmp_path / f"asset.{HASH}").mkdir()
     stack = Stack("S", tmp_path, {})
 
-    assert artifact_files(stack, {"ModelDataUrl": f"s3://bucket/{HASH}.gz"}) == {}
+    assert artifact_files(stack, {"ModelDataUrl": f"s3://bucket/{HASH}.gz"}).files == {}
 
 
 @pytest.mark.parametrize(

@@ -151,13 +151,13 @@ def test_a_synthesised_app_says_what_it_takes(tmp_path: Path) -> None:
 
     assert answer["quotas"] == {
         "ml.g5.12xlarge for endpoint usage": 4,
-        "ml.p4d.24xlarge for endpoint usage": 2,
+        "ml.p4d.24xlarge for endpoint usage": 3,
     }
     shared = next(e for e in answer["endpoints"] if "Llama13BX8" in e["endpoint"])
     assert (shared["accelerators_used"], shared["accelerators_free"]) == (8, 0)
     assert list(shared["copies"].values()) == [8]
     assert "1 x ml.g5.12xlarge, at most 4" in text
-    assert "ml.p4d.24xlarge for endpoint usage: 2" in text
+    assert "ml.p4d.24xlarge for endpoint usage: 3" in text
 
 
 def define_host(stack: Stack, instance_type: str | InstanceType) -> None:

@@ -119,3 +119,37 @@ def test_fails_if_a_file_holds_no_prices(tmp_path: Path, content: str) -> None:
         '--prices must be a JSON file such as {"ml.g5.xlarge": 1.41}, or aws; '
         f"{file}: "
     )
+
+
+@pytest.mark.parametrize(
+    ("price", "got"),
+    [
+        ("-0.01", "-0.01"),
+        ("NaN", "nan"),
+        ("Infinity", "inf"),
+        ("-Infinity", "-inf"),
+    ],
+)
+def test_fails_for_what_is_no_price(tmp_path: Path, price: str, got: str) -> None:
+    """
+    The type is named, and the value got.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text(f'{{"ml.g5.xlarge": {price}}}')
+
+    with pytest.raises(PriceError) as caught:
+        read_prices(str(file), "eu-west-1")
+
+    assert str(caught.value).endswith(
+        f"the price of ml.g5.xlarge must be a number of dollars, 0 or more, got {got}"
+    )
+
+
+def test_what_is_free_has_a_price(tmp_path: Path) -> None:
+    """
+    Credits and contracts: nothing is a price, too.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text('{"ml.g5.xlarge": 0, "ml.g6.xlarge": 1}')
+
+    assert read_prices(str(file), "") == {"ml.g5.xlarge": 0.0, "ml.g6.xlarge": 1.0}

@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.fit.placement import (
     Capacity,
     ResourceRequirements,
     overflow,
+    shortened,
 )
 
 P4D = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
@@ -226,3 +227,30 @@ def test_a_requirement_is_known_if_every_number_is(name: str) -> None:
 
     assert ResourceRequirements(**known).is_known
     assert not ResourceRequirements(**{**known, name: token}).is_known  # type: ignore[arg-type] # a placeholder is a float
+
+
+def test_of_many_models_the_largest_are_named_and_counted() -> None:
+    """
+    A message stays a line: eight are named, of nine the five largest.
+    """
+    needs = {
+        f"M{number}": ResourceRequirements(copies=2, accelerators=number % 8 + 1)
+        for number in range(150)
+    }
+    eight = dict(list(needs.items())[:8])
+
+    assert shortened(eight).count("2 x M") == 8
+    assert "more" not in shortened(eight)
+    assert shortened(needs) == (
+        "2 x M7, 2 x M15, 2 x M23, 2 x M31, 2 x M39 and 145 more models"
+    )
+
+
+def test_a_model_without_copies_is_not_counted() -> None:
+    """
+    It asks for nothing.
+    """
+    none = dict.fromkeys("ABCDEFGHI", ResourceRequirements(copies=0, accelerators=1))
+    one = {**none, "J": ResourceRequirements(accelerators=1)}
+
+    assert shortened(one) == "1 x J"

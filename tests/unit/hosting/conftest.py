@@ -19,7 +19,7 @@ from cdk_sagemaker_llm import (
 )
 from tests.unit.hosting.expected import KEY_ARN, ROLE_ARN
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 
 

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.access import access_of
 from cdk_sagemaker_llm.hosting.statements import Statement
 from tests.unit.hosting.written import written
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 LOGS = "arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:log-group:"
 LOGS_REASON = (

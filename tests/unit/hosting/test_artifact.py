@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,6 +57,38 @@ def test_a_long_path_needs_no_extended_header() -> None:
 
     assert packed[:90] == b"b" * 90
     assert packed[345:465] == b"a" * 120
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a" * 101, f"{'a' * 160}/{'b' * 90}", f"a/{'ü' * 60}", f"{'a' * 150}/{'b' * 120}"],
+    ids=["no slash", "a long folder", "letters of two bytes", "both parts"],
+)
+def test_a_path_that_cannot_be_split_travels_all_the_same(
+    path: str, tmp_path: Path
+) -> None:
+    """
+    By an extended header, without a time in it; both Python and tar unpack it, and the
+    other members are as before.
+    """
+    packed = tarball({**FILES, path: b"1"})
+    (tmp_path / "x.tar.gz").write_bytes(packed)
+    subprocess.run(["tar", "xzf", "x.tar.gz"], cwd=tmp_path, check=True)
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as tar:
+        headers = {member.name: dict(member.pax_headers) for member in tar}
+
+    assert (tmp_path / path).read_bytes() == b"1"
+    assert headers == {**{name: {} for name in FILES}, path: {"path": path}}
+    assert tarball({**FILES, path: b"1"}) == packed
+
+
+def test_a_path_of_other_letters_is_written_as_utf_8() -> None:
+    """
+    Whatever the machine's own encoding is.
+    """
+    assert (
+        gzip.decompress(tarball({"größe.py": b""}))[:11] == "größe.py".encode() + b"\0"
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,13 +245,14 @@ def test_the_role_may_read_tarballs_and_nothing_else(stack: Stack) -> None:
     ("files", "message"),
     [
         ({}, "files must name at least one file"),
+        ({"\udcff.py": b""}, "paths must be text in UTF-8, got '\\udcff.py'"),
         ({"/etc/x": b""}, "paths must stay inside the tarball, got /etc/x"),
         (
             {"../x": b"", "a/../../y": b"", "z": b""},
             "paths must stay inside the tarball, got ../x, a/../../y",
         ),
     ],
-    ids=["none", "absolute", "above"],
+    ids=["none", "no text", "absolute", "above"],
 )
 def test_fails_if_files_are_none_or_outside(
     stack: Stack, files: dict[str, bytes], message: str

@@ -22,9 +22,9 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.fit import checking, fleet
 from cdk_sagemaker_llm.hosting import hosts
-from cdk_sagemaker_llm.serving.lmi import base, folder
+from cdk_sagemaker_llm.serving.lmi import base, folder, read_folder
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
 
 @pytest.fixture(name="asked")
@@ -46,7 +46,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("prepare", Vllm, "prepare")
     counted("prepare", ServingFolder, "prepare")
     counted("folder", folder, "folder_files")
-    counted("walk", Path, "rglob")
+    counted("walk", read_folder, "size_findings")
     counted("render", base, "texts_of")
     counted("check", base, "property_findings")
     counted("check", folder, "check_properties")
@@ -93,7 +93,7 @@ def test_an_endpoint_of_a_folder_reads_it_once(
     What is written in it is not rendered again.
     """
     (tmp_path / "serving.properties").write_text(
-        "engine=MPI\noption.model_id=mistralai/Mistral-7B-v0.1\n"
+        "engine=MPI\noption.model_id=HuggingFaceH4/zephyr-7b-beta\n"
         "option.tensor_parallel_degree=4\n"
     )
     serving = ServingFolder(

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import Accelerators, Prepared
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
 OWN = CustomContainer.from_uri("222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1")
@@ -54,14 +54,73 @@ def refused(**changes: Any) -> list[tuple[str, str, str]]:  # noqa: ANN401 - any
 
 def test_a_hundred_variables_pass_and_one_more_does_not() -> None:
     """
-    CreateModel takes 100 (botocore, ContainerDefinition$Environment).
+    CreateModel takes 100 (botocore, ContainerDefinition$Environment), of which the
+    backend's own are some.
     """
     names = [f"V{number}" for number in range(101)]
+    hundred = dict.fromkeys(names[:100], "1")
 
-    assert refused(environment=dict.fromkeys(names[:100], "1")) == []
+    assert refused(environment=dict.fromkeys(names[:99], "1")) == []
+    assert refused(serving=OWN, model=None, environment=hundred) == []
+    assert refused(environment=hundred) == [
+        (
+            "LLM120",
+            (
+                "environment must have at most 100 variables, got 101, 1 of them the "
+                "backend's"
+            ),
+            "",
+        )
+    ]
     assert refused(environment=dict.fromkeys(names, "1")) == [
         ("LLM120", "environment must have at most 100 variables, got 101", "")
     ]
+
+
+def test_32_kilobytes_pass_and_one_more_does_not() -> None:
+    """
+    Of names and values, in bytes, together with the backend's.
+    """
+    large = {f"V{number:02}": "x" * 1021 for number in range(32)}
+    own = {"HF_MODEL_ID": MISTRAL.model_id}
+    room = sum(len(name) + len(value) for name, value in own.items())
+    large["V00"] = "x" * (1021 - room)
+
+    assert refused(environment=large) == []
+    assert refused(environment={**large, "V01": "é" + "x" * 1020}) == [
+        (
+            "LLM120",
+            (
+                "environment must have at most 32768 bytes of names and values "
+                "together, the backend's included, got 32769"
+            ),
+            "",
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "1A", "A-B", "A B", "A.B", "Ä", "A\n"])
+def test_fails_if_a_variable_has_no_name(name: str) -> None:
+    """
+    CreateModel's pattern (botocore, EnvironmentKey).
+    """
+    assert refused(environment={name: "1"}) == [
+        (
+            "LLM106",
+            (
+                "a name in environment must be letters, digits and underscores, with "
+                f"no digit first, got {name!r}"
+            ),
+            "",
+        )
+    ]
+
+
+def test_a_variable_may_begin_with_an_underscore() -> None:
+    """
+    Both cases and digits go on.
+    """
+    assert refused(environment={"_": "1", "a_B1": "2"}) == []
 
 
 def test_1024_characters_pass_and_one_more_does_not() -> None:
@@ -89,7 +148,7 @@ def test_variables_of_ones_own_join_the_backends() -> None:
     They are kept where a fault stands in the way of the container, too.
     """
     assert defined(environment={"A": "1"}, accelerators=4).variables == {
-        "HF_MODEL_ID": "mistralai/Mistral-7B-v0.1",
+        "HF_MODEL_ID": "HuggingFaceH4/zephyr-7b-beta",
         "SM_NUM_GPUS": "4",
         "A": "1",
     }

@@ -7,13 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import CfnParameter, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Match, Template
 
 from cdk_sagemaker_llm import (
     Endpoint,
     EndpointConfig,
+    HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
     Model,
@@ -21,6 +22,7 @@ from cdk_sagemaker_llm import (
 )
 from tests.unit.hosting.conftest import MISTRAL, TRT
 from tests.unit.hosting.written import (
+    codes_of,
     keywords_of,
     left_at_default,
     properties_of,
@@ -73,6 +75,9 @@ def test_every_keyword_reaches_the_template(stack: Stack) -> None:
             "Properties": {
                 "EndpointConfigName": "${Config.EndpointConfigName}",
                 "EndpointName": "chat",
+                "ExcludeRetainedVariantProperties": [
+                    {"VariantPropertyType": "DesiredWeight"}
+                ],
                 "RetainAllVariantProperties": True,
             },
         },
@@ -106,6 +111,7 @@ def test_the_smallest_call_reaches_the_template(
     assert small.chosen_name is None
     assert found["Small"]["Properties"] == {
         "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
+        "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredWeight"}],
         "RetainAllVariantProperties": True,
     }
     assert found["SmallScaling"]["Properties"] == {
@@ -115,6 +121,63 @@ def test_the_smallest_call_reaches_the_template(
         "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
         "ServiceNamespace": "sagemaker",
     }
+
+
+@pytest.mark.parametrize(
+    ("count", "given", "expected"), [(1, None, 1), (2, None, 2), (2, 1, 1)]
+)
+def test_the_minimum_follows_the_count(
+    stack: Stack, count: int, given: int | None, expected: int
+) -> None:
+    """
+    A smaller one would shrink the fleet as soon as it is deployed.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Two",
+        model=HuggingFaceModel("gpt2"),
+        instance_type="ml.g5.xlarge",
+        instance_count=count,
+    )
+    llm.auto_scale_instance_count(max_capacity=4, min_capacity=given)
+    target = properties_of(stack, "ApplicationAutoScaling::ScalableTarget")
+
+    assert target["MinCapacity"] == expected
+
+
+def test_fails_if_the_count_is_above_the_maximum(stack: Stack) -> None:
+    """
+    In the words of the minimum that follows it.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Two",
+        model=HuggingFaceModel("gpt2"),
+        instance_type="ml.g5.xlarge",
+        instance_count=2,
+    )
+    with pytest.raises(
+        ValueError, match="LLM105 max_capacity must be at least min_capacity, got max"
+    ):
+        llm.auto_scale_instance_count(max_capacity=1)
+
+
+def test_warns_if_the_type_of_what_is_scaled_is_left_to_the_deployment(
+    stack: Stack,
+) -> None:
+    """
+    SageMaker refuses to change it.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Any",
+        model=HuggingFaceModel("gpt2"),
+        instance_type=CfnParameter(stack, "Type").value_as_string,
+    )
+    assert [code for _, code in codes_of(stack)] == []
+    llm.auto_scale_instance_count(max_capacity=2)
+
+    assert codes_of(stack) == [("/Test/Any/Endpoint/Scaling", "LLM244")]
 
 
 def test_the_only_variant_can_be_named(endpoint: LlmEndpoint) -> None:

@@ -4,6 +4,7 @@ EndpointConfig and its variants.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponentEndpoint,
@@ -28,6 +30,8 @@ from cdk_sagemaker_llm import (
     Tgi,
     Vllm,
 )
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
     ATTACH_TO_VPC,
@@ -52,6 +56,7 @@ from tests.unit.hosting.written import (
 
 Properties = Callable[[Stack, str], dict[str, Any]]
 CONFIG = "AWS::SageMaker::EndpointConfig"
+OLDER_HOST = "al2-ami-sagemaker-inference-gpu-3-1"
 NEWEST_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"
 
 
@@ -219,7 +224,7 @@ def test_no_keyword_is_left_out_above(
     assert keywords_of(made) == set(every_keyword)
     assert left_at_default(made, every_keyword) == set()
     assert required_keywords_of(made) == {"variants"}
-    assert fields_at_default(hosts) == {"model"}
+    assert fields_at_default(hosts) == {"model", "cuda_version", "engine"}
     assert fields_at_default(smallest) == {
         "variant_name",
         "initial_instance_count",
@@ -230,6 +235,8 @@ def test_no_keyword_is_left_out_above(
         "managed_instance_scaling",
         "routing_strategy",
         "inference_ami_version",
+        "cuda_version",
+        "engine",
         "volume_size",
     }
 
@@ -239,7 +246,7 @@ def test_a_chosen_host_image_stays(stack: Stack) -> None:
     The one that would be derived does not replace it.
     """
     new = Model(stack, "New", model=HuggingFaceModel("a/b"), serving=Vllm())
-    chosen = "al2-ami-sagemaker-inference-gpu-2"
+    chosen = "al2-ami-sagemaker-inference-gpu-3-1"
     variants = [
         ProductionVariant(
             instance_type="ml.g5.xlarge",
@@ -261,45 +268,109 @@ def test_a_chosen_host_image_stays(stack: Stack) -> None:
     assert codes_of(stack) == [("/Test/Config", "LLM221")]
 
 
-def test_only_a_variants_own_components_decide_its_host_image(
-    stack: Stack, own_role: iam.IRole
+@pytest.mark.parametrize(
+    ("purpose", "expected"),
+    [
+        ({}, NEWEST_HOST),
+        ({"engine": Vllm()}, NEWEST_HOST),
+        ({"engine": Vllm("0.33.0")}, "al2-ami-sagemaker-inference-gpu-3-1"),
+        ({"engine": Tgi("1.4.5")}, None),
+        ({"engine": CustomContainer(find_image("djl-lmi", "0.30.0"))}, OLDER_HOST),
+        ({"cuda_version": "13.0"}, NEWEST_HOST),
+        ({"cuda_version": "12.8"}, OLDER_HOST),
+        ({"cuda_version": "12.1"}, None),
+        ({"inference_ami_version": OLDER_HOST}, OLDER_HOST),
+    ],
+    ids=str,
+)
+def test_hosts_are_told_what_they_are_for(
+    stack: Stack,
+    own_role: iam.IRole,
+    purpose: dict[str, Any],
+    expected: str | None,
 ) -> None:
     """
-    Another variant's run elsewhere.
+    Left out, it is the library's default engine.
     """
-    image = Vllm().prepare(HuggingFaceModel("a/b"), 1).container
-    variants = [
-        ProductionVariant(instance_type="ml.g5.xlarge", variant_name=name)
-        for name in ("Blue", "Green")
-    ]
-    config = EndpointConfig(stack, "Config", variants=variants, execution_role=own_role)
-    assert image is not None
-    config.host_component("Green", image.image)
-    blue, green = properties_of(stack, "SageMaker::EndpointConfig")[
-        "ProductionVariants"
-    ]
+    hosts = ProductionVariant(instance_type="ml.g5.xlarge", **purpose)
+    EndpointConfig(stack, "Config", variants=[hosts], execution_role=own_role)
+    (variant,) = properties_of(stack, "SageMaker::EndpointConfig")["ProductionVariants"]
 
-    assert "InferenceAmiVersion" not in blue
-    assert green["InferenceAmiVersion"] == NEWEST_HOST
+    assert variant.get("InferenceAmiVersion") == expected
 
 
-@pytest.mark.parametrize("first", [Vllm("0.30.0"), Vllm()], ids=["rising", "falling"])
-def test_the_newest_host_image_wins_whatever_the_order(
-    stack: Stack, first: Vllm
+@pytest.mark.parametrize("models", [[], ["New"], ["Old"], ["New", "Old"]], ids=str)
+def test_the_host_image_stays_whatever_models_come_and_go(
+    stack: Stack, models: list[str]
 ) -> None:
     """
-    A newer driver runs what an older one runs.
+    A driver that follows the newest model would be swapped under all the others.
     """
-    last = Vllm() if first == Vllm("0.30.0") else Vllm("0.30.0")
-    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.12xlarge")
+    servings: dict[str, ServingConfiguration] = {
+        "New": Vllm("0.34.0"),
+        "Old": Tgi("3.3.6"),
+    }
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.g5.12xlarge", cuda_version="12.8"
+    )
     one = ResourceRequirements(accelerators=1)
-    for name, serving in (("First", first), ("Last", last)):
+    for name in models:
         host.add_model(
-            name, model=HuggingFaceModel("a/b"), serving=serving, resources=one
+            name, model=HuggingFaceModel("a/b"), serving=servings[name], resources=one
         )
 
     (variant,) = properties_of(stack, "SageMaker::EndpointConfig")["ProductionVariants"]
-    assert variant["InferenceAmiVersion"] == NEWEST_HOST
+    assert variant["InferenceAmiVersion"] == OLDER_HOST
+
+
+@pytest.mark.parametrize(
+    ("purpose", "message"),
+    [
+        (
+            {"cuda_version": "12.8", "engine": Vllm()},
+            (
+                "LLM196 cuda_version and engine each say which driver the hosts have; "
+                "give one of them"
+            ),
+        ),
+        (
+            {"inference_ami_version": OLDER_HOST, "engine": Vllm()},
+            (
+                "LLM196 inference_ami_version and engine each say which driver "
+                "the hosts have; give one of them"
+            ),
+        ),
+        (
+            {"cuda_version": "cu128"},
+            "LLM196 cuda_version must be a version such as '12.8', got 'cu128'",
+        ),
+    ],
+    ids=["two", "image and engine", "a mark"],
+)
+def test_fails_if_it_is_not_clear_what_hosts_are_for(
+    stack: Stack, own_role: iam.IRole, purpose: dict[str, Any], message: str
+) -> None:
+    """
+    One word decides it.
+    """
+    hosts = ProductionVariant(instance_type="ml.g5.xlarge", **purpose)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        EndpointConfig(stack, "Config", variants=[hosts], execution_role=own_role)
+
+
+def test_fails_if_the_driver_of_a_models_own_hosts_is_derived_from_another(
+    stack: Stack, model: Model
+) -> None:
+    """
+    The model's image decides.
+    """
+    hosts = ProductionVariant(instance_type="ml.g5.xlarge", model=model, engine=Vllm())
+    message = (
+        "LLM196 engine is for hosts of inference components; the host image of a "
+        "variant with a model follows the model's image; leave it out"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        EndpointConfig(stack, "Config", variants=[hosts])
 
 
 def test_what_was_made_can_be_reached(

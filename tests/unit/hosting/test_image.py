@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.hosting.image import region_findings
 from tests.conftest import ACCOUNT
 from tests.unit.hosting.written import properties_of, written
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 IMAGE = "djl-inference:0.26.0-tensorrtllm0.7.1-cu122"
 

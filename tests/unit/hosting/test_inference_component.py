@@ -77,17 +77,21 @@ def test_every_keyword_reaches_the_template(
         ),
         "variant_name": "Green",
         "inference_component_name": "llama",
+        "inference_component_name_prefix": None,
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
     }
     component = InferenceComponent(stack, "Component", **every_keyword)
 
     assert keywords_of(InferenceComponent.__init__) == set(every_keyword)
-    assert left_at_default(InferenceComponent.__init__, every_keyword) == set()
+    assert left_at_default(InferenceComponent.__init__, every_keyword) == {
+        "inference_component_name_prefix"
+    }
     assert fields_at_default(every_keyword["resources"]) == set()
     assert written(stack, "SageMaker::InferenceComponent") == {
-        # sha256sum of "chat/llama": another name is another resource.
-        "ComponentResourcece0e9a4e": {
+        # sha256sum of "chat/llama/Green/Test/Endpoint": another name, variant or
+        # endpoint is another resource.
+        "ComponentResourceab7753a4": {
             "Type": COMPONENT,
             "Properties": {
                 "EndpointName": "${Endpoint.EndpointName}",
@@ -133,19 +137,23 @@ def test_the_smallest_call_reaches_the_template(
     smallest: dict[str, Any] = {
         "endpoint": host.endpoint,
         "model": model,
-        "resources": ResourceRequirements(),
+        "resources": ONE,
     }
     component = InferenceComponent(stack, "Component", **smallest)
 
     assert required_keywords_of(InferenceComponent.__init__) == set(smallest)
     assert written(stack, "SageMaker::InferenceComponent") == {
-        "Component": {
+        # sha256sum of "Test/Host/Endpoint".
+        "ComponentResourceb4470664": {
             "Type": COMPONENT,
             "Properties": {
                 "EndpointName": "${HostEndpoint.EndpointName}",
                 "RuntimeConfig": {"CopyCount": 1},
                 "Specification": {
-                    "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 1024},
+                    "ComputeResourceRequirements": {
+                        "MinMemoryRequiredInMb": 1024,
+                        "NumberOfAcceleratorDevicesRequired": 1,
+                    },
                     "ModelName": "${Model.ModelName}",
                     "StartupParameters": {
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1800
@@ -250,9 +258,7 @@ def test_scaling_to_the_last_place_is_no_warning(
     component = host.add_model("A", model=LLAMA, serving=TGI, resources=ONE)
     component.auto_scale_copy_count(max_capacity=most)
 
-    assert [
-        code for path, code in codes_of(stack) if path == "/Test/Host/A/Component"
-    ] == codes
+    assert [code for _, code in codes_of(stack) if code == "LLM203"] == codes
 
 
 def test_room_that_is_not_known_is_not_warned_of(
@@ -305,11 +311,11 @@ def test_a_component_needs_both_role_and_network_of_its_endpoint(
     InferenceComponent(stack, "C", endpoint=endpoint, model=fitting, resources=ONE)
 
 
-def test_by_itself_a_component_is_packed_alone(
+def test_components_count_together_whoever_defines_them(
     stack: Stack, host: InferenceComponentEndpoint
 ) -> None:
     """
-    Other components of the endpoint are defined elsewhere, and not known here.
+    By the pattern, or one by one on its endpoint.
     """
     model = Model(
         stack,
@@ -329,10 +335,16 @@ def test_by_itself_a_component_is_packed_alone(
             resources=ResourceRequirements(copies=copies, accelerators=1),
         )
 
-    component("All", 16)
-    component("Again", 16)
-    with pytest.raises(ValueError, match="17 copies of Over do not fit, 2 instances"):
-        component("Over", 17)
+    host.add_model("Some", model=LLAMA, serving=TGI, resources=ONE, copies=4)
+    component("Half", 8)
+    with pytest.raises(
+        ValueError,
+        match="4 x Some, 8 x Half, 5 x Over need 17 accelerators, 2 instances hold 16",
+    ):
+        component("Over", 5)
+    component("Rest", 4)
+    with pytest.raises(ValueError, match="1 x Last need 17 accelerators"):
+        host.add_model("Last", model=LLAMA, serving=TGI, resources=ONE)
 
 
 def test_a_model_is_hosted_with_its_resources(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Duration, SecretValue, Stack
+from aws_cdk import CfnParameter, Duration, SecretValue, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -57,7 +57,7 @@ from tests.unit.hosting.written import (
 )
 
 COMPONENT = "SageMaker::InferenceComponent"
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 LLAMA = HuggingFaceModel("org/like-llama", architecture="meta-llama/Llama-2-7b-hf")
 ONE = ResourceRequirements(accelerators=1)
 TGI = Tgi("1.4.5")
@@ -82,6 +82,9 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "container_startup_health_check_timeout": Duration.seconds(1701),
         "instance_provision_timeout": Duration.seconds(2401),
         "inference_ami_version": "al2-ami-sagemaker-inference-gpu-2",
+        "cuda_version": None,
+        "engine": None,
+        "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
     }
@@ -97,6 +100,7 @@ def _every_keyword_of_a_model(key: kms.IKey) -> dict[str, Any]:
         ),
         "copies": 3,
         "inference_component_name": "llama",
+        "inference_component_name_prefix": None,
         "environment": {"MAX_BEST_OF": "4"},
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
@@ -141,6 +145,7 @@ def test_every_keyword_reaches_the_template(
                         },
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
+                        "VolumeSizeInGB": 200,
                     }
                 ],
                 "VpcConfig": {
@@ -231,10 +236,13 @@ def test_no_keyword_is_left_out_above(
     added = InferenceComponentEndpoint.add_model
 
     assert keywords_of(made) == set(every_keyword)
-    assert left_at_default(made, every_keyword) == set()
+    # Of what says which driver, one; of a name and its beginning too.
+    assert left_at_default(made, every_keyword) == {"cuda_version", "engine"}
     assert required_keywords_of(made) == {"instance_type"}
     assert keywords_of(added) == set(every_keyword_of_a_model)
-    assert left_at_default(added, every_keyword_of_a_model) == set()
+    assert left_at_default(added, every_keyword_of_a_model) == {
+        "inference_component_name_prefix"
+    }
     assert required_keywords_of(added) == set()
 
 
@@ -519,7 +527,7 @@ def test_each_warning_has_one_owner(stack: Stack) -> None:
         stack,
         "Host",
         instance_type="ml.g5.xlarge",
-        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1",
     )
     component = host.add_model(
         "Code",
@@ -533,8 +541,9 @@ def test_each_warning_has_one_owner(stack: Stack) -> None:
 
     assert codes_of(stack) == [
         ("/Test/Host/Code", "LLM290"),
+        ("/Test/Host/Code/Component", "LLM245"),
+        ("/Test/Host/Code/Component", "LLM221"),
         ("/Test/Host/Code/Component", "LLM203"),
         ("/Test/Host/Code/Component", "LLM213"),
-        ("/Test/Host/Code/Component", "LLM221"),
         ("/Test/Host/Code/Model", "LLM202"),
     ]

@@ -4,10 +4,15 @@ The service's limits: what stands at one passes, and what is one beside it does 
 
 from __future__ import annotations
 
+from typing import cast
+
+import botocore.session
 import pytest
 from aws_cdk import CfnParameter, Duration, Size, Stack
+from botocore.model import StringShape
 
 from cdk_sagemaker_llm import ManagedInstanceScaling, ProductionVariant
+from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.hosting.hosts import (
     VariantDefinition,
@@ -17,6 +22,8 @@ from cdk_sagemaker_llm.hosting.hosts import (
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
+    host_image_findings,
+    least_findings,
     name_findings,
     range_findings,
     seconds,
@@ -257,6 +264,25 @@ def test_a_variant_starts_with_one_instance_at_least() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "message"),
+    [
+        (-1, 2, "min_instance_count must be at least 0, got -1"),
+        (0, 0, "max_instance_count must be at least 1, got 0"),
+    ],
+)
+def test_fails_for_bounds_below_the_apis(least: int, most: int, message: str) -> None:
+    """
+    None may always run, and one at most.
+    """
+    bounds = ManagedInstanceScaling(min_instance_count=least, max_instance_count=most)
+    lowest = ManagedInstanceScaling(min_instance_count=0, max_instance_count=1)
+    found = define_variant(variant(managed_instance_scaling=bounds)).findings
+
+    assert list(found) == error("LLM105", message)
+    assert define_variant(variant(managed_instance_scaling=lowest)).findings == ()
+
+
 def named(*names: str) -> list[VariantDefinition]:
     """
     Return variants of these names.
@@ -292,3 +318,50 @@ def test_each_repeated_name_is_named_once() -> None:
         *error("LLM123", "variant_name 'A' is used more than once"),
         *error("LLM123", "variant_name 'B' is used more than once"),
     ]
+
+
+def test_every_host_image_of_the_api_passes() -> None:
+    """
+    The catalogue has all that botocore's model lists.
+    """
+    model = botocore.session.get_session().get_service_model("sagemaker")
+    shape = model.shape_for("ProductionVariantInferenceAmiVersion")
+    listed = cast("StringShape", shape).enum
+
+    assert set(host_image_names()) == set(listed)
+    assert [host_image_findings("it", name) for name in listed] == [[]] * len(listed)
+    assert host_image_findings("it", None) == []
+    assert host_image_findings("it", "${Token[TOKEN.1]}") == []
+
+
+def test_fails_for_a_host_image_that_there_is_not() -> None:
+    """
+    CreateEndpointConfig refuses what is not in its list.
+    """
+    (near,) = host_image_findings("it", "al2-ami-sagemaker-inference-gpu-4-1")
+    (far,) = host_image_findings("it", "x")
+
+    assert str(near) == (
+        "LLM184 it must be one that the API has, got "
+        "'al2-ami-sagemaker-inference-gpu-4-1'; use "
+        "al2-ami-sagemaker-inference-gpu-3-1, al2-ami-sagemaker-inference-gpu-2-1 or "
+        "al2023-ami-sagemaker-inference-gpu-4-1, or leave it out"
+    )
+    assert "al2023-ami-sagemaker-inference-gpu-4-1" in far.remedy
+
+
+@pytest.mark.parametrize("weight", [None, 0, 0.5, 3, -1.8881545897087626e289])
+def test_a_weight_of_zero_and_more_passes(weight: float | None) -> None:
+    """
+    The API's least is 0.
+    """
+    assert least_findings("initial_variant_weight", weight, 0) == []
+
+
+def test_fails_for_a_weight_below_zero() -> None:
+    """
+    With the value got.
+    """
+    (found,) = least_findings("initial_variant_weight", -0.5, 0)
+
+    assert str(found) == "LLM111 initial_variant_weight must be at least 0, got -0.5"

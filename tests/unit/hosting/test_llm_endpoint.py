@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Duration, SecretValue, Stack
+from aws_cdk import CfnParameter, Duration, SecretValue, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -52,7 +52,7 @@ from tests.unit.hosting.written import (
     written,
 )
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
 
 @pytest.fixture(name="every_keyword")
@@ -79,6 +79,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "model_data_download_timeout": Duration.seconds(1201),
         "instance_provision_timeout": Duration.seconds(2401),
         "inference_ami_version": "al2-ami-sagemaker-inference-gpu-2",
+        "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
         "assumptions": Assumptions(runtime_gib=2.0),
@@ -155,6 +156,7 @@ def test_every_keyword_reaches_the_template(
                         },
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
+                        "VolumeSizeInGB": 200,
                     }
                 ],
             },
@@ -287,6 +289,7 @@ def test_its_instances_scale_between_the_bounds(
     }
     assert properties_of(stack, "SageMaker::Endpoint") == {
         "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
+        "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredWeight"}],
         "RetainAllVariantProperties": True,
     }
     assert keywords_of(LlmEndpoint.auto_scale_instance_count) == {
@@ -346,7 +349,7 @@ def test_a_type_known_only_at_deployment_is_passed_on(stack: Stack) -> None:
     }
     assert properties_of(stack, "SageMaker::Endpoint")["EndpointName"] == "${Name}"
     assert properties_of(stack, "SageMaker::Model")["PrimaryContainer"] == {
-        "Environment": {"HF_MODEL_ID": "mistralai/Mistral-7B-v0.1"},
+        "Environment": {"HF_MODEL_ID": "HuggingFaceH4/zephyr-7b-beta"},
         "Image": TGI_IMAGE,
     }
 
@@ -364,12 +367,12 @@ def test_each_warning_has_one_owner(stack: Stack) -> None:
         ),
         serving=Vllm("0.36.0", max_model_len=16384, model_loading_timeout=7200),
         instance_type="ml.g5.xlarge",
-        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1",
     )
 
     assert codes_of(stack) == [
         ("/Test/Llm", "LLM290"),
-        ("/Test/Llm/Config", "LLM213"),
         ("/Test/Llm/Config", "LLM221"),
+        ("/Test/Llm/Config", "LLM213"),
         ("/Test/Llm/Model", "LLM202"),
     ]

@@ -37,7 +37,7 @@ from tests.unit.hosting.expected import KEY_ARN, ROLE_ARN
 from tests.unit.hosting.written import warnings_of
 
 Definition = Callable[[Stack], object]
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 GPT2 = HuggingFaceModel("gpt2")
 TGI = Tgi("3.3.6")
 ONE = ResourceRequirements(accelerators=1)
@@ -477,7 +477,7 @@ WARNINGS: dict[str, tuple[Definition, str, str]] = {
     ),
     "impatient container": (
         llm(
-            serving=Vllm("0.36.0"),
+            serving=Vllm("0.36.0", model_loading_timeout=1200),
             container_startup_health_check_timeout=Duration.seconds(1201),
         ),
         "/Test/It/Config",
@@ -489,13 +489,14 @@ WARNINGS: dict[str, tuple[Definition, str, str]] = {
     "old driver": (
         llm(
             serving=Vllm("0.36.0"),
-            inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+            inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1",
         ),
         "/Test/It/Config",
         (
-            "the driver of al2-ami-sagemaker-inference-gpu-2 on ml.g5.12xlarge may be "
-            "too old for CUDA 13.0 of image djl-lmi 0.36.0; set inference_ami_version "
-            "to a newer one, or leave it out [ack: cdk-sagemaker-llm:LLM221]"
+            "image djl-lmi 0.36.0 of CUDA 13.0 may not start with the driver of "
+            "al2-ami-sagemaker-inference-gpu-3-1 of ml.g5.12xlarge; leave "
+            "inference_ami_version out: it is al2023-ami-sagemaker-inference-gpu-4-1 "
+            "then [ack: cdk-sagemaker-llm:LLM221]"
         ),
     ),
 }

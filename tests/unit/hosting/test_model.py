@@ -49,7 +49,7 @@ from tests.unit.hosting.written import (
 )
 
 Properties = Callable[[Stack, str], dict[str, Any]]
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
 
@@ -205,7 +205,8 @@ def test_a_tarball_and_variables_reach_one_container(stack: Stack) -> None:
     assert model.artifact.files == {
         "serving.properties": (
             b"engine=MPI\noption.tensor_parallel_degree=4\n"
-            b"option.model_id=mistralai/Mistral-7B-v0.1\noption.rolling_batch=auto\n"
+            b"option.model_id=HuggingFaceH4/zephyr-7b-beta\noption.rolling_batch=auto\n"
+            b"option.model_loading_timeout=1800\n"
         )
     }
     assert written_model["Properties"]["PrimaryContainer"] == {

@@ -23,7 +23,7 @@ from cdk_sagemaker_llm import (
 from tests.unit.hosting.expected import SECURITY_GROUP
 from tests.unit.hosting.written import fields_at_default, properties_of, written
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 HOSTS = ProductionVariant(instance_type="ml.g5.12xlarge")
 

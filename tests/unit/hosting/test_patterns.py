@@ -22,7 +22,7 @@ from cdk_sagemaker_llm import (
 )
 
 Properties = Callable[[Stack, str], dict[str, Any]]
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 
 

@@ -30,7 +30,7 @@ from tests.unit.serving.answers import container_of
 
 COMPONENT = "AWS::SageMaker::InferenceComponent"
 CONFIG = "AWS::SageMaker::EndpointConfig"
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 MIXTRAL = HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1")
 MIXTRAL_22B = HuggingFaceModel("mistralai/Mixtral-8x22B-v0.1")
 Properties = Callable[[Stack, str], dict[str, Any]]
@@ -273,8 +273,12 @@ def test_a_definition_holds_the_plan(stack: Stack) -> None:
     """
     filling = LlmEndpoint(stack, "It", model=MISTRAL, instance_type="ml.g5.12xlarge")
     shared = host(stack).add_model("Mixtral", model=MIXTRAL)
+    number = CfnParameter(stack, "Number", type="Number").value_as_number
     bare = host(Stack(stack, "Inner")).add_model(
-        "Mine", model=MISTRAL, resources=ResourceRequirements()
+        "Mine",
+        model=MISTRAL,
+        # A placeholder for a number is a float.
+        resources=ResourceRequirements(accelerators=number),  # type: ignore[arg-type]
     )
 
     whole, part = filling.model.definition.plan, shared.model.definition.plan

@@ -27,7 +27,7 @@ def demand_of(model_id: str) -> Demand:
     return demand
 
 
-MISTRAL = demand_of("mistralai/Mistral-7B-v0.1")
+MISTRAL = demand_of("HuggingFaceH4/zephyr-7b-beta")
 MIXTRAL = demand_of("mistralai/Mixtral-8x7B-v0.1")
 UNKNOWN = demand_of("org/unknown")
 

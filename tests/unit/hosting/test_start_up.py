@@ -21,8 +21,9 @@ from cdk_sagemaker_llm import (
     Tgi,
     Vllm,
 )
+from tests.unit.hosting.written import codes_of
 
-MODEL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MODEL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 CONFIG = "AWS::SageMaker::EndpointConfig"
 NEWEST_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"
 Properties = Callable[[Stack, str], dict[str, Any]]
@@ -85,27 +86,71 @@ def test_components_of_old_images_need_no_host_image(
     """
     Nothing is asked for that the service's default has.
     """
-    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.p4d.24xlarge")
+    old = Tgi("1.4.5")
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.p4d.24xlarge", engine=old
+    )
     needs = ResourceRequirements(accelerators=1)
-    host.add_model("Old", serving=Tgi("1.4.5"), model=MODEL, resources=needs)
+    host.add_model("Old", serving=old, model=MODEL, resources=needs)
 
     assert host_image(stack, properties) is None
+    assert [code for _, code in codes_of(stack)] == ["LLM201"]
 
 
-def test_warns_if_the_chosen_host_is_too_old(stack: Stack) -> None:
+def test_fails_if_the_chosen_host_does_not_start_the_image(stack: Stack) -> None:
     """
     Such a container ends without a log.
     """
-    LlmEndpoint(
-        stack,
-        "It",
+    with pytest.raises(
+        ValueError,
+        match=r"LLM198 image djl-lmi 0\.36\.0 of CUDA 13\.0 does not start with the "
+        r"driver of al2-ami-sagemaker-inference-gpu-2 of ml\.g5\.12xlarge; leave "
+        r"inference_ami_version out: it is al2023-ami-sagemaker-inference-gpu-4-1 then",
+    ):
+        LlmEndpoint(
+            stack,
+            "It",
+            model=MODEL,
+            instance_type="ml.g5.12xlarge",
+            inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+        )
+
+
+def test_fails_if_a_component_does_not_start_on_its_host(stack: Stack) -> None:
+    """
+    The argument to write is named.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.12xlarge")
+    with pytest.raises(
+        ValueError,
+        match=r"LLM198 image djl-lmi 0\.33\.0 of CUDA 12\.8 does not start with the "
+        r"driver of al2023-ami-sagemaker-inference-gpu-4-1 of ml\.g5\.12xlarge; define "
+        r"the host with cuda_version='12\.8', or serve the model from a host of its "
+        r"own",
+    ):
+        host.add_model(
+            "Old",
+            serving=Vllm("0.33.0"),
+            model=MODEL,
+            resources=ResourceRequirements(accelerators=1),
+        )
+
+
+def test_warns_if_nobody_has_tried_a_component_on_its_host(stack: Stack) -> None:
+    """
+    An inference is no reason to refuse.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.12xlarge")
+    host.add_model(
+        "Old",
+        serving=Tgi("3.3.6"),
         model=MODEL,
-        instance_type="ml.g5.12xlarge",
-        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
+        resources=ResourceRequirements(accelerators=1),
     )
 
     Annotations.from_stack(stack).has_warning(
-        "*", Match.string_like_regexp(r"too old for CUDA 13\.0.*LLM221")
+        "/Test/Host/Old/Component",
+        Match.string_like_regexp(r"may not start.*cuda_version='12\.4'.*LLM221"),
     )
 
 
@@ -136,7 +181,7 @@ def test_fails_if_the_devices_are_of_another_kind(
     [
         (7200, None, "gives up after 1800 s"),
         (1200, 600, "gives up after 600 s"),
-        (None, 3600, "container gives up loading after 1200 s"),
+        (3599, 3600, "container gives up loading after 3599 s"),
     ],
 )
 def test_warns_if_the_time_outs_contradict(
@@ -161,7 +206,9 @@ def test_warns_if_the_time_outs_contradict(
     )
 
 
-@pytest.mark.parametrize(("loading", "health_check"), [(None, None), (3600, 3600)])
+@pytest.mark.parametrize(
+    ("loading", "health_check"), [(None, None), (None, 600), (None, 3600), (3600, 3600)]
+)
 def test_time_outs_that_agree_pass(
     stack: Stack, loading: int | None, health_check: int | None
 ) -> None:

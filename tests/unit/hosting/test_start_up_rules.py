@@ -9,6 +9,7 @@ from aws_cdk import CfnParameter, Stack
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
 
 G5 = find_instance_type("ml.g5.12xlarge")
@@ -19,10 +20,18 @@ OLD_HOST = "al2-ami-sagemaker-inference-gpu-2"
 NEW_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"
 
 
+def found(
+    hardware: InstanceType | None, image: ImageRelease, host_image: str | None
+) -> list[Finding]:
+    """
+    Check the hosts of one model.
+    """
+    return host_findings(hardware, image, host_image, hosts_components=False)
+
+
 @pytest.mark.parametrize(
     ("instance_type", "image", "host_image"),
     [
-        ("ml.g5.12xlarge", LMI, None),
         ("ml.g5.12xlarge", LMI, NEW_HOST),
         ("ml.inf2.48xlarge", NEURON, None),
         ("ml.g5.12xlarge", find_image("huggingface-llm", "1.4.5"), OLD_HOST),
@@ -34,7 +43,7 @@ def test_hosts_that_have_what_an_image_needs_pass(
     """
     Devices of its kind, and a driver that is new enough.
     """
-    assert host_findings(find_instance_type(instance_type), image, host_image) == []
+    assert found(find_instance_type(instance_type), image, host_image) == []
 
 
 def test_hosts_that_are_not_known_pass() -> None:
@@ -43,21 +52,21 @@ def test_hosts_that_are_not_known_pass() -> None:
     """
     own = ImageRelease.from_uri("222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1")
 
-    assert host_findings(None, NEURON, OLD_HOST) == []
-    assert host_findings(INF2, own, None) == []
+    assert found(None, NEURON, OLD_HOST) == []
+    assert found(INF2, own, None) == []
 
 
 def test_other_devices_are_named_both_ways_round() -> None:
     """
     The driver of a host that has none for it is not spoken of.
     """
-    assert [str(each) for each in host_findings(INF2, LMI, OLD_HOST)] == [
+    assert [str(each) for each in found(INF2, LMI, OLD_HOST)] == [
         (
             "LLM127 image djl-lmi 0.36.0 runs on NVIDIA GPUs, and ml.inf2.48xlarge has "
             "Inferentia2; choose another image or another instance type"
         )
     ]
-    assert [str(each) for each in host_findings(G5, NEURON, None)] == [
+    assert [str(each) for each in found(G5, NEURON, None)] == [
         (
             "LLM127 image djl-neuronx 0.29.0 runs on Inferentia or Trainium, and "
             "ml.g5.12xlarge has A10G; choose another image or another instance type"
@@ -79,11 +88,24 @@ def test_a_type_without_a_new_enough_host_is_named() -> None:
         compatible_inference_amis=(OLD_HOST,),
     )
 
-    assert [str(each) for each in host_findings(old, LMI, None)] == [
+    assert [str(each) for each in found(old, LMI, None)] == [
         (
-            "LLM221 the driver of the host on ml.p0.4xlarge may be too old for CUDA "
-            "13.0 of image djl-lmi 0.36.0; set inference_ami_version to a newer one, "
-            "or leave it out"
+            "LLM198 image djl-lmi 0.36.0 of CUDA 13.0 does not start with the default "
+            "driver of ml.p0.4xlarge; choose another image or another instance type"
+        )
+    ]
+
+
+def test_a_type_without_accelerators_is_named() -> None:
+    """
+    Whatever the image needs.
+    """
+    plain = InstanceType.of("ml.m9.4xlarge", accelerators=0, vcpus=16, memory_gib=64)
+
+    assert [str(each) for each in found(plain, LMI, None)] == [
+        (
+            "LLM127 image djl-lmi 0.36.0 runs on accelerators, and ml.m9.4xlarge has "
+            "none; choose another instance type"
         )
     ]
 

@@ -33,7 +33,7 @@ from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from tests.unit.hosting.written import properties_of, written
 
 Properties = Callable[[Stack, str], dict[str, Any]]
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
 REFERENCE = "{{resolve:secretsmanager:hub:SecretString:::}}"

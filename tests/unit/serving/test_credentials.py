@@ -6,7 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
+from cdk_sagemaker_llm.serving.credentials import (
+    credential_findings,
+    file_findings,
+    model_findings,
+)
 
 # Issuers' prefixes stand apart from what follows, so that no file holds a token.
 HF, SK = "hf" + "_", "sk" + "-"
@@ -32,6 +37,19 @@ PAT = "github" + "_pat_"
         (PAT + "11ABCDEFG0" * 2 + "_" + "aZ09" * 14, "a GitHub token"),
         (SK + "a" * 20, "an OpenAI key"),
         (SK + "proj-" + "aZ_9-" * 8, "an OpenAI key"),
+        ("api" + "_org_" + "aB" * 10, "a Hugging Face token"),
+        ("gl" + "pat-" + "aZ_9-" * 4, "a GitLab token"),
+        ("AI" + "za" + "aZ_9-" * 7, "a Google API key"),
+        ("nv" + "api-" + "aZ_9-" * 4, "an NVIDIA key"),
+        ("xo" + "xb-" + "12345-abcd", "a Slack token"),
+        ("py" + "pi-AgE" + "aZ_9-" * 4, "a PyPI token"),
+        ("-----BEGIN " + "PRIVATE KEY-----\nMII", "a private key"),
+        ("-----BEGIN " + "RSA PRIVATE KEY-----", "a private key"),
+        ("-----BEGIN " + "OPENSSH PRIVATE KEY-----", "a private key"),
+        ("https://" + "me:h4x0r@pypi.acme.io/simple", "a password in an address"),
+        ("redis://" + ":h4x0r@cache", "a password in an address"),
+        ("https://" + "me:h4$x0r{@pypi.acme.io", "a password in an address"),
+        ("aws_secret_access" + "_key = '" + "aB/+" * 10, "an AWS secret key"),
     ],
     ids=lambda value: value[:12],
 )
@@ -65,6 +83,31 @@ def test_each_issuers_form_is_known(value: str, kind: str) -> None:
         "x" + "gh" + "p_" + "a" * 36,
         PAT + "a" * 19,
         "x" + PAT + "a" * 36,
+        HF + "x" * 34,
+        HF + "yourTokenGoesRightHere",
+        "AKIA" + "IOSFODNN7EXAMPLE",
+        SK + "learn-contrib-some-long-name",
+        SK + "your-api-key-00000000000",
+        "AI" + "za" + "a" * 34,
+        "gl" + "pat-" + "a" * 19,
+        "xo" + "xb-" + "a" * 9,
+        "-----BEGIN " + "PUBLIC KEY-----",
+        "-----BEGIN " + "CERTIFICATE-----",
+        "https://pypi.acme.io:8080/simple@1",
+        "https://user:password@pypi.acme.io",
+        "https://${USER}:${PASS}@pypi.acme.io",
+        "https://{user}:{pw}@pypi.acme.io",
+        "https://<user>:<pw>@pypi.acme.io",
+        "https://%s:%s@pypi.acme.io",
+        "https://me:***@pypi.acme.io",
+        "git+ssh://git@github.com/a/b",
+        "https://localhost:8080?mail=a@b",
+        "https://localhost:8080,me@acme.io",
+        r"re.match('https?://[^:]+:[^@]+@')",
+        r"re.match('://\w*:\w*@')",
+        "text.startswith('-----BEGIN " + "PRIVATE KEY-----')",
+        "s3://bucket/a:b@c",
+        "aws_secret_access" + "_key = '" + "aB/+" * 9,
         SK + "a" * 19,
         "a" + SK + "a" * 36,
         "",
@@ -108,6 +151,115 @@ def test_what_names_a_token_holds_a_reference(
             "Manager and pass HuggingFaceModel(..., token=secret)"
         )
     ] * int(found)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": {"b": [1, None, {"c": HF + "a1" * 17}]}},
+        [["x"], (HF + "a1" * 17,)],
+        f'{{"a": ["{HF}{"a1" * 17}"]}}',
+        f'  ["{HF}{"a1" * 17}"]',
+        f'{{"broken": {HF}{"a1" * 17}',
+        {HF + "a1" * 17: 1},
+        {"HF_TOKEN": "whatever"},
+        '{"HF_TOKEN": "whatever"}',
+        '{"a": "{{resolve:secretsmanager:x}}", "b": "' + HF + "a1" * 17 + '"}',
+    ],
+)
+def test_what_is_nested_is_looked_into(value: object) -> None:
+    """
+    Mappings, sequences, and JSON text, with the names in them.
+    """
+    (found,) = credential_findings("options", {"option.env": value})
+
+    assert found.message == "option.env in options looks like a Hugging Face token"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"HF_TOKEN": "{{resolve:secretsmanager:x}}", "a": [1, 2.5, None, True]},
+        '{"HF_TOKEN": "{{resolve:secretsmanager:x}}"}',
+        "[" * 100_000,
+        7,
+        None,
+    ],
+    ids=["nested", "JSON", "deep", "number", "nothing"],
+)
+def test_what_is_nested_and_none_passes(value: object) -> None:
+    """
+    References, and what is no text.
+    """
+    assert credential_findings("options", {"option.env": value}) == []
+
+
+def test_a_name_that_is_a_credential_is_not_repeated() -> None:
+    """
+    Somebody may mix up the two.
+    """
+    (found,) = credential_findings("environment", {HF + "a1" * 17: "x"})
+
+    assert found.message == "*** in environment looks like a Hugging Face token"
+
+
+def test_a_variable_by_its_name_is_an_aws_secret_key() -> None:
+    """
+    By itself the key looks like anything.
+    """
+    values = {"AWS_SECRET_ACCESS_KEY": "aB/+" * 10, "OTHER": "aB/+" * 10}
+    (found,) = credential_findings("environment", values)
+
+    assert found.message == (
+        "AWS_SECRET_ACCESS_KEY in environment looks like an AWS secret key"
+    )
+
+
+def test_files_are_searched_by_lines() -> None:
+    """
+    In each text file; one finding a line, and what is no text is left.
+    """
+    token = (HF + "a1" * 17).encode()
+    files = {
+        "requirements.txt": b"torch\n--index-url https://" + b"me:h4x0r@pypi.acme.io\n",
+        "model.py": b"# \xff\nA = '" + token + b"', '" + token + b"'\r\nB = '" + token,
+        "fine.py": b"import os\nos.environ['HF_TOKEN']\n",
+        "weights.bin": b"\0" + token,
+    }
+
+    assert [str(found) for found in file_findings(files)] == [
+        f"LLM107 line {line} of {name} looks like it holds {kind}; keep it in Secrets "
+        "Manager"
+        for line, name, kind in [
+            (2, "model.py", "a Hugging Face token"),
+            (3, "model.py", "a Hugging Face token"),
+            (2, "requirements.txt", "a password in an address"),
+        ]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (HuggingFaceModel(HF + "a1" * 17), "model_id in HuggingFaceModel looks"),
+        (
+            HuggingFaceModel("a/b", revision=HF + "a1" * 17),
+            "revision in HuggingFaceModel looks",
+        ),
+        (S3Model(f"s3://b/{HF}{'a1' * 17}/"), "uri in S3Model looks"),
+        (HuggingFaceModel("a/b", revision="main"), None),
+        (None, None),
+    ],
+)
+def test_what_names_the_weights_is_no_credential(
+    model: ModelSource | None, message: str | None
+) -> None:
+    """
+    Its parameter is named.
+    """
+    found = [finding.message for finding in model_findings(model)]
+
+    assert found == ([f"{message} like a Hugging Face token"] if message else [])
 
 
 def test_each_value_is_told_of() -> None:

@@ -31,6 +31,7 @@ def test_the_variables_are_those_that_are_read() -> None:
     "model_id",
     [
         "meta-llama/Llama-3.1-8B",
+        "mistralai/Mistral-7B-v0.1",
         "google/gemma-2b",
         "google/codegemma-7b",
         "google/paligemma-3b",
@@ -44,8 +45,9 @@ def test_a_gated_model_needs_a_token(model_id: str) -> None:
     """
     assert [str(f) for f in gated_findings(model_id, has_token=False)] == [
         (
-            f"LLM214 {model_id} is gated on the Hugging Face Hub, and no token is set; "
-            "pass HuggingFaceModel(..., token=secret), or stage the weights on S3"
+            f"LLM214 {model_id} has been gated on the Hugging Face Hub, and no token "
+            "is set; pass HuggingFaceModel(..., token=secret), or stage the weights on "
+            "S3"
         )
     ]
     assert gated_findings(model_id, has_token=True) == []
@@ -53,7 +55,13 @@ def test_a_gated_model_needs_a_token(model_id: str) -> None:
 
 @pytest.mark.parametrize(
     "model_id",
-    ["meta-llama", "org/meta-llama/x", "google/flan-t5", "tiiuae/falcon-40b", "gpt2"],
+    [
+        "meta-llama",
+        "org/meta-llama/x",
+        "google/flan-t5",
+        "tiiuae/falcon-40b",
+        "mistral",
+    ],
 )
 def test_other_models_are_taken_to_be_public(model_id: str) -> None:
     """

@@ -22,6 +22,7 @@ option.tensor_parallel_degree=4
 option.model_id=mistralai/Mistral-7B-v0.1
 option.max_rolling_batch_size=16
 option.rolling_batch=auto
+option.model_loading_timeout=1800
 """
 MIXTRAL_PROPERTIES = """\
 engine=MPI
@@ -248,7 +249,14 @@ def test_the_same_input_gives_the_same_bytes_anywhere(
     [
         ({"mistral_instance_type": "ml.g5.13xlarge"}, "ml.g5.12xlarge"),
         ({"region": "us-iso-east-1"}, "not listed in us-iso-east-1"),
-        ({"llama_copies": 9}, "9 copies of Llama13B do not fit, one instance holds 8"),
+        (
+            {"llama_copies": 17},
+            "17 copies of Llama13B do not fit, 2 instances hold 16",
+        ),
+        (
+            {"llama_copies": 9, "llama_max_instances": 1},
+            "9 copies of Llama13B do not fit, one instance holds 8",
+        ),
         (
             {"mistral_min_instances": 5},
             "max_capacity must be at least min_capacity, got max_capacity=4",

@@ -27,7 +27,8 @@ def test_the_defaults_are_the_reference() -> None:
     assert str(settings.mixtral_instance_type) == "ml.p4d.24xlarge"
     assert str(settings.llama_instance_type) == "ml.p4d.24xlarge"
     assert (settings.mistral_min_instances, settings.mistral_max_instances) == (1, 4)
-    assert (settings.llama_instances, settings.llama_copies) == (1, 8)
+    assert (settings.llama_instances, settings.llama_max_instances) == (1, 2)
+    assert settings.llama_copies == 8
 
 
 def test_the_command_line_gives_text() -> None:

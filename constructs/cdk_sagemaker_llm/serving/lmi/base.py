@@ -7,14 +7,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import ClassVar, Literal, Self, cast
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
@@ -33,29 +34,24 @@ from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
+from cdk_sagemaker_llm.serving.lmi.checks.launcher import OTHER_BACKEND
 from cdk_sagemaker_llm.serving.lmi.properties import (
     PropertiesError,
     PropertyValue,
     lines,
     texts_of,
 )
+from cdk_sagemaker_llm.serving.lmi.typed import bounds_findings, option
 from cdk_sagemaker_llm.serving.loading import (
     LONG_SECONDS,
-    loading_seconds,
     start_up_seconds,
 )
+from cdk_sagemaker_llm.serving.naming import with_class_named
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
 
 # MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
 # documentation's 1800 is wrong.
 DEFAULT_LOADING_SECONDS = 1200
-
-
-def option(name: str) -> Any:  # noqa: ANN401 - stands for a field of any type
-    """
-    Declare a parameter that is written as ``option.<name>``, if it is given.
-    """
-    return field(default=None, metadata={"option": name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +82,7 @@ class LmiServing:
 
         model_loading_timeout:
             Seconds that loading may take.
-            If left out, it is the image's own 1200.
+            If left out, it is as long as SageMaker waits for the container.
 
         predict_timeout: Seconds that one request may take.
             If left out, it is the image's own 240.
@@ -117,6 +113,12 @@ class LmiServing:
     options: Mapping[str, PropertyValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, PropertyValue] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
     @property
     def container_family(self) -> str:
         """
@@ -131,11 +133,15 @@ class LmiServing:
         Check the image and the options for this version; write all of it into
         serving.properties.
         """
-        demand = self._demand(model)
+        demand = known_at_synth(self)._demand(model)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
-        limit = self._loading_seconds(model)
+        start_up = start_up_seconds(demand or _unplanned(model))
+        limit = self._loading_seconds(start_up)
         typed = self._typed(model, limit)
-        found = self._general_findings(model, typed)
+        found = [
+            *self._general_findings(model, typed),
+            *bounds_findings(self, self.options),
+        ]
         texts: dict[str, str] = {}
         if not errors_of(found):
             texts, faults = self._texts(typed)
@@ -147,8 +153,8 @@ class LmiServing:
             files={"serving.properties": lines(texts).encode()},
             environment=_environment(model),
             token_variables=TOKEN_VARIABLES,
-            loading_seconds=limit or DEFAULT_LOADING_SECONDS,
-            start_up_seconds=start_up_seconds(demand),
+            loading_seconds=limit,
+            start_up_seconds=start_up,
         )
         return Prepared(container, tuple(found), demand)
 
@@ -202,8 +208,7 @@ class LmiServing:
             REPEATED.finding(f"options repeats {key}, which has a parameter of its own")
             for key in sorted(set(extra) & set(typed))
         ]
-        texts = {key: str(value) for key, value in extra.items()}
-        found += credential_findings("options", texts)
+        found += credential_findings("options", extra)
         if isinstance(model, HuggingFaceModel) and not errors_of(found):
             has_token = model.token is not None
             found += gated_findings(model.model_id, has_token=has_token)
@@ -219,7 +224,7 @@ class LmiServing:
             return {}, [UNREADABLE.finding(str(fault))]
 
     def _typed(
-        self, model: ModelSource | None, loading: int | None
+        self, model: ModelSource | None, loading: int
     ) -> dict[str, PropertyValue]:
         """
         Return what parameters and model write into serving.properties, in its order.
@@ -229,8 +234,7 @@ class LmiServing:
             for one in fields(self)
             if "option" in one.metadata and getattr(self, one.name) is not None
         }
-        if loading is not None:
-            given["option.model_loading_timeout"] = loading
+        given.pop("option.model_loading_timeout", None)
         # The engine is always written: without it LMI 0.26 fetches the model's
         # config.json without the token, and a gated model fails to load.
         first: dict[str, PropertyValue | None] = {
@@ -244,24 +248,30 @@ class LmiServing:
                 "option.max_rolling_batch_size", None
             ),
             **self._scheduling(),
+            "option.model_loading_timeout": loading,
         }
         kept = {key: value for key, value in first.items() if value is not None}
         return {**kept, **given, **self._more()}
 
-    def _loading_seconds(self, model: ModelSource | None) -> int | None:
+    def waiting(self, seconds: int) -> Self:
         """
-        Return how long the container is told to wait; ``None`` for its default.
+        Return this configuration with as long to load as SageMaker waits for it,
+        unless it says how long itself.
+        """
+        if self.model_loading_timeout is not None:
+            return self
+        return replace(self, model_loading_timeout=seconds)
 
-        A model that is known to take longer than the image's default is given as long
-        as SageMaker is told to wait for it.
+    def _loading_seconds(self, start_up: int | None) -> int:
+        """
+        Return how long the container is told to wait: as long as SageMaker does.
+
+        The image's own default is shorter, and would cut a model off that takes its
+        time.
         """
         if self.model_loading_timeout is not None:
             return self.model_loading_timeout
-        known = architecture_of(model)
-        if known is None:
-            return None
-        seconds = loading_seconds(known.weight_bytes())
-        return seconds if seconds > LONG_SECONDS else None
+        return start_up or LONG_SECONDS
 
     def _property_findings(
         self,
@@ -269,15 +279,17 @@ class LmiServing:
         texts: Mapping[str, str],
         accelerators: int | None,
     ) -> list[Finding]:
+        architecture = None if model is None else model.architecture
         found = property_findings(
             {k: v for k, v in texts.items() if k not in self.unchecked_options},
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
-            architecture=config_of(None if model is None else model.architecture),
+            architecture=config_of(architecture),
             backend=self.backend,
             strict=True,
         )
+        found = with_class_named(found, OTHER_BACKEND, architecture)
         found = [self._in_the_callers_words(finding) for finding in found]
         return found + self._own_findings(model)
 
@@ -295,6 +307,10 @@ class LmiServing:
 
         message = re.sub(r"\boption\.(\w+)", rename, finding.message)
         remedy = re.sub(r"\boption\.(\w+)", rename, finding.remedy)
+        bare = finding.message.split(" ")[0]
+        if bare in names and bare in self.options:
+            # An option that lacks its prefix, and has a parameter: both are named.
+            message, remedy = finding.message, f"as a parameter, {remedy}"
         return Finding(finding.severity, finding.code, message, remedy)
 
     def _at_least(self, minor: str) -> bool:
@@ -330,6 +346,13 @@ def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, obje
     }
 
 
+def _unplanned(model: ModelSource | None) -> Demand:
+    """
+    Say what is known of a model whose backend's memory is not modelled.
+    """
+    return Demand(architecture=architecture_of(model), assumptions=Assumptions())
+
+
 def _environment(model: ModelSource | None) -> dict[str, str]:
     """
     Name weights whose address is known only at deployment, too late for a file.
@@ -348,6 +371,5 @@ def _plain(value: object) -> PropertyValue:
         return json.dumps(value, separators=(",", ":"), sort_keys=True)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ",".join(map(str, value))
-    if isinstance(value, str | int | float):
-        return value
-    raise TypeError(f"an option must be text, a number or a switch, got {value!r}")
+    # Each field was held to its kind when it was given.
+    return cast("PropertyValue", value)

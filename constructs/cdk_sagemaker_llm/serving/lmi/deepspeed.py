@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import SmoothQuant
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class DeepSpeed(LmiServing):
     backend: ClassVar[str] = "deepspeed"
 
     _: KW_ONLY
-    max_tokens: int | None = option("max_tokens")
+    max_tokens: int | None = option("max_tokens", COUNT)
     enable_cuda_graph: bool | None = option("enable_cuda_graph")
     triangular_masking: bool | None = option("triangular_masking")
     low_cpu_mem_usage: bool | None = option("low_cpu_mem_usage")

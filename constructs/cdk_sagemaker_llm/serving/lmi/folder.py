@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
@@ -19,30 +20,30 @@ from cdk_sagemaker_llm.serving.configuration import (
     Prepared,
     settled,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
+from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, config_of
 from cdk_sagemaker_llm.serving.lmi.checks import check_properties
+from cdk_sagemaker_llm.serving.lmi.checks.files import UNREAD
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
+from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import ASSUMPTIONS as TENSORRT_LLM
 from cdk_sagemaker_llm.serving.lmi.values import as_int
-
-PROPERTIES = "serving.properties"
-# Configuration and code are kilobytes. What is larger is weights, which belong on
-# S3: unpacking a tarball of them takes most of a start-up.
-_LARGEST_ARTIFACT = 64 * 1024 * 1024
+from cdk_sagemaker_llm.wording import any_of
 
 NO_FOLDER = Rule("LLM108", "the serving folder does not exist")
 NO_PROPERTIES = Rule("LLM109", "the serving folder holds no serving.properties")
 TWO_MODELS = Rule("LLM117", "a model and a serving folder are both given")
-TOO_LARGE = Rule("LLM118", "the serving folder holds more than configuration and code")
 SEVERAL_MODELS = Rule(
     "LLM126",
     "several folders at the top would be several models",
     "djl-serving, ModelStore",
 )
+NO_LMI_FAMILY = Rule("LLM187", "a serving folder is given to an image that is no LMI")
+_LMI_REPOSITORY = "djl-inference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class ServingFolder:
 
     Args:
         path:
-            The folder; everything in it travels, but hidden files and bytecode.
+            The folder; everything in it travels, but hidden files, bytecode, and
+            what editors leave: at most 64 MiB, and nothing from outside of it.
 
         container_family: The LMI image family, such as ``djl-tensorrtllm``.
 
@@ -74,6 +76,12 @@ class ServingFolder:
     version: str
     architecture: ModelArchitecture | str | None = None
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
     def prepare(
         self, model: ModelSource | None, accelerators: Accelerators
     ) -> Prepared:
@@ -81,7 +89,7 @@ class ServingFolder:
         Check that the folder is a serving artifact that this image can load; read it
         once.
         """
-        found = image_findings(self.container_family, self.version)
+        found = self._image_findings()
         if not Path(self.path).is_dir():
             found.append(NO_FOLDER.finding(f"path {str(self.path)!r} is not a folder"))
             return Prepared(None, tuple(found))
@@ -92,15 +100,35 @@ class ServingFolder:
                     "name the weights as option.model_id in serving.properties",
                 )
             )
-        files = folder_files(Path(self.path))
-        properties = _properties(files)
+        artifact = folder_files(Path(self.path))
+        properties = _properties(artifact.files)
         demand = self._demand(properties)
         devices = settled(accelerators, demand)
         known = not errors_of(found)
-        found += self._artifact_findings(files, devices, known_image=known)
+        found += self._artifact_findings(artifact, devices, known_image=known)
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
-        return Prepared(self._container(files, properties), tuple(found), demand)
+        container = self._container(artifact.files, properties)
+        return Prepared(container, tuple(found), demand)
+
+    def _image_findings(self) -> list[Finding]:
+        """
+        The image exists, and reads a serving.properties.
+        """
+        found = image_findings(self.container_family, self.version)
+        if errors_of(found):
+            return found
+        image = find_image(self.container_family, self.version)
+        if image.repository != _LMI_REPOSITORY:
+            found.append(
+                NO_LMI_FAMILY.finding(
+                    f"container_family must be that of an LMI image, which reads "
+                    f"serving.properties, got {self.container_family!r}",
+                    f"use {any_of(CONTAINERS)}; other images are told what to do by "
+                    "Tgi, TgiNeuron or CustomContainer",
+                )
+            )
+        return found
 
     def _container(
         self, files: Mapping[str, bytes], properties: Mapping[str, str]
@@ -130,18 +158,14 @@ class ServingFolder:
         )
 
     def _artifact_findings(
-        self,
-        files: Mapping[str, bytes],
-        accelerators: int | None,
-        *,
-        known_image: bool,
+        self, artifact: Artifact, accelerators: int | None, *, known_image: bool
     ) -> list[Finding]:
-        found = layout_findings(str(self.path), files)
+        found = read_findings(str(self.path), artifact)
         checkable = known_image and self.container_family in CONTAINERS
-        if properties_path(files) is None or not checkable:
+        if properties_path(artifact.files) is None or not checkable:
             return found
         return found + artifact_findings(
-            files,
+            artifact.files,
             container=self.container_family,
             version=self.version,
             accelerators=accelerators,
@@ -149,16 +173,21 @@ class ServingFolder:
         )
 
 
-def folder_files(path: Path) -> dict[str, bytes]:
+def read_findings(path: str, artifact: Artifact) -> list[Finding]:
     """
-    Read what travels of a folder: everything but hidden files and bytecode.
+    Check what was read of a folder or a tarball, whatever image is to load it.
     """
-    names = sorted(entry.relative_to(path) for entry in path.rglob("*"))
-    return {
-        name.as_posix(): (path / name).read_bytes()
-        for name in names
-        if (path / name).is_file() and not _is_left_behind(name)
-    }
+    found = [*artifact.findings, *layout_findings(path, artifact.sizes)]
+    found += file_findings(_beside_properties(artifact.files))
+    name = properties_path(artifact.sizes) or ""
+    if not artifact.files.get(name, b"not read").strip():
+        found.append(
+            UNREAD.finding(
+                f"{name} in {path!r} is empty",
+                "write at least engine and option.model_id into it",
+            )
+        )
+    return found
 
 
 def artifact_findings(
@@ -218,23 +247,11 @@ def properties_path(files: Iterable[str]) -> str | None:
     return nested if len(tops) == 1 and nested in names else None
 
 
-def layout_findings(path: str, files: Mapping[str, bytes]) -> list[Finding]:
+def layout_findings(path: str, files: Iterable[str]) -> list[Finding]:
     """
-    Check what is in a folder: one model, and no weights.
+    Check which files there are: those of one model.
     """
-    found = []
-    if properties_path(files) is None:
-        found.append(_no_properties(path, files))
-    size = sum(map(len, files.values()))
-    if size > _LARGEST_ARTIFACT:
-        found.append(
-            TOO_LARGE.finding(
-                f"{path!r} holds {size // 2**20} MiB; an artifact holds "
-                "configuration and code only",
-                "put weights under an S3 prefix and name it as option.model_id",
-            )
-        )
-    return found
+    return [_no_properties(path, files)] if properties_path(files) is None else []
 
 
 def _no_properties(path: str, files: Iterable[str]) -> Finding:
@@ -248,6 +265,19 @@ def _no_properties(path: str, files: Iterable[str]) -> Finding:
     )
 
 
+def _beside_properties(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """
+    Return the files with the comments alone of serving.properties: its properties are
+    checked by their names.
+    """
+    path = properties_path(files)
+    if path is None:
+        return dict(files)
+    lines = files[path].splitlines()
+    comments = [line if line.lstrip()[:1] in (b"#", b"!") else b"" for line in lines]
+    return {**files, path: b"\n".join(comments)}
+
+
 def _properties(files: Mapping[str, bytes]) -> dict[str, str]:
     try:
         return parse(_properties_text(files))
@@ -259,7 +289,3 @@ def _properties(files: Mapping[str, bytes]) -> dict[str, str]:
 def _properties_text(files: Mapping[str, bytes]) -> str:
     # Java reads the file as ISO-8859-1, in which every byte is a character.
     return files.get(properties_path(files) or "", b"").decode("iso-8859-1")
-
-
-def _is_left_behind(name: Path) -> bool:
-    return any(part.startswith(".") or part == "__pycache__" for part in name.parts)

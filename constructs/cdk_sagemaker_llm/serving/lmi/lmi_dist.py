@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from cdk_sagemaker_llm.serving.lmi.base import option
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, option
 from cdk_sagemaker_llm.serving.lmi.vllm_family import VllmFamily
 
 
@@ -61,12 +61,12 @@ class LmiDist(VllmFamily):
 
     _: KW_ONLY
     speculative_draft_model: str | None = option("speculative_draft_model")
-    speculative_length: int | None = option("speculative_length")
-    draft_model_tp_size: int | None = option("draft_model_tp_size")
+    speculative_length: int | None = option("speculative_length", COUNT)
+    draft_model_tp_size: int | None = option("draft_model_tp_size", COUNT)
     enable_lora: bool | None = option("enable_lora")
-    max_loras: int | None = option("max_loras")
-    max_lora_rank: int | None = option("max_lora_rank")
-    max_cpu_loras: int | None = option("max_cpu_loras")
+    max_loras: int | None = option("max_loras", COUNT)
+    max_lora_rank: int | None = option("max_lora_rank", COUNT)
+    max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
     enable_prefix_caching: bool | None = option("enable_prefix_caching")
     pipeline_parallel_degree: int | None = option("pipeline_parallel_degree")
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class NeuronX(LmiServing):
 
     _: KW_ONLY
     rolling_batch: str | None = None
-    n_positions: int | None = option("n_positions")
+    n_positions: int | None = option("n_positions", COUNT)
     context_length_estimate: Sequence[int] | None = option("context_length_estimate")
     group_query_attention: (
         Literal[
@@ -84,9 +85,9 @@ class NeuronX(LmiServing):
     compiled_graph_path: str | None = option("compiled_graph_path")
     load_split_model: bool | None = option("load_split_model")
     low_cpu_mem_usage: bool | None = option("low_cpu_mem_usage")
-    batch_size: int | None = option("batch_size")
+    batch_size: int | None = option("batch_size", COUNT)
     speculative_draft_model: str | None = option("speculative_draft_model")
-    speculative_length: int | None = option("speculative_length")
+    speculative_length: int | None = option("speculative_length", COUNT)
     fuse_qkv: bool | None = option("fuse_qkv")
     model_loader: str | None = option("model_loader")
 

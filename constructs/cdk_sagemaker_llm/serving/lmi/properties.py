@@ -17,6 +17,7 @@ PropertyValue = str | int | float | bool
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
+_LINE_END = r"\r\n|\r|\n"
 _KEY = re.compile(r"[A-Za-z0-9_.\-]+\Z")
 
 
@@ -110,17 +111,20 @@ def text_of(key: str, value: PropertyValue) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    pending = ""
-    for natural in re.split(r"\r\n|\r|\n", text):
+    pending, is_open = "", False
+    for natural in re.split(_LINE_END, re.sub(rf"(?:{_LINE_END})\Z", "", text)):
         line = natural.lstrip(_BLANKS)
+        is_open = _continues(line) and (bool(pending) or line[0] not in "#!")
         if not pending and (not line or line[0] in "#!"):
             continue
-        if _continues(line):
+        if is_open:
             pending += line[:-1]
             continue
         yield pending + line
         pending = ""
-    if pending:
+    # A backslash that nothing follows is a line all the same, with an empty key; Java
+    # drops it only where the line ends in two characters (LineReader, JDK 17).
+    if pending or (is_open and not text.endswith("\r\n")):
         yield pending
 
 

@@ -16,10 +16,11 @@ from cdk_sagemaker_llm.models import (
     architecture_of,
     class_of,
 )
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, option
 
 # TensorRT-LLM takes a share of what the weights leave, and records no graphs.
 ASSUMPTIONS = Assumptions(gpu_memory_utilization=0.95, cuda_graphs_gib=0.0)
@@ -83,14 +84,14 @@ class TensorRtLlm(LmiServing):
 
     _: KW_ONLY
     rolling_batch: str | None = None
-    max_input_len: int | None = option("max_input_len")
-    max_output_len: int | None = option("max_output_len")
-    max_num_tokens: int | None = option("max_num_tokens")
+    max_input_len: int | None = option("max_input_len", COUNT)
+    max_output_len: int | None = option("max_output_len", COUNT)
+    max_num_tokens: int | None = option("max_num_tokens", COUNT)
     batch_scheduler_policy: Literal["max_utilization", "guaranteed_no_evict"] | None = (
         option("batch_scheduler_policy")
     )
     kv_cache_free_gpu_mem_fraction: float | None = option(
-        "kv_cache_free_gpu_mem_fraction"
+        "kv_cache_free_gpu_mem_fraction", SHARE
     )
     enable_kv_cache_reuse: bool | None = option("enable_kv_cache_reuse")
     use_custom_all_reduce: bool | None = option("use_custom_all_reduce")

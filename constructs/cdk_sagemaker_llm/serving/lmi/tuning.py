@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 
 
@@ -33,10 +34,12 @@ class RopeScaling:
 
     def __post_init__(self) -> None:
         """
-        Hold the rule that both engines state.
+        Hold each field to its kind, and the rule that both engines state.
         """
-        if not self.factor > 1:
+        hold_known(self)
+        if isinstance(self.factor, int | float) and not self.factor > 1:
             raise ValueError(f"factor must be above 1, got {self.factor}")
+        hold_kinds(self)
 
     def as_tensorrt_llm(self) -> Mapping[str, PropertyValue]:
         """
@@ -81,10 +84,12 @@ class SmoothQuant:
 
     def __post_init__(self) -> None:
         """
-        Hold the range.
+        Hold each field to its kind, and the range.
         """
-        if self.alpha is not None and not 0 <= self.alpha <= 1:
+        hold_known(self)
+        if isinstance(self.alpha, int | float) and not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be from 0 to 1, got {self.alpha}")
+        hold_kinds(self)
 
     def as_tensorrt_llm(self) -> Mapping[str, PropertyValue]:
         """

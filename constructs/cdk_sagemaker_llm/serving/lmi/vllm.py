@@ -8,13 +8,40 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from cdk_sagemaker_llm.serving.lmi.base import option
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, Bounds, option
 from cdk_sagemaker_llm.serving.lmi.vllm_family import VllmFamily
 
 # The newest release that the SageMaker SDK lists, in all of its regions.
 NEWEST = "0.36.0"
+# --kv-cache-dtype of `vllm serve`, 0.6.3 to 0.33: any release's.
+_CACHE_DTYPES = Bounds(
+    choices=(
+        "auto",
+        "fp8",
+        "bfloat16",
+        "float16",
+        "fp8_ds_mla",
+        "fp8_e4m3",
+        "fp8_e5m2",
+        "fp8_inc",
+        "fp8_per_token_head",
+        "int4_per_token_head",
+        "int8_per_token_head",
+        "nvfp4",
+        "nvfp4_4over6",
+        "nvfp4_ds_mla",
+        "octave_k3v3",
+        "octave_k3v3_compact",
+        "octave_k3v4",
+        "turboquant_3bit_nc",
+        "turboquant_4bit_nc",
+        "turboquant_k3v4_nc",
+        "turboquant_k8v4",
+        "ultraquant_4bit",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +95,13 @@ class Vllm(VllmFamily):
 
     version: str = NEWEST
     _: KW_ONLY
-    kv_cache_dtype: str | None = option("kv_cache_dtype")
+    kv_cache_dtype: str | None = option("kv_cache_dtype", _CACHE_DTYPES)
     enable_prefix_caching: bool | None = option("enable_prefix_caching")
     enable_chunked_prefill: bool | None = option("enable_chunked_prefill")
     enable_lora: bool | None = option("enable_lora")
-    max_loras: int | None = option("max_loras")
-    max_lora_rank: int | None = option("max_lora_rank")
-    max_cpu_loras: int | None = option("max_cpu_loras")
+    max_loras: int | None = option("max_loras", COUNT)
+    max_lora_rank: int | None = option("max_lora_rank", COUNT)
+    max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
     speculative_config: Mapping[str, Any] | None = option("speculative_config")
     rope_scaling: RopeScaling | None = None
 

@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,11 @@ class VllmFamily(LmiServing):
     """
 
     _: KW_ONLY
-    max_model_len: int | None = option("max_model_len")
+    max_model_len: int | None = option("max_model_len", COUNT)
     enforce_eager: bool | None = option("enforce_eager")
-    gpu_memory_utilization: float | None = option("gpu_memory_utilization")
+    gpu_memory_utilization: float | None = option("gpu_memory_utilization", SHARE)
     max_rolling_batch_prefill_tokens: int | None = option(
-        "max_rolling_batch_prefill_tokens"
+        "max_rolling_batch_prefill_tokens", COUNT
     )
     load_format: str | None = option("load_format")
 

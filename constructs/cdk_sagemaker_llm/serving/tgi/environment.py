@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments import is_later
 from cdk_sagemaker_llm.catalog.tgi_options import tgi_aliases
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
@@ -52,6 +53,20 @@ def wrong_counts(counts: Mapping[str, int]) -> list[str]:
     Return the names of counts that are below 1, or known only at deployment.
     """
     return [name for name, value in counts.items() if value < 1]
+
+
+def later_findings(values: Mapping[str, EnvironmentValue]) -> list[Finding]:
+    """
+    Numbers, which are checked, are known at synth.
+    """
+    return [
+        UNREADABLE.finding(
+            f"{name} is known only at deployment, and is checked at synth",
+            "pass a number, or the text of Token.as_string(...) in unchecked_options",
+        )
+        for name, value in values.items()
+        if is_later(value)
+    ]
 
 
 SET_TWICE = Rule(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 
+from cdk_sagemaker_llm.arguments import hold_kinds, is_later, known_at_synth
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.tgi_options import is_between
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
@@ -31,6 +32,7 @@ from cdk_sagemaker_llm.serving.tgi.checks.variables import (
 from cdk_sagemaker_llm.serving.tgi.environment import (
     EnvironmentValue,
     count_findings,
+    later_findings,
     model_id,
     overlap_findings,
     render,
@@ -170,6 +172,12 @@ class Tgi:
     options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
     def prepare(
         self, model: ModelSource | None, accelerators: Accelerators
     ) -> Prepared:
@@ -177,7 +185,7 @@ class Tgi:
         Check the image, each variable for its version, and all against each other;
         describe all of it in environment variables.
         """
-        demand = self._demand(model)
+        demand = known_at_synth(self)._demand(model)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         found = image_findings(FAMILY, self.version)
         if errors_of(found):
@@ -185,10 +193,11 @@ class Tgi:
         typed = self._typed(model, devices)
         environment = render({**typed, **self.options, **self.unchecked_options})
         found += count_findings(self._counts())
+        found += later_findings(self._uncounted())
         found += overlap_findings(typed, self.options, self.unchecked_options)
         found += option_name_findings(self.options, known_variables())
         for where in ("options", "unchecked_options"):
-            found += credential_findings(where, render(getattr(self, where)))
+            found += credential_findings(where, getattr(self, where))
         found += subject_findings(self._subject(environment, model, devices))
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
@@ -254,6 +263,14 @@ class Tgi:
     def _counts(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in _COUNTS if self._has(name)}
 
+    def _uncounted(self) -> dict[str, EnvironmentValue]:
+        """
+        Return what else is given, by the names that the user gave it.
+        """
+        names = [name for name in _VARIABLES if name not in _COUNTS and self._has(name)]
+        typed = {name: getattr(self, name) for name in names}
+        return {**typed, **self.options, **self.unchecked_options}
+
     def _subject(
         self,
         environment: Mapping[str, str],
@@ -270,6 +287,8 @@ class Tgi:
         words |= {v: name for name, v in variables.items() if self._has(name)}
         # Those have been told of already.
         wrong = {variables[name] for name in wrong_counts(self._counts())}
+        given = self._uncounted()
+        wrong |= {variables.get(n, n) for n, value in given.items() if is_later(value)}
         return TgiSubject(
             environment,
             self.version,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource
@@ -29,6 +30,7 @@ from cdk_sagemaker_llm.serving.tgi.checks.variables import (
 from cdk_sagemaker_llm.serving.tgi.environment import (
     EnvironmentValue,
     count_findings,
+    later_findings,
     model_id,
     overlap_findings,
     render,
@@ -107,6 +109,12 @@ class TgiNeuron:
     options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
     def prepare(
         self,
         model: ModelSource | None,
@@ -121,10 +129,11 @@ class TgiNeuron:
             return Prepared(None, tuple(found))
         typed = self._typed(model)
         found += count_findings(self._counts())
+        found += later_findings({**self.options, **self.unchecked_options})
         found += overlap_findings(typed, self.options, self.unchecked_options)
         found += self._name_findings()
         for where in ("options", "unchecked_options"):
-            found += credential_findings(where, render(getattr(self, where)))
+            found += credential_findings(where, getattr(self, where))
         found += [*self._type_findings(), *self._length_findings()]
         found += self._model_findings(typed, model)
         if errors_of(found):

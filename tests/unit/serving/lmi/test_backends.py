@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from tests.unit.serving.answers import container_of, findings_of
 
-MODEL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MODEL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 URI = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team/vllm"
 
 
@@ -35,7 +35,8 @@ def lines(serving: LmiServing) -> list[str]:
     """
     files = container_of(serving, MODEL, 8).files
     text = files["serving.properties"].decode().splitlines()
-    return [line for line in text if not line.startswith("option.model_id")]
+    common = ("option.model_id=", "option.model_loading_timeout=1800")
+    return [line for line in text if not line.startswith(common)]
 
 
 def codes(serving: LmiServing) -> list[str]:
@@ -403,7 +404,7 @@ def test_fails_if_an_image_is_not_in_ecr(uri: str) -> None:
 
 @pytest.mark.parametrize(
     ("model_id", "warned"),
-    [("meta-llama/Llama-2-13b-chat-hf", True), ("mistralai/Mixtral-8x7B-v0.1", False)],
+    [("meta-llama/Llama-2-13b-chat-hf", True), ("Qwen/Qwen2.5-7B", False)],
 )
 def test_warns_if_a_gated_model_has_no_token(model_id: str, *, warned: bool) -> None:
     """

@@ -4,8 +4,6 @@ What the backends on LMI images have in common.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from aws_cdk import SecretValue
 
@@ -14,6 +12,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     LmiDist,
     ModelArchitecture,
+    NeuronX,
     S3Model,
     TensorRtLlm,
     Vllm,
@@ -60,12 +59,15 @@ def test_the_whole_container() -> None:
     assert container_of(Vllm(), MODEL, 1) == Container(
         image=find_image("djl-lmi", "0.36.0"),
         files={
-            "serving.properties": b"engine=Python\noption.model_id=org/model\n",
+            "serving.properties": (
+                b"engine=Python\noption.model_id=org/model\n"
+                b"option.model_loading_timeout=1800\n"
+            ),
         },
         environment={},
         token_variables=("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"),
         weights_uri=None,
-        loading_seconds=1200,
+        loading_seconds=1800,
         start_up_seconds=None,
     )
 
@@ -77,7 +79,9 @@ def test_an_address_known_at_deployment_is_a_variable() -> None:
     container = container_of(Vllm(), S3Model(PLACEHOLDER), 1)
 
     assert container.environment == {"OPTION_MODEL_ID": PLACEHOLDER}
-    assert container.files == {"serving.properties": b"engine=Python\n"}
+    assert container.files == {
+        "serving.properties": b"engine=Python\noption.model_loading_timeout=1800\n"
+    }
 
 
 def test_weights_on_s3_are_fetched_by_the_container() -> None:
@@ -87,7 +91,10 @@ def test_weights_on_s3_are_fetched_by_the_container() -> None:
     container = container_of(Vllm(), S3Model("s3://b/p/"), 1)
 
     assert container.files == {
-        "serving.properties": b"engine=Python\noption.model_id=s3://b/p/\n"
+        "serving.properties": (
+            b"engine=Python\noption.model_id=s3://b/p/\n"
+            b"option.model_loading_timeout=1800\n"
+        )
     }
     assert container.weights_uri is None
     assert container.environment == {}
@@ -100,14 +107,16 @@ def test_the_model_may_be_an_option() -> None:
     serving = Vllm(options={"option.model_id": "a/b"})
 
     assert told(serving, None) == []
-    assert text_of(serving, None) == "engine=Python\noption.model_id=a/b\n"
+    assert text_of(serving, None) == (
+        "engine=Python\noption.model_loading_timeout=1800\noption.model_id=a/b\n"
+    )
     assert container_of(serving, None, 1).environment == {}
 
 
 @pytest.mark.parametrize(
     ("billions", "given", "line", "loading", "start_up"),
     [
-        (30, None, None, 1200, None),
+        (30, None, "option.model_loading_timeout=1800", 1800, None),
         (31, None, "option.model_loading_timeout=2100", 2100, 2100),
         (31, 900, "option.model_loading_timeout=900", 900, 2100),
         (1, 900, "option.model_loading_timeout=900", 900, None),
@@ -115,7 +124,7 @@ def test_the_model_may_be_an_option() -> None:
     ids=["small", "large", "large, said", "small, said"],
 )
 def test_a_large_model_is_given_time(
-    billions: int, given: int | None, line: str | None, loading: int, start_up: int
+    billions: int, given: int | None, line: str, loading: int, start_up: int
 ) -> None:
     """
     60 GB load within the 30 minutes that SageMaker waits; more is told to both.
@@ -125,20 +134,20 @@ def test_a_large_model_is_given_time(
     container = container_of(serving, model, 8)
     written = text_of(serving, model).splitlines()
 
-    assert [row for row in written if "loading" in row] == ([line] if line else [])
+    assert [row for row in written if "loading" in row] == [line]
     assert container.loading_seconds == loading
     assert container.start_up_seconds == start_up
     assert DEFAULT_LOADING_SECONDS == 1200
 
 
-def test_time_is_given_without_a_quantizations_savings() -> None:
+def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
     """
-    What is downloaded is what the repository holds; SageMaker is told of the rest.
+    Whichever gives up first ends both.
     """
     model = HuggingFaceModel("a/b", architecture=sized(40))
     container = container_of(Vllm(quantize="awq"), model, 8)
 
-    assert container.loading_seconds == 2400
+    assert container.loading_seconds == 1800
     assert container.start_up_seconds is None
 
 
@@ -155,8 +164,8 @@ def test_time_is_given_without_a_quantizations_savings() -> None:
             None,
             [
                 (
-                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.29.0, 0.36.0 "
-                    "or 0.35.0"
+                    "LLM102 image djl-lmi has no version '0.99.0'; use 0.36.0, 0.35.0 "
+                    "or 0.34.0"
                 ),
                 "LLM112 model is missing: nothing names the weights",
             ],
@@ -225,9 +234,9 @@ def test_time_is_given_without_a_quantizations_savings() -> None:
             HuggingFaceModel("meta-llama/Llama-3.2-1B"),
             [
                 (
-                    "LLM214 meta-llama/Llama-3.2-1B is gated on the Hugging Face Hub, "
-                    "and no token is set; pass HuggingFaceModel(..., token=secret), or "
-                    "stage the weights on S3"
+                    "LLM214 meta-llama/Llama-3.2-1B has been gated on the Hugging Face "
+                    "Hub, and no token is set; pass HuggingFaceModel(..., "
+                    "token=secret), or stage the weights on S3"
                 )
             ],
         ),
@@ -419,7 +428,7 @@ def test_an_unchecked_option_is_not_looked_at() -> None:
     )
 
     assert told(serving) == []
-    assert text_of(serving).splitlines()[2:] == [
+    assert text_of(serving).splitlines()[3:] == [
         "option.dtype=fp4",
         "option.task=generate",
         "option.zzz=x",
@@ -475,34 +484,39 @@ def test_what_the_container_is_told_to_load() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "line"),
+    ("serving", "line"),
     [
-        ({"b": [1], "a": "x"}, 'option.speculative_config={"a":"x","b":[1]}'),
-        ([1, 2], "option.speculative_config=1,2"),
-        (("a", "b"), "option.speculative_config=a,b"),
-        ("x", "option.speculative_config=x"),
-        (1.5, "option.speculative_config=1.5"),
-        (True, "option.speculative_config=true"),
+        (
+            Vllm(speculative_config={"b": [1], "a": "x"}),
+            'option.speculative_config={"a":"x","b":[1]}',
+        ),
+        (
+            NeuronX("0.29.0", context_length_estimate=[1, 2]),
+            "option.context_length_estimate=1,2",
+        ),
+        (
+            NeuronX("0.29.0", context_length_estimate=(3, 4)),
+            "option.context_length_estimate=3,4",
+        ),
+        (Vllm(load_format="x"), "option.load_format=x"),
+        (Vllm(gpu_memory_utilization=0.5), "option.gpu_memory_utilization=0.5"),
+        (Vllm(enforce_eager=True), "option.enforce_eager=true"),
     ],
-    ids=repr,
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
-def test_a_value_is_written_by_its_kind(value: Any, line: str) -> None:  # noqa: ANN401 - of any kind
+def test_a_value_is_written_by_its_kind(serving: LmiServing, line: str) -> None:
     """
     An object as JSON with sorted keys, a list joined by commas, the rest as it is.
     """
-    assert text_of(Vllm(speculative_config=value)).splitlines()[-1] == line
+    assert text_of(serving).splitlines()[-1] == line
 
 
 def test_fails_if_a_value_cannot_be_an_option() -> None:
     """
     A mistake of the caller's, with the value got.
     """
-    with pytest.raises(TypeError) as caught:
-        Vllm(dtype=object).prepare(MODEL, 1)  # type: ignore[arg-type] # the mistake
-
-    assert str(caught.value) == (
-        "an option must be text, a number or a switch, got <class 'object'>"
-    )
+    with pytest.raises(ValueError, match=r"^dtype must be text, got the class object$"):
+        Vllm(dtype=object)  # type: ignore[arg-type] # the mistake
 
 
 def test_the_base_is_no_backend() -> None:

@@ -88,7 +88,7 @@ def test_what_is_written_of_nothing_but_a_model() -> None:
     The launcher and the scheduler that choose it.
     """
     assert text_of(DeepSpeed("0.26.0")) == (
-        "engine=DeepSpeed\noption.model_id=org/model\noption.rolling_batch=deepspeed\n"
+        "engine=DeepSpeed\noption.model_id=org/model\noption.rolling_batch=deepspeed\noption.model_loading_timeout=1800\n"
     )
 
 

@@ -105,7 +105,7 @@ def test_what_is_written_of_nothing_but_a_model() -> None:
     The launcher and the scheduler that choose it.
     """
     assert text_of(LmiDist("0.27.0")) == (
-        "engine=MPI\noption.model_id=org/model\noption.rolling_batch=lmi-dist\n"
+        "engine=MPI\noption.model_id=org/model\noption.rolling_batch=lmi-dist\noption.model_loading_timeout=1800\n"
     )
 
 

@@ -18,6 +18,7 @@ from tests.unit.serving.lmi.parameters import (
     text_of,
 )
 
+WAITING = "option.model_loading_timeout=1800"
 OWN: list[Row] = [
     ("quantize", "static_int8", "option.quantize=static_int8"),
     ("rolling_batch", "tnx", "option.rolling_batch=tnx"),
@@ -108,14 +109,14 @@ def test_all_parameters_are_written_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("serving", "lines"),
     [
-        (NeuronX("0.29.0"), ["option.rolling_batch=auto"]),
+        (NeuronX("0.29.0"), ["option.rolling_batch=auto", WAITING]),
         (
             NeuronX("0.29.0", batch_size=4),
-            ["option.rolling_batch=disable", "option.batch_size=4"],
+            ["option.rolling_batch=disable", WAITING, "option.batch_size=4"],
         ),
         (
             NeuronX("0.29.0", batch_size=1, rolling_batch="auto"),
-            ["option.rolling_batch=auto", "option.batch_size=1"],
+            ["option.rolling_batch=auto", WAITING, "option.batch_size=1"],
         ),
     ],
     ids=["nothing", "a batch", "both"],

@@ -87,6 +87,18 @@ VALUES = st.text(
         ("a=1 \\\n 2", {"a": "1 2"}),
         ("a=1\\", {"a": "1"}),
         ("a=1\\\n", {"a": "1"}),
+        # A backslash that nothing follows is an empty key (all of it tried in JDK 17).
+        ("\\", {"": ""}),
+        ("\\\n", {"": ""}),
+        ("\\\r", {"": ""}),
+        ("\\\r\n", {}),
+        ("\\\n\n", {}),
+        ("\\\n ", {}),
+        ("a=1\n\\", {"a": "1", "": ""}),
+        ("\\\n\\", {"": ""}),
+        ("\\\\", {"\\": ""}),
+        ("# no\\", {}),
+        ("\\\n# no", {}),
         # Lines end at a carriage return or a line feed, or both, and nowhere else.
         ("a=1\n\r\n \t\f\n\rb=2", {"a": "1", "b": "2"}),
         ("a=1\vb\x85c\u2028d", {"a": "1\vb\x85c\u2028d"}),

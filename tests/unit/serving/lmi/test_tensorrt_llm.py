@@ -27,7 +27,7 @@ from tests.unit.serving.lmi.parameters import (
     text_of,
 )
 
-MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
+MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 SMALL = ModelArchitecture.custom(parameters=10**9, kv_bytes_per_token=1000)
 OWN: list[Row] = [
     ("quantize", "awq", "option.quantize=awq"),
@@ -82,9 +82,10 @@ def test_the_reference_file_is_written() -> None:
     assert written(serving) == (
         "engine=MPI\n"
         "option.tensor_parallel_degree=4\n"
-        "option.model_id=mistralai/Mistral-7B-v0.1\n"
+        "option.model_id=HuggingFaceH4/zephyr-7b-beta\n"
         "option.max_rolling_batch_size=16\n"
         "option.rolling_batch=auto\n"
+        "option.model_loading_timeout=1800\n"
     )
     assert errors(serving) == []
 
@@ -249,7 +250,13 @@ def test_the_launcher_and_the_scheduler_are_those_of_the_version(
     engine, *scheduling = lines
 
     assert text_of(serving) == "".join(
-        f"{line}\n" for line in (engine, "option.model_id=org/model", *scheduling)
+        f"{line}\n"
+        for line in (
+            engine,
+            "option.model_id=org/model",
+            *scheduling,
+            "option.model_loading_timeout=1800",
+        )
     )
 
 

@@ -112,14 +112,20 @@ def test_all_parameters_are_written_in_their_order() -> None:
     [
         (
             "0.26.0",
-            "engine=Python\noption.model_id=org/model\noption.rolling_batch=vllm\n",
+            "engine=Python\noption.model_id=org/model\noption.rolling_batch=vllm\noption.model_loading_timeout=1800\n",
         ),
         (
             "0.34.0",
-            "engine=Python\noption.model_id=org/model\noption.rolling_batch=vllm\n",
+            "engine=Python\noption.model_id=org/model\noption.rolling_batch=vllm\noption.model_loading_timeout=1800\n",
         ),
-        ("0.35.0", "engine=Python\noption.model_id=org/model\n"),
-        ("0.36.0", "engine=Python\noption.model_id=org/model\n"),
+        (
+            "0.35.0",
+            "engine=Python\noption.model_id=org/model\noption.model_loading_timeout=1800\n",
+        ),
+        (
+            "0.36.0",
+            "engine=Python\noption.model_id=org/model\noption.model_loading_timeout=1800\n",
+        ),
     ],
 )
 def test_the_scheduler_is_written_up_to_0_34(version: str, text: str) -> None:

@@ -18,6 +18,8 @@ from cdk_sagemaker_llm.serving.configuration import Container
 from tests.unit.serving.answers import container_of, findings_of
 
 LLAMA = HuggingFaceModel("meta-llama/Llama-2-13b-chat-hf")
+# How the CDK encodes a number that only deployment knows.
+LATER: Any = -1.8881545897087626e289
 
 
 def test_the_reference_environment_is_written() -> None:
@@ -667,3 +669,37 @@ def errors(serving: Tgi) -> list[str]:
     """
     found = findings_of(serving, LLAMA, 2)
     return [f.code for f in found if f.severity is Severity.ERROR]
+
+
+def test_devices_that_only_deployment_knows_are_left_to_the_launcher() -> None:
+    """
+    It takes all that it sees, and no number is made up.
+    """
+    serving = Tgi("3.3.6")
+
+    assert "SM_NUM_GPUS" not in container_of(serving, LLAMA, LATER).environment
+
+
+@pytest.mark.parametrize(
+    ("serving", "name"),
+    [
+        (Tgi("3.3.6", rope_factor=LATER), "rope_factor"),
+        (Tgi("3.3.6", cuda_memory_fraction=LATER), "cuda_memory_fraction"),
+        (Tgi("3.3.6", speculate=LATER), "speculate"),
+        (Tgi("3.3.6", cuda_graphs=[1, LATER]), "cuda_graphs"),
+        (Tgi("3.3.6", options={"MAX_BEST_OF": LATER}), "MAX_BEST_OF"),
+        (Tgi("3.3.6", unchecked_options={"ANY": LATER}), "ANY"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_fails_for_a_number_of_the_deployment(serving: Tgi, name: str) -> None:
+    """
+    Its placeholder would be written as the digits it is made of.
+    """
+    (found,) = [f for f in findings_of(serving, LLAMA, 2) if f.code == "LLM114"]
+
+    assert errors(serving) == ["LLM114"]
+    assert str(found) == (
+        f"LLM114 {name} is known only at deployment, and is checked at synth; pass a "
+        "number, or the text of Token.as_string(...) in unchecked_options"
+    )

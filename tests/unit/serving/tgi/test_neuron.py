@@ -197,7 +197,7 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
             [
                 (
                     "LLM102 image huggingface-llm-neuronx has no version '9.9.9'; use "
-                    "0.0.28, 0.2.0 or 0.3.0"
+                    "0.3.0, 0.2.0 or 0.0.28"
                 )
             ],
         ),
@@ -323,8 +323,8 @@ def test_what_is_said_in_the_callers_words(
             HuggingFaceModel("meta-llama/Meta-Llama-3-8B"),
             [
                 (
-                    "LLM214 meta-llama/Meta-Llama-3-8B is gated on the Hugging Face "
-                    "Hub, and no token is set; pass HuggingFaceModel(..., "
+                    "LLM214 meta-llama/Meta-Llama-3-8B has been gated on the Hugging "
+                    "Face Hub, and no token is set; pass HuggingFaceModel(..., "
                     "token=secret), or stage the weights on S3"
                 )
             ],

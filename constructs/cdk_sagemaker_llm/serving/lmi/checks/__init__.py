@@ -22,7 +22,12 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     values,
     vllm,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.files import text_findings
+from cdk_sagemaker_llm.serving.lmi.checks.files import (
+    encoding_findings,
+    is_wide,
+    text_findings,
+    without_mark,
+)
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture, Subject
 from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS, resolve
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
@@ -81,7 +86,11 @@ def check_properties(
         return misuse
     parsed_version = LmiVersion.parse(version)
     read_twice = container == "djl-tensorrtllm" and parsed_version.before("0.33")
-    found = list(text_findings(text, read_twice=read_twice))
+    found = list(encoding_findings(text))
+    if is_wide(text):
+        return found
+    text = without_mark(text)
+    found += text_findings(text, read_twice=read_twice)
     try:
         properties = parse(text)
     except PropertiesError as fault:

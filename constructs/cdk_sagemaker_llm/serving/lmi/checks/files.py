@@ -4,6 +4,7 @@ Checks of the text itself: what Java and the partition script make of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -20,16 +21,71 @@ def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
 
         read_twice: Whether the TensorRT-LLM partition script reads it as well.
     """
-    yield from _encoding_findings(text)
+    yield from _ascii_findings(text)
     yield from _repetitions(text)
     if read_twice:
         yield from _partition_script_findings(text)
 
 
+UNREAD = Rule(
+    "LLM186",
+    "a serving.properties is empty, or in an encoding of which Java reads nothing",
+    JAVA,
+)
+MARKED = Rule("LLM235", "a byte order mark at the beginning of a file", JAVA)
+# As ISO-8859-1 shows them, and as a text that was decoded otherwise does.
+_MARKS = ("\xef\xbb\xbf", "\ufeff")
+_WIDE = ("\xff\xfe", "\xfe\xff", "\ufffe")
+_SAVE = "save it as ASCII"
+
+
+def encoding_findings(text: str) -> Iterator[Finding]:
+    """
+    Java takes a byte order mark for letters of the first line, and knows no UTF-16.
+    """
+    if is_wide(text):
+        yield UNREAD.finding(
+            "the file is in UTF-16, of which Java, reading ISO-8859-1, knows no "
+            "property",
+            _SAVE,
+        )
+    elif text.startswith(_MARKS):
+        first = without_mark(text).split("\n", 1)[0].strip()
+        name = re.split(r"[=:\s]", first, maxsplit=1)[0]
+        if not name or name[0] in "#!":
+            yield MARKED.finding(
+                "the file begins with a byte order mark (BOM), which Java takes for "
+                "the letters of a property",
+                f"{_SAVE}, without the mark",
+            )
+        else:
+            yield UNREAD.finding(
+                "the file begins with a byte order mark (BOM), which Java takes for "
+                f"letters of the first property: {name} is not read",
+                f"{_SAVE}, without the mark",
+            )
+
+
+def is_wide(text: str) -> bool:
+    """
+    Whether a file is written with two bytes a letter.
+    """
+    return text.startswith(_WIDE) or "\0" in text
+
+
+def without_mark(text: str) -> str:
+    """
+    Return a file's text behind its byte order mark.
+    """
+    for mark in _MARKS:
+        text = text.removeprefix(mark)
+    return text
+
+
 NOT_ASCII = Rule("LLM217", "characters that Java reads otherwise", JAVA)
 
 
-def _encoding_findings(text: str) -> Iterator[Finding]:
+def _ascii_findings(text: str) -> Iterator[Finding]:
     """
     Java reads the bytes as ISO-8859-1.
     """

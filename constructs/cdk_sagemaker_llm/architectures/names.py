@@ -1,0 +1,92 @@
+"""
+Names of models' classes: which are known, and which are likely mistaken.
+
+The Hub has classes that nobody here has heard of: only what is certainly no class, or
+a known one with its letters in another order, is a fault.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Mapping
+
+from cdk_sagemaker_llm.architectures.families import FAMILIES
+
+_ENDINGS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "Model")
+# Classes that are served, and that no family here counts: vLLM's and LMI's lists.
+_OTHERS = (
+    "BaichuanForCausalLM",
+    "ChatGLMModel",
+    "CohereForCausalLM",
+    "Gemma3ForConditionalGeneration",
+    "Gemma3nForConditionalGeneration",
+    "GPT2LMHeadModel",
+    "GPTNeoForCausalLM",
+    "InternLMForCausalLM",
+    "LlavaForConditionalGeneration",
+    "MPTForCausalLM",
+    "Mistral3ForConditionalGeneration",
+    "OlmoForCausalLM",
+    "PhiForCausalLM",
+    "QWenLMHeadModel",
+    "RWForCausalLM",
+    "T5ForConditionalGeneration",
+)
+_ALIKE = 0.8
+
+
+def known_classes() -> tuple[str, ...]:
+    """
+    Return the names of the classes that are known.
+    """
+    return (*(name for name, _ in FAMILIES.values()), *_OTHERS)
+
+
+def class_fault(name: str) -> str | None:
+    """
+    Return the class that a name certainly stands for, though it is not its name: a
+    family's bare name, or one with its letters in another order; ``None`` otherwise.
+    """
+    if name in known_classes():
+        return None
+    meant = _families().get(name.lower())
+    turned = (one for one in known_classes() if sorted(one) == sorted(name))
+    return meant or next(turned, None)
+
+
+def class_doubt(name: str) -> str | None:
+    """
+    Return the known class that a name is likely meant to be; empty if it has no ending
+    of a class and none is near, ``None`` if there is no doubt.
+    """
+    if name in known_classes():
+        return None
+    ending = next((one for one in _ENDINGS if name.endswith(one)), None)
+    for known in known_classes():
+        likeness = _likeness(_stem(name), _stem(known))
+        if ending is None and max(likeness, _likeness(name, known)) > _ALIKE:
+            return known
+        # Of a name like another but for digits, either may be a later version.
+        if ending is not None and _ALIKE < likeness < 1:
+            return known
+    return None if ending else ""
+
+
+@functools.cache
+def _families() -> Mapping[str, str]:
+    return {_stem(name).lower(): name for name in reversed(known_classes())}
+
+
+def _stem(name: str) -> str:
+    ending = next((one for one in _ENDINGS if name.endswith(one)), "")
+    return name.removesuffix(ending)
+
+
+def _likeness(one: str, other: str) -> float:
+    """
+    Return how alike two names are, 1 for the same; digits are versions, and not seen.
+    """
+    first, second = (re.sub(r"[\d_]", "", name) for name in (one, other))
+    return difflib.SequenceMatcher(None, first, second).ratio()

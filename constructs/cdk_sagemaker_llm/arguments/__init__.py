@@ -1,0 +1,145 @@
+"""
+Arguments that are not of their declared kind: one message each, in the caller's words.
+
+What belongs here reads the kind from the annotation, so that nothing is said twice. It
+knows no range and no service: those are checked where the value is used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments.declared import UnknownKindError, kind_of
+from cdk_sagemaker_llm.arguments.kinds import Fault
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+P = ParamSpec("P")
+R = TypeVar("R")
+D = TypeVar("D", bound="DataclassInstance")
+
+Refuse = Callable[[list[Fault], Mapping[str, object]], None]
+
+
+def raise_faults(
+    faults: Iterable[Fault], _: Mapping[str, object] | None = None
+) -> None:
+    """
+    Refuse values with all that is wrong with them.
+
+    Raises:
+        ValueError: If there is a fault.
+    """
+    text = "; ".join(map(str, faults))
+    if text:
+        raise ValueError(text)
+
+
+def hold_kinds(instance: DataclassInstance) -> None:
+    """
+    Refuse the fields of a data class that are not of their declared kinds.
+
+    Raises:
+        ValueError: If there is one; all are named.
+    """
+    declared = {field.name: field.type for field in dataclasses.fields(instance)}
+    given = {name: getattr(instance, name) for name in declared}
+    raise_faults(_faults(declared, given))
+
+
+def hold_known(instance: DataclassInstance) -> None:
+    """
+    Refuse the fields of a data class that only deployment knows: they are computed
+    with at synth.
+
+    Raises:
+        ValueError: If there is one; all are named.
+    """
+    raise_faults(
+        Fault(f"{field.name} is known only at deployment, and is needed at synth")
+        for field in dataclasses.fields(instance)
+        if is_later(getattr(instance, field.name))
+    )
+
+
+def known_at_synth(instance: D) -> D:
+    """
+    Return a data class without the numbers that only deployment knows.
+    """
+    later = [
+        field.name
+        for field in dataclasses.fields(instance)
+        if is_later(getattr(instance, field.name))
+    ]
+    # Most have none, and a copy would be checked once more.
+    return dataclasses.replace(instance, **dict.fromkeys(later)) if later else instance
+
+
+def is_later(value: object) -> bool:
+    """
+    Whether a value is, or has in it, a number that only deployment knows.
+    """
+    return not isinstance(value, str) and is_unresolved(value)
+
+
+def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable[P, R]:
+    """
+    Let a function refuse arguments that are not of the kinds its annotations declare.
+
+    Args:
+        function: The function, all of whose annotations are text.
+
+        refuse:
+            What is done with the faults of a call, and with its arguments.
+            If left out, they are raised as one ``ValueError``.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            # Python's own error names the argument that is missing or unknown.
+            return function(*args, **kwargs)
+        faults = _faults(function.__annotations__, given)
+        if faults:
+            refuse(faults, given)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _faults(declared: Mapping[str, object], given: Mapping[str, object]) -> list[Fault]:
+    return [
+        fault
+        for name, value in given.items()
+        if name in declared
+        for fault in _faults_of_one(declared[name], name, value)
+    ]
+
+
+def _faults_of_one(annotation: object, name: str, value: object) -> list[Fault]:
+    try:
+        return list(kind_of(str(annotation)).faults(name, value))
+    except UnknownKindError:
+        # The scope and the like: what the CDK itself refuses in good words.
+        return []
+
+
+__all__ = [
+    "Fault",
+    "held",
+    "hold_kinds",
+    "hold_known",
+    "is_later",
+    "kind_of",
+    "known_at_synth",
+    "raise_faults",
+]

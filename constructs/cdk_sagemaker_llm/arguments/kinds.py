@@ -1,0 +1,253 @@
+"""
+Kinds of values, and how a value that is not of its kind is told of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.credential_forms import redacted
+from cdk_sagemaker_llm.wording import any_of
+
+_LONGEST_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """
+    A value that is not of its kind.
+
+    Args:
+        message: Which argument, what it must be, and what was got.
+
+        remedy: The way out; empty when the message says it all.
+    """
+
+    message: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """
+        Render as one line.
+        """
+        return f"{self.message}; {self.remedy}" if self.remedy else self.message
+
+
+def _no_way_out(_: object) -> str:
+    return ""
+
+
+def _no_parts(_: str, __: object) -> Iterator[Fault]:
+    yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """
+    What an argument may be.
+
+    Args:
+        words: What it must be, as a sentence goes on after "must be".
+
+        holds: Whether a value is of this kind, its parts aside.
+
+        way_out: What to write in place of a value.
+
+        parts: The faults of what a value consists of, under the argument's name.
+
+        is_secret: Whether a value must not be repeated.
+    """
+
+    words: str
+    holds: Callable[[object], bool]
+    way_out: Callable[[object], str] = _no_way_out
+    parts: Callable[[str, object], Iterator[Fault]] = _no_parts
+    is_secret: bool = False
+
+    def faults(self, name: str, value: object) -> Iterator[Fault]:
+        """
+        Say how a value is not of this kind, if it is not.
+
+        Args:
+            name: What the caller knows it by.
+
+            value: What was got.
+        """
+        if self.holds(value):
+            yield from self.parts(name, value)
+            return
+        got = shown(value, hidden=self.is_secret)
+        message = f"{name} must be {self.words}, got {got}"
+        yield Fault(redacted(message), redacted(self.way_out(value)))
+
+
+def shown(value: object, *, hidden: bool = False) -> str:
+    """
+    Write what was got with its type; a placeholder never as the digits it is made of.
+
+    Args:
+        value: What was got.
+
+        hidden: Whether its type alone is told.
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if is_unresolved(value):
+        return "a value that is known only at deployment"
+    name = type(value).__name__
+    text = repr(value) if isinstance(value, str | int | float) else ""
+    if hidden or not text or len(text) > _LONGEST_SHOWN:
+        return f"a value of type {name}"
+    return f"{text} ({name})"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: object) -> bool:
+    is_token = isinstance(value, float) and is_unresolved(value)
+    return is_token or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _number_written(value: object) -> str:
+    if is_unresolved(value):
+        return "write Token.as_number(...)"
+    if not isinstance(value, str):
+        return ""
+    try:
+        number = float(value)
+    except ValueError:
+        return ""
+    return f"write {value.strip()}" if math.isfinite(number) else ""
+
+
+def _text_written(value: object) -> str:
+    if is_unresolved(value):
+        return "write Token.as_string(...)"
+    if isinstance(value, bool):
+        return f"write {str(value).lower()!r}"
+    if isinstance(value, Mapping | list | tuple):
+        return "write it as text"
+    return f"write {str(value)!r}" if _is_number(value) else ""
+
+
+NONE = Kind("None", lambda value: value is None)
+TEXT = Kind("text", _is_text, _text_written)
+WHOLE_NUMBER = Kind("a whole number", _is_whole, _number_written)
+NUMBER = Kind("a finite number", _is_number, _number_written)
+SWITCH = Kind("True or False", lambda value: isinstance(value, bool))
+CONTENTS = Kind(
+    "bytes",
+    lambda value: isinstance(value, bytes),
+    lambda value: "write b'...', or encode the text" if _is_text(value) else "",
+    is_secret=True,
+)
+
+
+def _finite(name: str, value: object) -> Iterator[Fault]:
+    if isinstance(value, float):
+        yield from NUMBER.faults(name, value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _finite(f"{name}[{key!r}]", item)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _finite(f"{name}[{index}]", item)
+
+
+# What is passed on as it is, but for numbers that no JSON can hold.
+JSON = Kind("a value that JSON can hold", lambda _: True, parts=_finite)
+
+
+def one_of(*choices: object) -> Kind:
+    """
+    Return the kind of what is among choices.
+    """
+
+    def is_chosen(value: object) -> bool:
+        return any(type(value) is type(one) and value == one for one in choices)
+
+    return Kind(any_of(map(repr, choices)), is_chosen)
+
+
+def either(*kinds: Kind) -> Kind:
+    """
+    Return the kind of what is of any of several kinds; that it may be left out is not
+    said.
+    """
+    untold = (NONE, WHOLE_NUMBER) if NUMBER in kinds else (NONE,)
+    told = [kind for kind in kinds if kind not in untold]
+
+    def way_out(value: object) -> str:
+        return next(filter(None, (kind.way_out(value) for kind in told)), "")
+
+    def parts(name: str, value: object) -> Iterator[Fault]:
+        found = [list(k.parts(name, value)) for k in kinds if k.holds(value)]
+        if all(found):
+            yield from found[0]
+
+    return Kind(
+        words=any_of(dict.fromkeys(kind.words for kind in told)),
+        holds=lambda value: any(kind.holds(value) for kind in kinds),
+        way_out=way_out,
+        parts=parts,
+        is_secret=any(kind.is_secret for kind in kinds),
+    )
+
+
+def list_of(kind: Kind) -> Kind:
+    """
+    Return the kind of a list or tuple, each item of which is of a kind.
+    """
+
+    def holds(value: object) -> bool:
+        return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+    def parts(name: str, value: object) -> Iterator[Fault]:
+        if isinstance(value, Sequence) and not is_unresolved(value):
+            for index, item in enumerate(value):
+                yield from kind.faults(f"{name}[{index}]", item)
+
+    def way_out(value: object) -> str:
+        if value is None or not kind.holds(value):
+            return ""
+        is_short = isinstance(value, str | int | float) and not is_unresolved(value)
+        return f"write [{value!r}]" if is_short else "write a list of it"
+
+    return Kind("a list", holds, way_out, parts, kind.is_secret)
+
+
+def map_of(kind: Kind) -> Kind:
+    """
+    Return the kind of a mapping from text to values of a kind.
+    """
+
+    def parts(name: str, value: object) -> Iterator[Fault]:
+        if not isinstance(value, Mapping):
+            return
+        for key, item in value.items():
+            yield from _KEY.faults(f"a name in {name}", key)
+            # What stands under a name may be a credential: only plain kinds are shown.
+            seen = replace(
+                kind,
+                is_secret=not isinstance(item, int | float),
+                way_out=lambda one: (
+                    "leave it out" if one is None else kind.way_out(one)
+                ),
+            )
+            yield from seen.faults(f"{name}[{key!r}]", item)
+
+    return Kind("a mapping from text", lambda v: isinstance(v, Mapping), parts=parts)
+
+
+_KEY = replace(TEXT, way_out=_no_way_out)

@@ -1,0 +1,161 @@
+"""
+The classes that arguments may be of, and what to write where something else is given.
+
+A class goes by its name, and an interface of the CDK by the attribute that is read of
+it: neither is imported, nor is Node asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments.kinds import Kind
+
+# What stands for several kinds under one name.
+ALIASES: Mapping[str, str] = {
+    "Copies": "int | Literal['fill']",
+    "EnvironmentValue": "str | int | float | bool | Sequence[str] | Sequence[int]",
+    "PropertyValue": "str | int | float | bool",
+}
+
+
+def _types(value: object) -> list[type]:
+    # What jsii hands out as an interface stands before proxies of the interfaces.
+    return [type(value), *map(type, getattr(value, "_delegates", ()))]
+
+
+def _is_a(*names: str) -> Callable[[object], bool]:
+    def holds(value: object) -> bool:
+        bases = (base for one in _types(value) for base in one.__mro__)
+        return any(base.__name__ in names for base in bases)
+
+    return holds
+
+
+def _has(*attributes: str) -> Callable[[object], bool]:
+    def holds(value: object) -> bool:
+        return any(hasattr(one, a) for one in _types(value) for a in attributes)
+
+    return holds
+
+
+def _called(value: object) -> str:
+    return f"write {value.__name__}(...)" if isinstance(value, type) else ""
+
+
+def _instance_of(name: str, words: str = "", way_out: str = "") -> Kind:
+    return Kind(
+        words or f"{_article(name)} {name}",
+        _is_a(name),
+        lambda value: _called(value) if _names(value, name) else way_out,
+    )
+
+
+def _article(name: str) -> str:
+    return "an" if name[0] in "AEIOU" else "a"
+
+
+def _names(value: object, name: str) -> bool:
+    return isinstance(value, type) and value.__name__ == name
+
+
+def _interface(words: str, *attributes: str, way_out: str = "") -> Kind:
+    return Kind(words, _has(*attributes), lambda _: way_out)
+
+
+def _unit(name: str, factory: str) -> Kind:
+    def way_out(value: object) -> str:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        number = "..." if not is_number or is_unresolved(value) else value
+        return f"write {name}.{factory}({number})"
+
+    return Kind(f"a {name}", _is_a(name), way_out)
+
+
+def _model_written(value: object) -> str:
+    if isinstance(value, type):
+        return _called(value)
+    if not isinstance(value, str) or is_unresolved(value):
+        return ""
+    # A credential has no slash: what may be one is not repeated.
+    if value.startswith("s3://"):
+        return f"write S3Model({value!r})"
+    name = repr(value) if "/" in value else "'organisation/name'"
+    return f"write HuggingFaceModel({name})"
+
+
+def _member_written(value: object) -> str:
+    name = value.upper() if isinstance(value, str) and value.isidentifier() else ""
+    return f"write RoutingStrategy.{name or 'LEAST_OUTSTANDING_REQUESTS'}"
+
+
+_KEPT_ELSEWHERE = (
+    "use a Secret, or SecretValue.secrets_manager(...): what stands in code or in a "
+    "template is no secret"
+)
+
+CLASSES: Mapping[str, Kind] = {
+    "Assumptions": _instance_of("Assumptions"),
+    "Construct": _interface("a construct, such as a stack", "node"),
+    "Duration": _unit("Duration", "seconds"),
+    "EndpointBase": _instance_of("EndpointBase", "an Endpoint"),
+    "EndpointConfig": _instance_of("EndpointConfig"),
+    "EndpointConfigBase": _instance_of("EndpointConfigBase", "an EndpointConfig"),
+    "ImageRelease": _instance_of(
+        "ImageRelease",
+        "an image of the catalogue",
+        "write CustomContainer.from_uri(...), or find_image(...)",
+    ),
+    "InstanceType": _instance_of("InstanceType"),
+    "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
+    "Model": _instance_of("Model", "a Model that is defined in a stack"),
+    "ModelBase": _instance_of("ModelBase", "a Model that is defined in a stack"),
+    "ModelArchitecture": _instance_of("ModelArchitecture"),
+    "ModelSource": Kind(
+        "a HuggingFaceModel or an S3Model",
+        _is_a("HuggingFaceModel", "S3Model"),
+        _model_written,
+        is_secret=True,
+    ),
+    "Network": _instance_of("Network", way_out="write Network(vpc=...)"),
+    "Path": Kind("a Path", lambda value: isinstance(value, Path)),
+    "ProductionVariant": _instance_of("ProductionVariant"),
+    "ResourceRequirements": _instance_of(
+        "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"
+    ),
+    "RopeScaling": _instance_of("RopeScaling"),
+    "RoutingStrategy": Kind(
+        "a RoutingStrategy", _is_a("RoutingStrategy"), _member_written
+    ),
+    "ScalableTarget": _instance_of("ScalableTarget"),
+    "SecretValue": Kind(
+        "a SecretValue",
+        _is_a("SecretValue"),
+        lambda _: _KEPT_ELSEWHERE,
+        is_secret=True,
+    ),
+    "ServingConfiguration": Kind(
+        "a serving configuration such as Vllm()",
+        lambda value: hasattr(type(value), "prepare"),
+        _called,
+    ),
+    "Size": _unit("Size", "gibibytes"),
+    "SmoothQuant": _instance_of("SmoothQuant"),
+    "ec2.ISecurityGroup": _interface("a security group", "security_group_id"),
+    "ec2.IVpc": _interface("a VPC", "vpc_id", way_out="write Vpc.from_lookup(...)"),
+    "ec2.SubnetSelection": _instance_of(
+        "SubnetSelection", way_out="write SubnetSelection(...)"
+    ),
+    "iam.IRole": _interface(
+        "an IAM role", "role_arn", way_out="write Role.from_role_arn(...)"
+    ),
+    "kms.IKey": _interface(
+        "a KMS key", "key_arn", way_out="write Key.from_key_arn(...)"
+    ),
+    "s3.IBucket": _interface("a bucket", "bucket_name"),
+    "secretsmanager.ISecret": Kind(
+        "a secret", _has("secret_value"), lambda _: _KEPT_ELSEWHERE, is_secret=True
+    ),
+}

@@ -1,0 +1,93 @@
+"""
+The service's rules for a model's environment: names, number and size of the variables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.limits import IMPOSSIBLE_NAME
+from cdk_sagemaker_llm.serving.rules import API
+
+# CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
+_MOST_VARIABLES = 100
+_LONGEST_VALUE = 1024
+_MOST_BYTES = 32 * 1024
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
+
+LARGE_ENVIRONMENT = Rule(
+    "LLM120", "the environment is larger than the service takes", API
+)
+
+
+def environment_findings(
+    environment: Mapping[str, str], *, own: Mapping[str, str]
+) -> list[Finding]:
+    """
+    Check all variables together: the service counts those of the backend as well.
+
+    Args:
+        environment: The user's variables.
+
+        own: Those that the backend sets itself.
+    """
+    variables = {**own, **environment}
+    return [
+        *_name_findings(variables),
+        *_number_findings(len(environment), len(variables)),
+        *_size_findings(variables),
+        *_length_findings(variables),
+    ]
+
+
+def _name_findings(variables: Mapping[str, str]) -> list[Finding]:
+    return [
+        IMPOSSIBLE_NAME.finding(
+            "a name in environment must be letters, digits and underscores, with no "
+            f"digit first, got {name!r}",
+        )
+        for name in variables
+        if not is_unresolved(name) and not _NAME.match(name)
+    ]
+
+
+def _number_findings(users: int, together: int) -> list[Finding]:
+    if together <= _MOST_VARIABLES:
+        return []
+    shares = f", {together - users} of them the backend's"
+    got = str(users) if users > _MOST_VARIABLES else f"{together}{shares}"
+    return [
+        LARGE_ENVIRONMENT.finding(
+            f"environment must have at most {_MOST_VARIABLES} variables, got {got}",
+        )
+    ]
+
+
+def _size_findings(variables: Mapping[str, str]) -> list[Finding]:
+    size = sum(
+        len(text.encode())
+        for pair in variables.items()
+        for text in pair
+        if not is_unresolved(text)
+    )
+    if size <= _MOST_BYTES:
+        return []
+    return [
+        LARGE_ENVIRONMENT.finding(
+            f"environment must have at most {_MOST_BYTES} bytes of names and values "
+            f"together, the backend's included, got {size}",
+        )
+    ]
+
+
+def _length_findings(variables: Mapping[str, str]) -> list[Finding]:
+    return [
+        LARGE_ENVIRONMENT.finding(
+            f"{name} must be at most {_LONGEST_VALUE} characters long"
+        )
+        for name, value in variables.items()
+        if not is_unresolved(value) and len(value) > _LONGEST_VALUE
+    ]

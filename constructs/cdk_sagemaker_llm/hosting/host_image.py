@@ -1,0 +1,133 @@
+"""
+The host image of an endpoint's instances: chosen once, when the hosts are defined.
+
+What belongs here knows no component: a host image that followed the models that come
+and go would swap the driver under all the others.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.host_images import host_image_for
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+from cdk_sagemaker_llm.models import HuggingFaceModel
+from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+
+_VERSION = re.compile(r"\d+(\.\d+)?\Z")
+# A configuration names its image for a model only, and any will do.
+_ANY_MODEL = HuggingFaceModel("any/model")
+
+HOST_PURPOSE = Rule(
+    "LLM196", "what hosts are for is said more than once, or cannot be read"
+)
+
+
+def choose_host_image(
+    variant: ProductionVariant,
+    hardware: InstanceType | None,
+    model: ModelDefinition | None,
+) -> str | None:
+    """
+    Return the host image to ask for; ``None`` for the type's default.
+
+    Args:
+        variant: What was asked for.
+
+        hardware: The instance type; ``None`` if it is not known.
+
+        model: What is known of the model that fills the instances; ``None`` if they
+            host components.
+    """
+    if variant.inference_ami_version is not None or hardware is None:
+        return variant.inference_ami_version
+    if model is None and variant.model is not None:
+        # Nothing is known of a model that was made elsewhere.
+        return None
+    cuda_version = _cuda_version(variant, model)
+    if is_unresolved(cuda_version) or not _is_version(cuda_version):
+        return None
+    return host_image_for(hardware, cuda_version)
+
+
+def purpose_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
+    """
+    Check that one thing, and one only, says what the hosts are for.
+    """
+    given = [
+        name
+        for name in ("inference_ami_version", "cuda_version", "engine")
+        if getattr(variant, name) is not None
+    ]
+    found = []
+    if has_model and {"cuda_version", "engine"} & set(given):
+        found.append(
+            HOST_PURPOSE.finding(
+                f"{given[-1]} is for hosts of inference components; the host image of "
+                "a variant with a model follows the model's image",
+                "leave it out",
+            )
+        )
+    elif len(given) > 1:
+        found.append(
+            HOST_PURPOSE.finding(
+                f"{' and '.join(given)} each say which driver the hosts have",
+                "give one of them",
+            )
+        )
+    return found + _version_findings(variant.cuda_version)
+
+
+def image_of(serving: ServingConfiguration) -> ImageRelease | None:
+    """
+    Return the image that a serving configuration runs; ``None`` where it has errors.
+    """
+    # A folder of the user's own names its model itself.
+    for model in (_ANY_MODEL, None):
+        container = serving.prepare(model, None).container
+        if container is not None:
+            return container.image
+    return None
+
+
+def _cuda_version(
+    variant: ProductionVariant, model: ModelDefinition | None
+) -> str | None:
+    if model is not None:
+        container = model.prepared.container
+        return None if container is None else container.image.cuda_version
+    if variant.cuda_version is not None:
+        return variant.cuda_version
+    if variant.engine is None:
+        return _default_cuda_version()
+    image = image_of(variant.engine)
+    return None if image is None else image.cuda_version
+
+
+@functools.cache
+def _default_cuda_version() -> str | None:
+    engine = Vllm()
+    return find_image(engine.container_family, engine.version).cuda_version
+
+
+def _version_findings(cuda_version: str | None) -> list[Finding]:
+    if is_unresolved(cuda_version) or _is_version(cuda_version):
+        return []
+    return [
+        HOST_PURPOSE.finding(
+            f"cuda_version must be a version such as '12.8', got {cuda_version!r}"
+        )
+    ]
+
+
+def _is_version(cuda_version: str | None) -> bool:
+    return cuda_version is None or (
+        isinstance(cuda_version, str) and _VERSION.match(cuda_version) is not None
+    )

@@ -1,0 +1,117 @@
+"""
+What a network lets a model do: attach to it at all, and reach the Hugging Face Hub.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.serving.rules import API
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
+
+# botocore 1.44.5: VpcConfig.
+_MOST_GROUPS = 5
+_MOST_SUBNETS = 16
+# The variables by which the Hub's client is told of a mirror, and of a proxy.
+_WAYS_AROUND = ("HF_ENDPOINT", "HTTPS_PROXY", "https_proxy")
+
+IMPOSSIBLE_NETWORK = Rule(
+    "LLM199", "a network has no, or too many, subnets or security groups", API
+)
+NO_WAY_OUT = Rule(
+    "LLM247",
+    "a model is to come from the Hugging Face Hub, and its subnets have no way there",
+    "SageMaker developer guide, host-vpc",
+)
+
+
+def network_findings(network: Network) -> list[Finding]:
+    """
+    Check that SageMaker can attach instances to the network.
+    """
+    if network.vpc is None:
+        return []
+    found = []
+    groups = len(network.security_groups)
+    if groups > _MOST_GROUPS:
+        found.append(
+            IMPOSSIBLE_NETWORK.finding(
+                f"security_groups must be at most {_MOST_GROUPS}, got {groups}"
+            )
+        )
+    try:
+        count = len(network.subnet_ids())
+    except RuntimeError as fault:
+        reason = str(fault).splitlines()[0].removeprefix("Error: ")
+        return [
+            *found,
+            IMPOSSIBLE_NETWORK.finding(
+                f"subnets select none of the VPC: {reason}",
+                "name subnets that it has, such as subnets=ec2.SubnetSelection("
+                "subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)",
+            ),
+        ]
+    if not 1 <= count <= _MOST_SUBNETS and not is_unresolved(network.subnet_ids()):
+        found.append(
+            IMPOSSIBLE_NETWORK.finding(
+                f"subnets must be 1 to {_MOST_SUBNETS}, got {count}",
+                "name subnets that the VPC has",
+            )
+        )
+    return found
+
+
+def way_out_findings(
+    network: Network, model: ModelSource | None, variables: Mapping[str, str]
+) -> list[Finding]:
+    """
+    Warn of subnets from which a container does not reach the Hub, as far as the
+    template shows it: a transit gateway or a proxy elsewhere may be the way.
+
+    Args:
+        network: Where the container runs.
+
+        model: Where the weights come from.
+
+        variables: The container's environment.
+    """
+    if network.vpc is None or network.isolated:
+        return []
+    if not isinstance(model, HuggingFaceModel) or set(_WAYS_AROUND) & set(variables):
+        return []
+    kind = _kind_without_a_way(network)
+    if kind is None:
+        return []
+    return [
+        NO_WAY_OUT.finding(
+            f"{model.model_id} is downloaded from the Hugging Face Hub, and {kind}",
+            "choose private subnets with a NAT gateway, serve an S3Model, or name a "
+            "mirror as HF_ENDPOINT in environment",
+        )
+    ]
+
+
+def _kind_without_a_way(network: Network) -> str | None:
+    vpc = network.vpc
+    if vpc is None:
+        return None
+    chosen = network.subnet_ids()
+    if set(chosen) <= _ids(vpc.isolated_subnets):
+        return "its subnets are isolated"
+    if set(chosen) <= _ids(vpc.public_subnets):
+        return (
+            "its subnets are public: SageMaker's network interfaces get no public "
+            "address there"
+        )
+    return None
+
+
+def _ids(subnets: list[ec2.ISubnet]) -> set[str]:
+    return {subnet.subnet_id for subnet in subnets}

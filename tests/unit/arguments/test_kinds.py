@@ -1,0 +1,160 @@
+"""
+Kinds of values, placeholders among them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from cdk_sagemaker_llm import ProductionVariant
+from cdk_sagemaker_llm.arguments import kind_of
+from cdk_sagemaker_llm.arguments.declared import UnknownKindError
+from cdk_sagemaker_llm.arguments.kinds import shown
+
+NUMBER_TOKEN = -1.8881545897087626e289
+TEXT_TOKEN = "${Token[TOKEN.1]}"  # noqa: S105 - a placeholder of the CDK
+LIST_TOKEN = ["#{Token[TOKEN.1]}"]
+
+
+def told(annotation: str, value: object) -> list[str]:
+    """
+    Return what is told of a value under an annotation.
+    """
+    return [str(fault) for fault in kind_of(annotation).faults("it", value)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        ("int", 0),
+        ("int", -1),
+        ("int", NUMBER_TOKEN),
+        ("int | None", None),
+        ("float", 1),
+        ("float", 0.25),
+        ("float", NUMBER_TOKEN),
+        ("float | None", NUMBER_TOKEN),
+        ("str", ""),
+        ("str", TEXT_TOKEN),
+        ("bool", False),
+        ("Literal[1, 2]", 2),
+        ("int | Literal['max']", "max"),
+        ("Copies", "fill"),
+        ("Copies", 2),
+        ("Sequence[str]", ["a"]),
+        ("Sequence[str]", ("a",)),
+        ("Sequence[str]", LIST_TOKEN),
+        ("tuple[str, ...]", ()),
+        ("Mapping[str, str]", {"a": TEXT_TOKEN}),
+        ("Mapping[str, str]", {}),
+        ("Mapping[str, Any]", {"a": [1, {"b": None}], "c": object()}),
+        ("EnvironmentValue", [1, 2]),
+        ("EnvironmentValue", ["a"]),
+        ("EnvironmentValue", True),
+    ],
+)
+def test_takes_what_is_declared(annotation: str, value: object) -> None:
+    """
+    A placeholder counts as what it stands for.
+    """
+    assert told(annotation, value) == []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "message"),
+    [
+        ("int", True, "it must be a whole number, got True (bool)"),
+        ("int", 2.0, "it must be a whole number, got 2.0 (float)"),
+        ("int", "x", "it must be a whole number, got 'x' (str)"),
+        ("int", " 2 ", "it must be a whole number, got ' 2 ' (str); write 2"),
+        ("int", None, "it must be a whole number, got None"),
+        ("int", math.inf, "it must be a whole number, got inf (float)"),
+        ("int", -math.inf, "it must be a whole number, got -inf (float)"),
+        (
+            "int",
+            TEXT_TOKEN,
+            (
+                "it must be a whole number, got a value that is known only at "
+                "deployment; write Token.as_number(...)"
+            ),
+        ),
+        (
+            "str",
+            NUMBER_TOKEN,
+            (
+                "it must be text, got a value that is known only at deployment; write "
+                "Token.as_string(...)"
+            ),
+        ),
+        ("float", math.nan, "it must be a finite number, got nan (float)"),
+        ("float", "nan", "it must be a finite number, got 'nan' (str)"),
+        ("float", False, "it must be a finite number, got False (bool)"),
+        ("int | float", "x", "it must be a finite number, got 'x' (str)"),
+        ("Literal[1, 2]", True, "it must be 1 or 2, got True (bool)"),
+        ("Literal['a']", "b", "it must be 'a', got 'b' (str)"),
+        ("Sequence[str]", "a", "it must be a list, got 'a' (str); write ['a']"),
+        ("Sequence[int]", [1, "2"], "it[1] must be a whole number, got '2' (str)"),
+        ("Mapping[str, str]", {5: "a"}, "a name in it must be text, got 5 (int)"),
+        (
+            "Mapping[str, str]",
+            {"a": None},
+            "it['a'] must be text, got None; leave it out",
+        ),
+        (
+            "PropertyValue",
+            {"image": 2},
+            (
+                "it must be text, a finite number or True or False, got a value of "
+                "type dict; write it as text"
+            ),
+        ),
+        (
+            "Sequence[ProductionVariant]",
+            ProductionVariant(instance_type="ml.g5.xlarge"),
+            "got a value of type ProductionVariant; write a list of it",
+        ),
+        (
+            "Mapping[str, str]",
+            {"a": b"secret"},
+            "it['a'] must be text, got a value of type bytes",
+        ),
+        (
+            "Mapping[str, Any]",
+            {"a": [1, {"b": math.nan}]},
+            "it['a'][1]['b'] must be a finite number, got nan (float)",
+        ),
+        ("Duration", TEXT_TOKEN, "it must be a Duration"),
+        ("Duration | None", 1.5, "write Duration.seconds(1.5)"),
+        ("Duration | None", NUMBER_TOKEN, "write Duration.seconds(...)"),
+        ("ModelSource", "hf_x", "write HuggingFaceModel('organisation/name')"),
+    ],
+)
+def test_tells_what_is_not(annotation: str, value: object, message: str) -> None:
+    """
+    With the value and its type, and never the digits of a placeholder.
+    """
+    (fault,) = told(annotation, value)
+
+    assert message in fault
+    assert "1.888" not in fault
+    assert "hf_x" not in fault
+
+
+@pytest.mark.parametrize("annotation", ["Unheard", "Callable[[], int]", "list[int]"])
+def test_fails_for_a_class_without_words(annotation: str) -> None:
+    """
+    So that a test can tell which are missing.
+    """
+    with pytest.raises(UnknownKindError):
+        kind_of(annotation)
+
+
+def test_a_long_value_is_not_repeated() -> None:
+    """
+    A message stays a line.
+    """
+    assert shown("a" * 57) == f"'{'a' * 57}' (str)"
+    assert shown("a" * 59) == "a value of type str"
+    assert shown(object()) == "a value of type object"

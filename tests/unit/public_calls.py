@@ -1,0 +1,287 @@
+"""
+Every public thing that takes arguments, with what it needs to be called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from aws_cdk import Stack
+from aws_cdk import aws_s3 as s3
+
+from cdk_sagemaker_llm import (
+    Assumptions,
+    CustomContainer,
+    DeepSpeed,
+    Endpoint,
+    EndpointConfig,
+    HuggingFaceModel,
+    InferenceComponent,
+    InferenceComponentEndpoint,
+    InstanceType,
+    LlmEndpoint,
+    LmiDist,
+    ManagedInstanceScaling,
+    Model,
+    Network,
+    NeuronX,
+    ProductionVariant,
+    ResourceRequirements,
+    RopeScaling,
+    S3Model,
+    ScalableCopyCount,
+    ScalableInstanceCount,
+    ScalableTarget,
+    ServingArtifact,
+    ServingFolder,
+    SmoothQuant,
+    TargetTrackingScaling,
+    TensorRtLlm,
+    Tgi,
+    TgiNeuron,
+    Vllm,
+)
+from cdk_sagemaker_llm.demand import Demand
+
+GPT2 = HuggingFaceModel("gpt2")
+TYPE = "ml.g5.12xlarge"
+IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
+Build = Callable[[Stack], Callable[..., object]]
+
+
+def of_stack(construct: Callable[..., object], **given: object) -> Build:
+    """
+    Define a construct with what it needs.
+    """
+    return lambda stack: partial(construct, stack, "It", **given)
+
+
+def plain(function: Callable[..., object], **given: object) -> Build:
+    """
+    Call what needs no stack.
+    """
+    return lambda _: partial(function, **given)
+
+
+def an_endpoint(stack: Stack) -> LlmEndpoint:
+    """
+    Return a defined endpoint.
+    """
+    return LlmEndpoint(stack, "Llm", model=GPT2, serving=Vllm(), instance_type=TYPE)
+
+
+def a_host(stack: Stack) -> InferenceComponentEndpoint:
+    """
+    Return a defined host of components.
+    """
+    return InferenceComponentEndpoint(stack, "Host", instance_type=TYPE)
+
+
+def a_component(stack: Stack) -> InferenceComponent:
+    """
+    Return a component on such a host.
+    """
+    return a_host(stack).add_model(
+        "Gpt", model=GPT2, resources=ResourceRequirements(accelerators=1)
+    )
+
+
+def a_target(stack: Stack) -> ScalableTarget:
+    """
+    Return a number that may scale.
+    """
+    return ScalableTarget(
+        stack,
+        "Target",
+        resource_id="endpoint/a/variant/b",
+        scalable_dimension="sagemaker:variant:DesiredInstanceCount",
+        min_capacity=1,
+        max_capacity=2,
+    )
+
+
+def of_method(
+    make: Callable[[Stack], object], name: str, *args: object, **given: object
+) -> Build:
+    """
+    Call a method of something that is defined.
+    """
+    return lambda stack: partial(getattr(make(stack), name), *args, **given)
+
+
+CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
+    "LlmEndpoint": (LlmEndpoint, of_stack(LlmEndpoint, model=GPT2, instance_type=TYPE)),
+    "LlmEndpoint.auto_scale_instance_count": (
+        LlmEndpoint.auto_scale_instance_count,
+        of_method(an_endpoint, "auto_scale_instance_count", max_capacity=2),
+    ),
+    "InferenceComponentEndpoint": (
+        InferenceComponentEndpoint,
+        of_stack(InferenceComponentEndpoint, instance_type=TYPE),
+    ),
+    "InferenceComponentEndpoint.add_model": (
+        InferenceComponentEndpoint.add_model,
+        of_method(a_host, "add_model", "It", model=GPT2),
+    ),
+    "Model": (Model, of_stack(Model, serving=Vllm(), model=GPT2)),
+    "EndpointConfig": (EndpointConfig, of_stack(EndpointConfig, variants=[])),
+    "Endpoint": (
+        Endpoint,
+        lambda stack: partial(
+            Endpoint, stack, "It", endpoint_config=an_endpoint(stack).endpoint_config
+        ),
+    ),
+    "Endpoint.auto_scale_instance_count": (
+        Endpoint.auto_scale_instance_count,
+        of_method(
+            lambda stack: an_endpoint(stack).endpoint,
+            "auto_scale_instance_count",
+            max_capacity=2,
+        ),
+    ),
+    "InferenceComponent": (
+        InferenceComponent,
+        lambda stack: partial(
+            InferenceComponent,
+            stack,
+            "It",
+            endpoint=a_host(stack).endpoint,
+            model=Model(stack, "Model", serving=Vllm(), model=GPT2),
+            resources=ResourceRequirements(accelerators=1),
+        ),
+    ),
+    "InferenceComponent.auto_scale_copy_count": (
+        InferenceComponent.auto_scale_copy_count,
+        of_method(a_component, "auto_scale_copy_count", max_capacity=2),
+    ),
+    "ServingArtifact": (ServingArtifact, of_stack(ServingArtifact, files={"a": b""})),
+    "ScalableTarget": (
+        ScalableTarget,
+        of_stack(
+            ScalableTarget,
+            resource_id="a",
+            scalable_dimension="b",
+            min_capacity=1,
+            max_capacity=2,
+        ),
+    ),
+    "ScalableTarget.scale_to_track_metric": (
+        ScalableTarget.scale_to_track_metric,
+        of_method(
+            a_target,
+            "scale_to_track_metric",
+            "It",
+            predefined_metric="a",
+            target_value=1,
+        ),
+    ),
+    "TargetTrackingScaling": (
+        TargetTrackingScaling,
+        lambda stack: partial(
+            TargetTrackingScaling,
+            stack,
+            "It",
+            target=a_target(stack),
+            predefined_metric="a",
+            target_value=1,
+        ),
+    ),
+    "ScalableInstanceCount": (
+        ScalableInstanceCount,
+        of_stack(
+            ScalableInstanceCount,
+            endpoint_name="a",
+            variant_name="b",
+            min_capacity=1,
+            max_capacity=2,
+        ),
+    ),
+    "ScalableInstanceCount.scale_on_invocations": (
+        ScalableInstanceCount.scale_on_invocations,
+        of_method(
+            lambda stack: an_endpoint(stack).auto_scale_instance_count(max_capacity=2),
+            "scale_on_invocations",
+            "It",
+            per_minute=1,
+        ),
+    ),
+    "ScalableInstanceCount.scale_on_concurrency": (
+        ScalableInstanceCount.scale_on_concurrency,
+        of_method(
+            lambda stack: an_endpoint(stack).auto_scale_instance_count(max_capacity=2),
+            "scale_on_concurrency",
+            "It",
+            per_instance=1,
+        ),
+    ),
+    "ScalableCopyCount": (
+        ScalableCopyCount,
+        of_stack(
+            ScalableCopyCount,
+            inference_component_name="a",
+            min_capacity=1,
+            max_capacity=2,
+        ),
+    ),
+    "ScalableCopyCount.scale_on_concurrency": (
+        ScalableCopyCount.scale_on_concurrency,
+        of_method(
+            lambda stack: a_component(stack).auto_scale_copy_count(max_capacity=2),
+            "scale_on_concurrency",
+            "It",
+            per_copy=1,
+        ),
+    ),
+    "ProductionVariant": (
+        ProductionVariant,
+        plain(ProductionVariant, instance_type=TYPE),
+    ),
+    "ManagedInstanceScaling": (
+        ManagedInstanceScaling,
+        plain(ManagedInstanceScaling, min_instance_count=1, max_instance_count=2),
+    ),
+    "Network": (Network, plain(Network)),
+    "ResourceRequirements": (ResourceRequirements, plain(ResourceRequirements)),
+    "Assumptions": (Assumptions, plain(Assumptions)),
+    "Demand": (Demand, plain(Demand, architecture=None, assumptions=Assumptions())),
+    "InstanceType.of": (
+        InstanceType.of,
+        plain(
+            InstanceType.of,
+            name="ml.p9.4xlarge",
+            accelerators=1,
+            vcpus=1,
+            memory_gib=1,
+        ),
+    ),
+    "HuggingFaceModel": (HuggingFaceModel, plain(HuggingFaceModel, model_id="gpt2")),
+    "S3Model": (S3Model, plain(S3Model, uri="s3://bucket/prefix/")),
+    "S3Model.from_bucket": (
+        S3Model.from_bucket,
+        lambda stack: partial(
+            S3Model.from_bucket, bucket=s3.Bucket(stack, "It"), prefix="a"
+        ),
+    ),
+    "RopeScaling": (RopeScaling, plain(RopeScaling, type="linear", factor=2)),
+    "SmoothQuant": (SmoothQuant, plain(SmoothQuant)),
+    "CustomContainer": (
+        CustomContainer,
+        plain(CustomContainer, image=CustomContainer.from_uri(IMAGE).image),
+    ),
+    "CustomContainer.from_uri": (
+        CustomContainer.from_uri,
+        plain(CustomContainer.from_uri, uri=IMAGE),
+    ),
+    "DeepSpeed": (DeepSpeed, plain(DeepSpeed, version="0.26.0")),
+    "LmiDist": (LmiDist, plain(LmiDist, version="0.30.0")),
+    "NeuronX": (NeuronX, plain(NeuronX, version="0.29.0")),
+    "ServingFolder": (
+        ServingFolder,
+        plain(ServingFolder, path="a", container_family="djl-lmi", version="0.30.0"),
+    ),
+    "TensorRtLlm": (TensorRtLlm, plain(TensorRtLlm, version="0.26.0")),
+    "Tgi": (Tgi, plain(Tgi, version="3.3.6")),
+    "TgiNeuron": (TgiNeuron, plain(TgiNeuron, version="0.0.28")),
+    "Vllm": (Vllm, plain(Vllm)),
+}
