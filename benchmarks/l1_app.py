@@ -103,6 +103,11 @@ def make_role(
                         f"{logs}/InferenceComponents/*",
                     ],
                 },
+                {
+                    "Effect": "Allow",
+                    "Action": "cloudwatch:PutMetricData",
+                    "Resource": "*",
+                },
             ],
         },
     )
@@ -252,6 +257,7 @@ def llama(app: App, name: str) -> None:
             enable_detailed_observability=False
         ),
     )
+    config.add_resource_dependency(policy)
     endpoint = sagemaker.CfnEndpoint(
         stack, "Endpoint", endpoint_config_name=config.attr_endpoint_config_name
     )

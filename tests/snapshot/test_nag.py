@@ -19,11 +19,18 @@ from aws_cdk import (
     Stack,
     Validations,
 )
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from cdk_nag import AwsSolutionsChecks
 
 import app as reference
-from cdk_sagemaker_llm import Model, S3Model, Tgi
+from cdk_sagemaker_llm import (
+    InferenceComponentEndpoint,
+    Model,
+    ResourceRequirements,
+    S3Model,
+    Tgi,
+)
 from tests.conftest import STRICT
 
 
@@ -42,6 +49,37 @@ def test_no_rule_is_violated(tmp_path: Path) -> None:
     assert [r["violations"] for r in report["pluginReports"]] == [
         [] for _ in report["pluginReports"]
     ]
+
+
+@pytest.mark.parametrize("mutable", [True, False], ids=["shared", "given"])
+def test_no_rule_is_violated_by_many_models_of_one_role(
+    tmp_path: Path, *, mutable: bool
+) -> None:
+    """
+    Also where what they need fills several policies, or is asked of others.
+    """
+    app = App(context=STRICT, outdir=str(tmp_path))
+    stack = Stack(app, "Stack")
+    arn = "arn:aws:iam::111111111111:role/mine"
+    role = iam.Role.from_role_arn(stack, "Role", arn, mutable=mutable)
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.p4d.24xlarge", instance_count=2, role=role
+    )
+    for number in range(12):
+        host.add_model(
+            f"Model{number}",
+            model=S3Model(f"s3://weights/{'x' * 500}{number}/"),
+            serving=Tgi("3.3.6"),
+            resources=ResourceRequirements(accelerators=1),
+        )
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+    app.synth()
+    template = json.loads((tmp_path / "Stack.template.json").read_text())
+    kinds = [each["Type"] for each in template["Resources"].values()]
+
+    assert kinds.count("AWS::IAM::Policy") == (1 if mutable else 0)
+    assert kinds.count("AWS::IAM::ManagedPolicy") == (3 if mutable else 0)
 
 
 def test_the_rules_do_run(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm._tokens import is_placeholder
 from cdk_sagemaker_llm.findings import Rule, raise_errors
 from cdk_sagemaker_llm.hosting.nag import acknowledge
 from cdk_sagemaker_llm.hosting.roles import access_id, remind, stays_as_it_is
-from cdk_sagemaker_llm.hosting.scope import belongs, stack_of
+from cdk_sagemaker_llm.hosting.scope import account_of, belongs, stack_of
 from cdk_sagemaker_llm.hosting.statements import (
     Statement,
     covers,
@@ -166,14 +166,13 @@ class RoleAccess:
             return iam.ManagedPolicy(
                 self._home, name, document=parsed, roles=[self._role]
             )
+        # Where the app customises its roles, this one has a name in its ARN.
+        if not self._is_given and is_placeholder(self.role_arn):
+            return iam.Policy(self._home, self._id, document=parsed, roles=[self._role])
         policy = iam.Policy(self._home, self._id, document=parsed)
         # By the role's own means: it may be told to stay as it is.
         self._role.attach_inline_policy(policy)
-        if self._is_given:
-            self._is_untouched = stays_as_it_is(policy)
-        else:
-            # Where the app customises its roles, this one has a name in its ARN.
-            self._is_untouched = not is_placeholder(self.role_arn)
+        self._is_untouched = stays_as_it_is(policy)
         if self._is_untouched:
             remind(policy, self._role, self._asked_for)
         return policy
@@ -193,7 +192,7 @@ def make_execution_role(scope: Construct, name: str) -> iam.Role:
     role = iam.Role(
         scope,
         name,
-        assumed_by=_sagemaker_of(stack_of(scope).account),
+        assumed_by=_sagemaker_of(account_of(scope)),
         description="Runs a language model on SageMaker",
     )
     # Who shares it in this stack adds to the policy beside it.

@@ -56,7 +56,8 @@ class EndpointConfig(EndpointConfigBase):
             own.
 
         kms_key:
-            The key for the instances' EBS volumes.
+            The key for the instances' EBS volumes, which the role may then use; the
+            key's policy must let the account's IAM policies decide.
             If left out, it is SageMaker's own; types with NVMe storage encrypt in
             hardware.
 

@@ -10,7 +10,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.images import ImageRelease, registry_account
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arns import address_names, partition
-from cdk_sagemaker_llm.hosting.statements import Statement
+from cdk_sagemaker_llm.hosting.statements import Statement, login_statement
 
 REGION_WITHOUT_IMAGE = Rule(
     "LLM103", "the stack's region does not list the image", "SageMaker Python SDK"
@@ -54,12 +54,7 @@ class ServingImage:
         """
         Return what a role needs to pull the image.
         """
-        login = Statement(
-            sid="LogInToRegistries",
-            actions=["ecr:GetAuthorizationToken"],
-            resources=["*"],
-            wildcard_reason="one login serves all registries: none can be named",
-        )
+        login = login_statement()
         if not is_repository_known(self.release):
             return [login]
         pull = Statement(

@@ -102,7 +102,8 @@ class LlmEndpoint(Construct):
             If left out, it follows the model's size, or is the service's 30 GiB.
 
         kms_key:
-            The key for the instances' EBS volumes.
+            The key for the instances' EBS volumes, which the role may then use; the
+            key's policy must let the account's IAM policies decide.
             If left out, it is SageMaker's own; types with NVMe storage encrypt in
             hardware.
 

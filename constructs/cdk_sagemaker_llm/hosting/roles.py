@@ -14,7 +14,7 @@ from constructs import Construct, IConstruct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.reporting import annotate
-from cdk_sagemaker_llm.hosting.scope import stack_of, stage_of
+from cdk_sagemaker_llm.hosting.scope import account_of, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.statements import Statement
 
 FOREIGN_ROLE = Rule(
@@ -34,7 +34,7 @@ def role_findings(scope: Construct, role: iam.IRole | None) -> list[Finding]:
     """
     if role is None:
         return []
-    theirs, ours = role.principal_account, stack_of(scope).account
+    theirs, ours = role.principal_account, account_of(scope)
     if theirs is None or is_unresolved(theirs) or is_unresolved(ours) or theirs == ours:
         return []
     return [
@@ -72,7 +72,9 @@ def access_id(role: iam.IRole, stack: Stack) -> str:
     path, ours = role.node.path, stack.node.path
     if path.startswith(f"{ours}/"):
         return f"SageMakerAccessOf:{path.removeprefix(f'{ours}/')}"
-    return f"SageMakerAccessOf:{path.removeprefix(stage_of(stack).node.path)}"
+    # With a slash before it, which no path in the stack has.
+    above = stage_of(stack).node.path
+    return f"SageMakerAccessOf:/{path.removeprefix(above).lstrip('/')}"
 
 
 def stays_as_it_is(policy: iam.Policy) -> bool:

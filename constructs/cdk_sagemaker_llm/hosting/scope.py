@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from aws_cdk import Stack, Stage
+from aws_cdk import Aws, Stack, Stage
 from constructs import Construct
-
-from cdk_sagemaker_llm._tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Folders:
 
 
 _stacks: WeakKeyDictionary[Construct, Stack] = WeakKeyDictionary()
-_regions: WeakKeyDictionary[Stack, str] = WeakKeyDictionary()
+_environments: WeakKeyDictionary[Stack, tuple[str, str]] = WeakKeyDictionary()
 _stages: WeakKeyDictionary[Stack, Stage] = WeakKeyDictionary()
 _folders: WeakKeyDictionary[Stage, Folders] = WeakKeyDictionary()
 
@@ -61,11 +59,26 @@ def region_of(scope: Construct) -> str | None:
     """
     Return the region that the stack is for; ``None`` when deployment decides.
     """
-    stack = stack_of(scope)
-    if stack not in _regions:
-        _regions[stack] = stack.region
-    region = _regions[stack]
-    return None if is_unresolved(region) else region
+    _, region = _environment_of(stack_of(scope))
+    return None if region == "unknown-region" else region
+
+
+def account_of(scope: Construct) -> str:
+    """
+    Return the account that the stack is for; a placeholder when deployment decides.
+    """
+    account, _ = _environment_of(stack_of(scope))
+    return Aws.ACCOUNT_ID if account == "unknown-account" else account
+
+
+def _environment_of(stack: Stack) -> tuple[str, str]:
+    """
+    Ask for both at once, as ``aws://account/region`` (cx-api, EnvironmentUtils).
+    """
+    if stack not in _environments:
+        account, region = stack.environment.removeprefix("aws://").split("/")
+        _environments[stack] = (account, region)
+    return _environments[stack]
 
 
 def stage_of(scope: Construct) -> Stage:

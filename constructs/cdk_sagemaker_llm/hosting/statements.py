@@ -115,11 +115,24 @@ def size_of(statements: Iterable[Statement]) -> int:
     return len(_TOKEN.sub("x" * _LONGEST_REFERENCE, text))
 
 
+def login_statement() -> Statement:
+    """
+    Return what a role needs to pull an image, whichever it is.
+    """
+    return Statement(
+        sid="LogInToRegistries",
+        actions=["ecr:GetAuthorizationToken"],
+        resources=["*"],
+        wildcard_reason="one login serves all registries: none can be named",
+    )
+
+
 def hosting_statements() -> list[Statement]:
     """
-    Return what a role needs whatever it runs: to write logs and to publish metrics.
+    Return what a role needs whatever it runs: to log in, to log, to publish metrics.
     """
     return [
+        login_statement(),
         Statement(
             sid="WriteLogs",
             actions=[

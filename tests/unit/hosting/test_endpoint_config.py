@@ -37,6 +37,7 @@ from tests.unit.hosting.expected import (
     ATTACH_TO_VPC,
     ENCRYPT_VOLUMES,
     KEY_ARN,
+    LOG_IN,
     PUBLISH_METRICS,
     ROLE_ARN,
     SECURITY_GROUP,
@@ -116,6 +117,7 @@ def test_every_keyword_reaches_the_template(
         ACCESS_TO_MINE: policy(
             ACCESS_TO_MINE,
             "mine",
+            LOG_IN,
             WRITE_LOGS,
             PUBLISH_METRICS,
             ATTACH_TO_VPC,

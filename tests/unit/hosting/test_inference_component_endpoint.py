@@ -165,11 +165,11 @@ def test_every_keyword_reaches_the_template(
         ACCESS_TO_MINE: policy(
             ACCESS_TO_MINE,
             "mine",
+            LOG_IN,
             WRITE_LOGS,
             PUBLISH_METRICS,
             ATTACH_TO_VPC,
             ENCRYPT_VOLUMES,
-            LOG_IN,
             PULL_TGI,
             READ_WEIGHTS,
             LIST_WEIGHTS,
@@ -283,9 +283,9 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
         "HostAccess": policy(
             "HostAccess",
             "${HostRole}",
+            LOG_IN,
             WRITE_LOGS,
             PUBLISH_METRICS,
-            LOG_IN,
             PULL_LMI,
             READ_TARBALL,
             FIND_TARBALL,

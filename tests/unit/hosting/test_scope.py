@@ -5,10 +5,16 @@ The stack and the region of a construct.
 from __future__ import annotations
 
 import pytest
-from aws_cdk import App, Environment, Stack
+from aws_cdk import App, Aws, Environment, NestedStack, Stack
 from constructs import Construct, RootConstruct
 
-from cdk_sagemaker_llm.hosting.scope import folders_of, region_of, stack_of
+from cdk_sagemaker_llm.hosting.scope import (
+    account_of,
+    folders_of,
+    region_of,
+    stack_of,
+)
+from tests.conftest import ACCOUNT
 
 
 def test_a_construct_is_in_its_nearest_stack(app: App) -> None:
@@ -48,3 +54,34 @@ def test_fails_in_a_stack_of_no_app() -> None:
 
     with pytest.raises(ValueError, match="^Root/Lonely is in no app; define it inside"):
         folders_of(stack)
+
+
+@pytest.mark.parametrize(
+    ("environment", "account", "region"),
+    [
+        (Environment(account=ACCOUNT, region="eu-west-1"), ACCOUNT, "eu-west-1"),
+        (Environment(account=ACCOUNT), ACCOUNT, None),
+        (Environment(region="eu-west-1"), None, "eu-west-1"),
+        (None, None, None),
+    ],
+    ids=["both", "account", "region", "neither"],
+)
+def test_what_deployment_decides_is_not_known(
+    environment: Environment | None, account: str | None, region: str | None
+) -> None:
+    """
+    The account is a placeholder then, and the region none.
+    """
+    stack = Stack(App(), "Test", env=environment)
+
+    assert account_of(stack) == (account or Aws.ACCOUNT_ID)
+    assert region_of(stack) == region
+
+
+def test_a_nested_stack_is_where_its_parent_is(stack: Stack) -> None:
+    """
+    It has no environment of its own.
+    """
+    nested = NestedStack(stack, "Nested")
+
+    assert (account_of(nested), region_of(nested)) == ("111111111111", "us-east-1")

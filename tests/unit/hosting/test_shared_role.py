@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 from aws_cdk import App, Environment, NestedStack, Stack, Stage
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
+from constructs import Construct
 
 from cdk_sagemaker_llm import (
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    LlmEndpoint,
     Model,
     Network,
     ProductionVariant,
@@ -29,6 +32,8 @@ from cdk_sagemaker_llm import (
 from tests.conftest import ACCOUNT, REGION, STRICT
 from tests.unit.hosting.expected import (
     ATTACH_TO_VPC,
+    ENCRYPT_VOLUMES,
+    LOG_IN,
     PUBLISH_METRICS,
     WRITE_LOGS,
     policy,
@@ -81,7 +86,12 @@ def test_a_host_without_models_may_attach_and_log(
 
     assert written(stack, "IAM::Policy") == {
         "HostAccess": policy(
-            "HostAccess", "${HostRole}", WRITE_LOGS, PUBLISH_METRICS, ATTACH_TO_VPC
+            "HostAccess",
+            "${HostRole}",
+            LOG_IN,
+            WRITE_LOGS,
+            PUBLISH_METRICS,
+            ATTACH_TO_VPC,
         )
     }
     assert dependencies_of(stack, "SageMaker::EndpointConfig") == [["HostAccess"]]
@@ -98,9 +108,9 @@ def test_models_add_to_the_hosts_policy(
     found = statements_of(stack)
 
     assert list(found) == [
+        "LogInToRegistries",
         "WriteLogs",
         "PublishMetrics",
-        "LogInToRegistries",
         "PullImage",
         "ReadWeights",
         "ListWeights",
@@ -316,3 +326,34 @@ def test_a_hosts_policy_leaves_room_for_others(
     text = json.dumps(document, separators=(",", ":"))
 
     assert 4000 < len(text.replace("${AWS::Partition}", "aws-us-gov")) <= 5120
+
+
+def test_a_key_of_the_volumes_is_the_roles_to_use(stack: Stack, key: kms.IKey) -> None:
+    """
+    The configuration waits until it is: the volumes are made with the endpoint.
+    """
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=HuggingFaceModel("gpt2"),
+        serving=TGI,
+        instance_type="ml.p3.2xlarge",
+        kms_key=key,
+    )
+
+    assert statements_of(stack, "LlmModelAccess")["EncryptVolumes"] == ENCRYPT_VOLUMES
+    assert dependencies_of(stack, "SageMaker::EndpointConfig") == [["LlmModelAccess"]]
+
+
+def test_roles_of_one_path_in_two_places_are_two(app: App, stack: Stack) -> None:
+    """
+    One in a stack of that name, the other in a construct of that name.
+    """
+    far = iam.Role(Stack(app, "Shared", env=ENVIRONMENT), "Role", assumed_by=SAGEMAKER)
+    near = iam.Role(Construct(stack, "Shared"), "Role", assumed_by=SAGEMAKER)
+    for number, role in enumerate((far, near)):
+        weights = HuggingFaceModel("gpt2")
+        Model(stack, f"M{number}", model=weights, serving=TGI, role=role)
+    policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
+
+    assert [len(each["Properties"]["Roles"]) for each in policies] == [1, 1]

@@ -93,12 +93,13 @@ def test_a_statement_is_said_in_short() -> None:
     assert volume_statements(None) == []
 
 
-def test_what_every_role_needs_is_logs_and_metrics() -> None:
+def test_what_every_role_needs_is_a_login_logs_and_metrics() -> None:
     """
     No namespace limits the metrics: AWS names none.
     """
-    logs, metrics = hosting_statements()
+    login, logs, metrics = hosting_statements()
 
+    assert login.sid == "LogInToRegistries"
     assert logs.sid == "WriteLogs"
     assert metrics.to_json() == {
         "Sid": "PublishMetrics",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from moto.cloudformation.parsing import generate_resource_name
 from moto.core.common_models import CloudFormationModel
 
-from cdk_sagemaker_llm.local.cloudformation import network_deletions
+from cdk_sagemaker_llm.local.cloudformation import network_deletions, policy_deletions
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -90,6 +90,8 @@ class MotoType:
         Let moto delete the resource.
         """
         if network_deletions.delete(resource, scope):
+            return
+        if policy_deletions.delete(resource, scope):
             return
         own = getattr(resource.native, "delete", None)
         if own is not None:
