@@ -253,7 +253,8 @@ class InferenceComponentEndpoint(Construct):
             download=model_data_download_timeout,
         )
         plan = sizing.plan(hosted_model.demand)
-        fit = [*sizing.findings(hosted_model.demand), *faults]
+        told = hosted_model.findings
+        fit = [*sizing.findings(hosted_model.demand, told), *faults]
         report(self, id, [*definition.findings, *hosted_model.findings, *fit])
         hosted = Construct(self, id)
         belongs(hosted, self)

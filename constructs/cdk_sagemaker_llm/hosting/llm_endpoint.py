@@ -156,7 +156,7 @@ class LlmEndpoint(Construct):
             detailed_observability=detailed_observability,
         )
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
-        fit = fit_findings(plan, filling.demand)
+        fit = fit_findings(plan, filling.demand, filling.findings)
         named = name_findings("endpoint_name", endpoint_name)
         report(scope, id, [*named, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)

@@ -86,7 +86,7 @@ def test_one_type_is_explained_with_a_bar() -> None:
     done = run(LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--copies", "9")
 
     assert done.returncode == 0
-    assert "weights                    24.24" in done.stdout
+    assert "weights                      24.24     24.29     24.39" in done.stdout
     assert "[WWWWWWWWWWWWWWWWWWWWWWWWWWWWW" in done.stdout
     assert "9 copies: 2 instances, 9 accelerators" in done.stdout
 

@@ -29,7 +29,7 @@ def test_the_terms_of_an_accelerator_stand_one_after_the_other() -> None:
     assert begins == [round(sum(expected[:index]), 6) for index in range(5)]
     (line,) = axes.lines
     ends = np.asarray(line.get_xydata()).tolist()
-    assert ends == [pytest.approx([22.35, -0.45]), pytest.approx([22.35, 0.45])]
+    assert ends == [pytest.approx([22.05, -0.45]), pytest.approx([22.05, 0.45])]
 
 
 def test_the_picture_says_what_it_shows() -> None:

@@ -55,10 +55,10 @@ def test_sizes_come_from_the_plan() -> None:
     """
     The smallest degree that fits, and the batch that its cache holds.
     """
-    found = recommend("meta-llama/Llama-2-70b-hf", "ml.p4d.24xlarge")
+    found = recommend("meta-llama/Llama-2-70b-hf", "ml.p4de.24xlarge")
 
     assert found.plan is not None
-    assert found.serving.tensor_parallel_degree == 4
+    assert found.serving.tensor_parallel_degree == 2
     assert found.serving.max_rolling_batch_size == found.plan.largest_batch
 
 

@@ -26,7 +26,6 @@ from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, config_o
 from cdk_sagemaker_llm.serving.lmi.checks import check_properties
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
-from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import ASSUMPTIONS as TENSORRT_LLM
 from cdk_sagemaker_llm.serving.lmi.values import as_int
 
 PROPERTIES = "serving.properties"
@@ -121,12 +120,15 @@ class ServingFolder:
         return Demand(
             architecture=given
             or find_architecture(properties.get("option.model_id", "")),
-            assumptions=TENSORRT_LLM if compiled else Assumptions(),
-            weight_bits=weight_bits_of(properties.get("option.quantize")),
+            assumptions=Assumptions(),
+            weight_bits=weight_bits_of(
+                properties.get("option.quantize"), properties.get("option.dtype")
+            ),
             context_length=as_int(properties.get("option.max_model_len")),
             tensor_parallel_degree=as_int(
                 properties.get("option.tensor_parallel_degree")
             ),
+            engine="tensorrt-llm" if compiled else "vllm",
         )
 
     def _artifact_findings(

@@ -255,17 +255,18 @@ def test_what_it_asks_of_the_memory_with_everything_said(tmp_path: Path) -> None
 
     assert serving.prepare(None, 8).demand == Demand(
         architecture=ModelArchitecture.of("meta-llama/Llama-2-13b-hf"),
-        assumptions=Assumptions(gpu_memory_utilization=0.95, cuda_graphs_gib=0.0),
+        assumptions=Assumptions(),
         weight_bits=4,
         context_length=3000,
         batch_tokens=None,
         tensor_parallel_degree=2,
+        engine="tensorrt-llm",
     )
 
 
 def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
     """
-    Of an image with several engines, the more cautious figures.
+    Of an image with several engines, those of vLLM, of no particular release.
     """
     serving = served(
         tmp_path,
@@ -276,8 +277,8 @@ def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
 
     assert serving.prepare(None, 8).demand == Demand(
         architecture=None,
-        assumptions=Assumptions(gpu_memory_utilization=0.9, cuda_graphs_gib=3.0),
-        weight_bits=16,
+        assumptions=Assumptions(),
+        weight_bits=None,
         context_length=None,
         batch_tokens=None,
         tensor_parallel_degree=None,
