@@ -15,6 +15,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.fit import Assumptions, Plan, plan
 from cdk_sagemaker_llm.fit.devices import GIB
+from cdk_sagemaker_llm.fit.memory import token_bytes
 from cdk_sagemaker_llm.fit.outcomes import Outcome
 
 LOGS = Path(__file__).parent / "memory_logs.json"
@@ -50,6 +51,17 @@ class Held:
         The cautious case over the measured.
         """
         return self.ratio(self.found.cautious)
+
+    @property
+    def runtime_needed(self) -> float:
+        """
+        The GiB of runtime with which the cautious case were just what was measured.
+        """
+        measured, cautious = self.log["measured"], self.found.cautious
+        had = float(measured.get("kv_gib", 0)) * GIB
+        if "kv_tokens" in measured:
+            had = measured["kv_tokens"] * token_bytes(self.found.setting)
+        return (cautious.kv_cache_room - had + cautious.terms.runtime) / GIB
 
 
 def read_logs() -> list[Mapping[str, Any]]:

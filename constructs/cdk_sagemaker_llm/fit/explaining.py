@@ -1,17 +1,15 @@
 """
-A plan in words: the arithmetic of an accelerator, and what it comes to.
+A plan in words: the arithmetic of an accelerator.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from cdk_sagemaker_llm.fit.devices import GIB
+from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
+from cdk_sagemaker_llm.fit.memory import Setting
+from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.releases import Case
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.fit.outcomes import Outcome
-    from cdk_sagemaker_llm.fit.plans import Plan
 
 _NAMES = {
     "weights": "weights",
@@ -22,47 +20,40 @@ _NAMES = {
 }
 
 
-def explained(plan: Plan) -> str:
+def headline(setting: Setting, engine: str) -> list[str]:
     """
-    Show the arithmetic, per accelerator, and what it comes to.
+    Say what is planned, and on what.
     """
-    lines = [*_head(plan), "", *_table(plan), "", *_verdict(plan)]
-    return "\n".join(lines)
-
-
-def _outcomes(plan: Plan) -> tuple[Outcome, ...]:
-    return plan.best, plan.expected, plan.cautious
-
-
-def _head(plan: Plan) -> list[str]:
-    hardware, model = plan.instance_type, plan.architecture
-    stated = f"{hardware.accelerator_memory_gib:g} GiB"
-    version = plan.engine_version or "of any version"
+    hardware, model = setting.hardware, setting.architecture
+    bits = model.bits_of_a_weight(setting.weight_bits)
     first = (
-        f"{model.architecture}, {model.parameter_count:,} parameters in "
-        f"{plan.weight_bits} bits, {plan.context_length} tokens of context"
+        f"{model.architecture}, {model.parameter_count:,} parameters in {bits} bits, "
+        f"{setting.context_length} tokens of context"
     )
     second = (
         f"on {hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
-        f"{stated}, tensor parallel degree {plan.tensor_parallel_degree}, "
-        f"{plan.engine} {version}"
+        f"{hardware.accelerator_memory_gib:g} GiB, tensor parallel degree "
+        f"{setting.degree}, {engine}"
     )
     return [first, second]
 
 
-def _table(plan: Plan) -> list[str]:
-    best, expected, cautious = (each.terms.items() for each in _outcomes(plan))
-    lines = [_row("GiB per accelerator", "best", "expected", "cautious")]
+def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
+    """
+    Show each term, the total and the room, a column a case.
+    """
+    terms = [each.terms.items() for each in outcomes]
+    lines = [_row("GiB per accelerator", *[case.value for case in Case])]
     lines += [
-        _row(f"  {_NAMES[name]}", best[name], expected[name], cautious[name])
-        + f"  {_how(plan, name)}"
-        for name in cautious
+        _row(f"  {shown}", *[each[name] for each in terms]) + f"  {_how(setting, name)}"
+        for name, shown in _NAMES.items()
     ]
-    totals = [each.terms.total for each in _outcomes(plan)]
-    rooms = [each.kv_cache_room for each in _outcomes(plan)]
-    lines.append(_row("  total", *totals))
-    lines.append(_row("  capacity", *[plan.capacity] * 3) + "  as CUDA shows it")
-    lines.append(_row("  room for KV cache", *rooms))
+    capacity = [visible_bytes(setting.hardware)] * len(outcomes)
+    lines.append(_row("  total", *[each.terms.total for each in outcomes]))
+    lines.append(_row("  capacity", *capacity) + "  as CUDA shows it")
+    lines.append(
+        _row("  room for KV cache", *[each.kv_cache_room for each in outcomes])
+    )
     return lines
 
 
@@ -74,56 +65,14 @@ def _row(name: str, *figures: int | str) -> str:
     return f"{name:<26}" + "".join(f"{cell:>10}" for cell in cells)
 
 
-def _how(plan: Plan, name: str) -> str:
-    degree = plan.tensor_parallel_degree
+def _how(setting: Setting, name: str) -> str:
+    degree = setting.degree
     split = f", split over {degree}" if degree > 1 else ""
     return {
-        "weights": f"{plan.architecture.parameter_count:,} parameters{split}",
+        "weights": f"{setting.architecture.parameter_count:,} parameters{split}",
         "runtime": "kernels, workspaces" + (", collectives" if degree > 1 else ""),
-        "activations": f"{plan.setting.sequences} sequences, "
-        f"{plan.setting.prefill_tokens} tokens in a step",
-        "cuda_graphs": f"the engine's share is {plan.setting.share(Case.CAUTIOUS):g}",
-        "kv_cache": f"{plan.context_length} tokens{split}",
+        "activations": f"{setting.sequences} sequences, "
+        f"{setting.prefill_tokens} tokens in a step",
+        "cuda_graphs": f"the engine's share is {setting.share(Case.CAUTIOUS):g}",
+        "kv_cache": f"{setting.context_length} tokens{split}",
     }[name]
-
-
-def _verdict(plan: Plan) -> list[str]:
-    return [_says(plan), f"limit: {plan.limit}"]
-
-
-def _says(plan: Plan) -> str:
-    if plan.obstacle:
-        return f"does not start: {plan.obstacle}"
-    if plan.fits:
-        return (
-            f"fits: {plan.replicas} per instance; each has "
-            f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
-            f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
-            f"{plan.context_length}{_range(plan)}"
-        )
-    for outcome, word in ((plan.expected, "expected"), (plan.best, "best")):
-        if outcome.fits:
-            return (
-                f"may fit: in the {word} case the KV cache holds "
-                f"{outcome.kv_cache_tokens} tokens, in the cautious case "
-                f"{plan.kv_cache_tokens}"
-            )
-    return _falls_short(plan.best, plan.context_length)
-
-
-def _range(plan: Plan) -> str:
-    expected, best = plan.expected, plan.best
-    return (
-        f"; expected are {expected.kv_cache_tokens} tokens, at best "
-        f"{best.kv_cache_tokens}"
-    )
-
-
-def _falls_short(best: Outcome, context: int) -> str:
-    if not best.loads:
-        short = -best.kv_cache_room / GIB
-        return f"does not load: at best {short:.2f} GiB short before any KV cache"
-    return (
-        f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
-        f"than one sequence of {context}"
-    )

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, EngineName
-from cdk_sagemaker_llm.fit.devices import visible_bytes
+from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
+from cdk_sagemaker_llm.fit.explaining import headline, table
 from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
 from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
@@ -215,7 +216,46 @@ class Plan:
         """
         Show the arithmetic, per accelerator, and what it comes to.
         """
-        # The words need the plan's type, and nothing else does.
-        from cdk_sagemaker_llm.fit.explaining import explained  # noqa: PLC0415
+        engine = f"{self.engine} {self.engine_version or 'of any version'}"
+        head = headline(self.setting, engine)
+        outcomes = (self.best, self.expected, self.cautious)
+        rows = table(self.setting, outcomes)
+        return "\n".join([*head, "", *rows, "", _says(self), f"limit: {self.limit}"])
 
-        return explained(self)
+
+def _says(plan: Plan) -> str:
+    if plan.obstacle:
+        return f"does not start: {plan.obstacle}"
+    if plan.fits:
+        return (
+            f"fits: {plan.replicas} per instance; each has "
+            f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
+            f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
+            f"{plan.context_length}{_range(plan)}"
+        )
+    for outcome, word in ((plan.expected, "expected"), (plan.best, "best")):
+        if outcome.fits:
+            return (
+                f"may fit: in the {word} case the KV cache holds "
+                f"{outcome.kv_cache_tokens} tokens, in the cautious case "
+                f"{plan.kv_cache_tokens}"
+            )
+    return _falls_short(plan.best, plan.context_length)
+
+
+def _range(plan: Plan) -> str:
+    expected, best = plan.expected, plan.best
+    return (
+        f"; expected are {expected.kv_cache_tokens} tokens, at best "
+        f"{best.kv_cache_tokens}"
+    )
+
+
+def _falls_short(best: Outcome, context: int) -> str:
+    if not best.loads:
+        short = -best.kv_cache_room / GIB
+        return f"does not load: at best {short:.2f} GiB short before any KV cache"
+    return (
+        f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
+        f"than one sequence of {context}"
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
 from cdk_sagemaker_llm.cli.plot import memory_figure
@@ -32,6 +33,19 @@ def test_the_terms_of_an_accelerator_stand_one_after_the_other() -> None:
     assert ends == [pytest.approx([22.05, -0.45]), pytest.approx([22.05, 0.45])]
 
 
+def test_a_dotted_line_leads_back_to_the_best_case() -> None:
+    """
+    From the end of the bar, which is the cautious case.
+    """
+    drawn = plan(MISTRAL, "ml.g5.xlarge")
+    (axes,) = memory_figure([drawn]).axes
+    (lines,) = [one for one in axes.collections if isinstance(one, LineCollection)]
+
+    ends = np.asarray(lines.get_segments()).tolist()
+    best, cautious = drawn.best.terms.total / 2**30, drawn.terms.total / 2**30
+    assert ends == [[pytest.approx([best, 0]), pytest.approx([cautious, 0])]]
+
+
 def test_the_picture_says_what_it_shows() -> None:
     """
     The types with their degrees, the first on top, and the terms by their names.
@@ -47,7 +61,10 @@ def test_the_picture_says_what_it_shows() -> None:
         "ml.p4d.24xlarge (degree 1)",
     ]
     assert axes.yaxis_inverted()
-    assert axes.get_xlabel() == "GiB per accelerator; the line is its capacity"
+    assert axes.get_xlabel() == (
+        "GiB per accelerator, cautiously; dotted: back to the best case; "
+        "the line is its capacity"
+    )
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [
         "weights",

@@ -93,6 +93,33 @@ def test_no_gpu_is_promised_by_luck(all_held: list[Held], gpu: str) -> None:
     assert max(promised) <= 1
 
 
+@pytest.mark.parametrize(
+    "left_out", ["H100-80GB", "A100-80GB", "A100-40GB", "L4", "0.19.0", "0.11.0"]
+)
+def test_the_runtime_follows_without_any_group(
+    all_held: list[Held], left_out: str
+) -> None:
+    """
+    Whatever GPU or release is left out, the others need 0.4 GiB on a GPU that runs
+    alone, and 2.2 to 2.4 on several with NVLink: 0.5 and 2.5 are what is kept.
+    """
+    others = [
+        one
+        for one in all_held
+        if left_out not in (one.log["gpu"], one.log["vllm"])
+        and (one.log["vllm"], one.log["degree"]) != UNEXPLAINED
+    ]
+    alone = [one.runtime_needed for one in others if one.log["degree"] == 1]
+    linked = [
+        one.runtime_needed
+        for one in others
+        if one.log["degree"] > 1 and one.log["gpu"] != "L4"
+    ]
+
+    assert 0.39 < max(alone) < 0.5
+    assert 2.15 < max(linked) < 2.5
+
+
 def test_the_page_shows_this_distribution(all_held: list[Held], root: Path) -> None:
     """
     ``docs/memory.md`` and the README state what `make memory` prints.
