@@ -244,7 +244,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _endpoint,
         instance_type="ml.g5.xlarge",
         model=CODE_LLAMA,
-        serving=Vllm("0.30.0", gpu_memory_utilization=0.6, max_model_len=128),
+        serving=Vllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
     ),
 }
 

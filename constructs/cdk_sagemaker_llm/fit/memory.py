@@ -32,6 +32,8 @@ _PCIE_GIB = Range(0, 0.3, 0.6)
 # DeepSeek R1 on eight H200: 7 GiB in all.
 _LATENT_FP8_GIB = Range(0.3, 1.85, 6.5)
 _LATENT_BYTES = 256
+# Logs of L4 with 32 layers: 0.38 to 0.64 GiB of graphs, where H100 takes 0.91.
+_SMALL_GRAPHS = 2 / 3
 # Only a model's size may be known: its graphs are then those of a large one.
 _UNKNOWN_LAYERS = 80
 
@@ -105,14 +107,20 @@ class Setting:
     release: Release
 
     @property
+    def has_large_gpu(self) -> bool:
+        """
+        Whether vLLM has larger defaults for the GPU.
+        """
+        return visible_bytes(self.hardware) >= _LARGE_GPU
+
+    @property
     def prefill_tokens(self) -> int:
         """
         The prompt tokens of one step.
         """
         given = self.assumptions.max_num_batched_tokens
         if self.release.grows_with_gpu:
-            large = visible_bytes(self.hardware) >= _LARGE_GPU
-            return given or (_LARGE_TOKENS if large else _SMALL_TOKENS)
+            return given or (_LARGE_TOKENS if self.has_large_gpu else _SMALL_TOKENS)
         return min(self.context_length, given or self.release.prefill_tokens)
 
     @property
@@ -120,8 +128,7 @@ class Setting:
         """
         The sequences of one step.
         """
-        large = visible_bytes(self.hardware) >= _LARGE_GPU
-        grown = self.release.grows_with_gpu and large
+        grown = self.release.grows_with_gpu and self.has_large_gpu
         usual = _LARGE_SEQS if grown else _SMALL_SEQS
         return self.assumptions.max_num_seqs or usual
 
@@ -243,6 +250,7 @@ def _cuda_graphs(setting: Setting, case: Case) -> int:
     layers = model.num_hidden_layers
     layers = _UNKNOWN_LAYERS if model.model_type == "custom" else layers
     by_layers = layers * release.graph_gib_per_layer.of(case)
+    by_layers *= 1 if setting.has_large_gpu else _SMALL_GRAPHS
     return int(max(by_layers, release.graphs_gib.of(case)) * GIB)
 
 

@@ -102,6 +102,42 @@ def test_what_does_not_fit_ends_with_1() -> None:
     assert "limit: weights" in done.stdout
 
 
+def test_the_range_is_printed_for_machines_too() -> None:
+    """
+    Three cases, of which the cautious one is what is promised.
+    """
+    (answer,) = run_json(LLAMA_13B, "--instance", "ml.p4d.24xlarge")
+    cases = answer["range"]
+    tokens = [cases[name]["kv_cache_tokens"] for name in ("best", "expected")]
+
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", "0.23.1")
+    assert list(cases) == ["best", "expected", "cautious"]
+    assert tokens[0] > tokens[1] > cases["cautious"]["kv_cache_tokens"]
+    assert cases["cautious"]["concurrent_sequences"] == answer["concurrent_sequences"]
+    assert cases["best"]["fits"]
+
+
+def test_what_may_fit_is_shown_and_no_failure() -> None:
+    """
+    Falcon 7B on a T4 fits in the best case alone: it is promised nothing.
+    """
+    done = run("tiiuae/falcon-7b", "--instance", "ml.g4dn.xlarge", "--context", "512")
+
+    assert done.returncode == 0
+    assert "may fit: in the best case" in done.stdout
+
+
+def test_weights_are_planned_as_they_are_published() -> None:
+    """
+    DeepSeek R1 in fp8, unless other bits are asked for.
+    """
+    model, where = "deepseek-ai/DeepSeek-R1", ("--instance", "ml.p5en.48xlarge")
+    published, wide = run(model, *where), run(model, *where, "--weight-bits", "16")
+
+    assert (published.returncode, wide.returncode) == (0, 1)
+    assert "671,026,404,352 parameters in 8 bits" in published.stdout
+
+
 def test_quantization_and_engine_change_the_answer() -> None:
     """
     Four bits fit one A10G; TensorRT-LLM records no CUDA graphs.

