@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,6 +59,10 @@ def plan(
     serving: Annotated[
         str, typer.Option(help=f"The engine: {', '.join(_ENGINES)}.")
     ] = "vllm",
+    engine_version: Annotated[
+        str | None,
+        typer.Option(help="vLLM's release, as 0.10.2; left out, the newest LMI's."),
+    ] = None,
     context: Annotated[
         int | None, typer.Option(help="Tokens of prompt and answer; left out, 4096.")
     ] = None,
@@ -91,7 +96,7 @@ def plan(
         if is_assembly(Path(model)):
             _plan_app(Path(model), as_json=as_json)
             return
-        demand = _demand(serving)
+        demand = _demand(serving, engine_version)
         names = [instance] if instance else _gpu_types()
         costs = read_prices(prices, region) if prices else {}
         choices = [
@@ -140,12 +145,14 @@ def _architecture(model: str) -> ModelArchitecture:
     return ModelArchitecture.of(model)
 
 
-def _demand(serving: str) -> Demand:
+def _demand(serving: str, version: str | None) -> Demand:
     if serving not in _ENGINES:
         known = ", ".join(_ENGINES)
         raise ValueError(f"--serving must be one of {known}, got {serving!r}")
     prepared = _ENGINES[serving].prepare(None, None)
-    return prepared.demand or Demand(architecture=None, assumptions=Assumptions())
+    usual = Demand(architecture=None, assumptions=Assumptions())
+    demand = prepared.demand or usual
+    return replace(demand, engine_version=version or demand.engine_version)
 
 
 def _gpu_types() -> list[str]:

@@ -5,7 +5,7 @@ Checks of what a serving configuration asks of the memory against what there is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand
@@ -81,7 +81,7 @@ def plan_of(
             If left out, there are as many as the plan finds to be needed.
 
         assumptions: What to take for granted of the engine.
-            If left out, it is what the configuration says.
+            What is left out of them is what the configuration says.
     """
     if hardware is None:
         return _UNKNOWN_TYPE
@@ -89,9 +89,10 @@ def plan_of(
         return _NOT_MODELLED
     if demand.architecture is None:
         return _UNKNOWN_SIZE
+    wrong = _wrong_counts(demand)
+    if wrong:
+        return NoPlan(wrong)
     context = demand.context_length
-    if context is not None and context < 1:
-        return NoPlan(f"the longest sequence that is accepted is of {context} tokens")
     # Longer contexts than the model's own are what RoPE scaling is for.
     longest = max(context or 0, demand.architecture.context_length)
     try:
@@ -101,12 +102,46 @@ def plan_of(
             weight_bits=demand.weight_bits,
             context_length=context,
             tensor_parallel_degree=demand.tensor_parallel_degree or accelerators,
-            assumptions=assumptions or demand.assumptions,
+            assumptions=_merged(assumptions, demand.assumptions),
             engine=demand.engine,
             engine_version=demand.engine_version,
         )
     except ValueError as fault:
         return NoPlan(str(fault))
+
+
+def _merged(given: Assumptions | None, said: Assumptions) -> Assumptions:
+    """
+    Let what is given go before what the configuration says.
+    """
+    usual = Assumptions()
+    names = [one.name for one in fields(usual)]
+    changed = {
+        name: getattr(given, name)
+        for name in names
+        if given is not None and getattr(given, name) != getattr(usual, name)
+    }
+    return replace(said, **changed)
+
+
+def _wrong_counts(demand: Demand) -> str:
+    """
+    Say what no plan can be made with; empty where there is nothing of the kind.
+    """
+    context, degree = demand.context_length, demand.tensor_parallel_degree
+    if not _is_count(context):
+        return f"the longest sequence that is accepted is of {context!r} tokens"
+    return "" if _is_count(degree) else f"a copy is split over {degree!r} devices"
+
+
+def _is_count(value: object) -> bool:
+    """
+    Whether it is left out, or a whole number of at least 1; what it is else is told
+    by the checks of the configuration.
+    """
+    if value is None:
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def fit_findings(

@@ -4,6 +4,9 @@ Whether a model fits an instance type, how often, and what decides it.
 
 from __future__ import annotations
 
+import math
+from dataclasses import fields
+
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.demand import Assumptions, EngineName
@@ -70,6 +73,8 @@ def plan(
     if weight_bits is not None and weight_bits not in WEIGHT_BITS:
         choices = any_of(map(str, WEIGHT_BITS))
         raise ValueError(f"weight_bits must be {choices}, got {weight_bits}")
+    taken = assumptions or Assumptions()
+    _check_numbers(taken)
     settings = [
         Setting(
             architecture=model,
@@ -77,13 +82,31 @@ def plan(
             degree=degree,
             weight_bits=weight_bits,
             context_length=_context(model, context_length),
-            assumptions=assumptions or Assumptions(),
+            assumptions=taken,
             release=release_of(engine, engine_version),
         )
         for degree in _degrees(model, hardware, tensor_parallel_degree)
     ]
-    plans = [_plan(setting, engine, engine_version) for setting in settings]
-    return next((one for one in plans if one.fits), plans[-1])
+    first, *larger = settings
+    found = _plan(first, engine, engine_version)
+    for setting in larger:
+        if found.fits:
+            break
+        found = _plan(setting, engine, engine_version)
+    return found
+
+
+def _check_numbers(taken: Assumptions) -> None:
+    """
+    Refuse what no sum can be made with, in the caller's words.
+    """
+    for one in fields(taken):
+        value = getattr(taken, one.name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 <= value < math.inf):
+            raise ValueError(
+                f"{one.name} must be a number of at least 0, got {value!r}"
+            )
 
 
 def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:

@@ -117,6 +117,20 @@ def test_the_range_is_printed_for_machines_too() -> None:
     assert cases["best"]["fits"]
 
 
+def test_a_release_can_be_named() -> None:
+    """
+    0.16 takes more for the logits than 0.17 does.
+    """
+    where = ("--instance", "ml.p4d.24xlarge", "--engine-version")
+    (older,) = run_json("Qwen/Qwen3-8B", *where, "0.16.0")
+    (newer,) = run_json("Qwen/Qwen3-8B", *where, "0.17.0")
+    wrong = run("Qwen/Qwen3-8B", *where, "nightly")
+
+    assert older["engine_version"] == "0.16.0"
+    assert older["concurrent_sequences"] < newer["concurrent_sequences"]
+    assert (wrong.returncode, "such as '0.10.2'" in wrong.stderr) == (2, True)
+
+
 def test_what_may_fit_is_shown_and_no_failure() -> None:
     """
     Falcon 7B on a T4 fits in the best case alone: it is promised nothing.

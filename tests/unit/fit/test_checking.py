@@ -4,6 +4,7 @@ Serving configurations against the memory they will have.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,10 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.demand import Demand, weight_bits_of
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
+from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.serving.loading import loading_seconds
@@ -242,6 +244,36 @@ def test_a_folder_that_cannot_be_read_is_not_planned(tmp_path: Path) -> None:
             "the longest sequence that is accepted is of 0 tokens",
         ),
         (
+            Vllm(max_model_len=1.5),  # type: ignore[arg-type] # a wrong value
+            LLAMA_13B,
+            "ml.g5.xlarge",
+            "the longest sequence that is accepted is of 1.5 tokens",
+        ),
+        (
+            Tgi("3.3.6", num_gpus=0),
+            LLAMA_13B,
+            "ml.g5.xlarge",
+            "a copy is split over 0 devices",
+        ),
+        (
+            Vllm(gpu_memory_utilization=math.inf),
+            LLAMA_13B,
+            "ml.g5.xlarge",
+            "gpu_memory_utilization must be a number of at least 0, got inf",
+        ),
+        (
+            Vllm(gpu_memory_utilization=math.nan),
+            LLAMA_13B,
+            "ml.g5.xlarge",
+            "gpu_memory_utilization must be a number of at least 0, got nan",
+        ),
+        (
+            Vllm(max_rolling_batch_size="8"),  # type: ignore[arg-type] # a wrong value
+            LLAMA_13B,
+            "ml.g5.xlarge",
+            "max_num_seqs must be a number of at least 0, got '8'",
+        ),
+        (
             Vllm(),
             LLAMA_13B,
             "ml.inf2.xlarge",
@@ -391,6 +423,27 @@ def test_a_window_is_not_in_the_way_of_a_long_context() -> None:
     (found,) = checked(serving, MISTRAL, "ml.g5.xlarge", 1)
 
     assert found.code == "LLM290"
+
+
+def test_what_is_not_assumed_stays_as_the_configuration_says() -> None:
+    """
+    One figure is overridden, and the others are not.
+    """
+    demand = (
+        Vllm(gpu_memory_utilization=0.8, kv_cache_dtype="fp8")
+        .prepare(MISTRAL, 1)
+        .demand
+    )
+    hardware = find_instance_type("ml.g5.xlarge")
+    found = plan_of(demand, hardware, assumptions=Assumptions(runtime_gib=2.0))
+
+    assert isinstance(found, Plan)
+    assert found.assumptions == Assumptions(
+        gpu_memory_utilization=0.8,
+        runtime_gib=2.0,
+        max_num_seqs=256,
+        kv_cache_dtype_bytes=1,
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from cdk_sagemaker_llm.serving.lmi.base import LmiServing, option
 # max_rolling_batch_size of LMI 0.27 and later, which is vLLM's max_num_seqs; 0.26 has
 # 32, which takes less.
 _SEQUENCES = 256
-_SPREADING = (
+# Where weights are on more than a degree's devices, which is not modelled.
+SPREADING = (
     "option.pipeline_parallel_degree",
     "option.cpu_offload_gb",
     "option.cpu_offload_gb_per_gpu",
@@ -72,7 +73,7 @@ class VllmFamily(LmiServing):
         """
         stages = getattr(self, "pipeline_parallel_degree", None)
         asked = {**self.options, **self.unchecked_options}
-        return (stages or 1) > 1 or any(name in asked for name in _SPREADING)
+        return (stages or 1) > 1 or any(name in asked for name in SPREADING)
 
     def _cache_number_bytes(self) -> int:
         """

@@ -285,6 +285,58 @@ def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
     )
 
 
+def test_what_changes_the_memory_is_read(tmp_path: Path) -> None:
+    """
+    The share, graphs, sequences and the cache's format.
+    """
+    lines = (
+        "option.gpu_memory_utilization=0.8\noption.enforce_eager=true\n"
+        "option.max_rolling_batch_size=48\noption.kv_cache_dtype=fp8_e5m2\n"
+    )
+    serving = served(
+        tmp_path, family="djl-lmi", version="0.36.0", serving_properties=lines
+    )
+    demand = serving.prepare(None, 8).demand
+
+    assert demand is not None
+    assert demand.assumptions == Assumptions(
+        gpu_memory_utilization=0.8,
+        cuda_graphs_gib=0.0,
+        max_num_seqs=48,
+        kv_cache_dtype_bytes=1,
+    )
+
+
+@pytest.mark.parametrize("share", ["much", "nan", "0", "2", ""])
+def test_a_share_that_is_none_is_left_to_its_check(tmp_path: Path, share: str) -> None:
+    """
+    The plan takes the default.
+    """
+    lines = f"option.gpu_memory_utilization={share}\n"
+    serving = served(
+        tmp_path, family="djl-lmi", version="0.36.0", serving_properties=lines
+    )
+    demand = serving.prepare(None, 8).demand
+
+    assert demand is not None
+    assert demand.assumptions == Assumptions()
+
+
+@pytest.mark.parametrize("name", ["pipeline_parallel_degree", "cpu_offload_gb"])
+def test_weights_that_are_spread_further_are_not_planned(
+    tmp_path: Path, name: str
+) -> None:
+    """
+    In a pipeline, or on the host.
+    """
+    lines = f"option.{name}=2\n"
+    serving = served(
+        tmp_path, family="djl-lmi", version="0.36.0", serving_properties=lines
+    )
+
+    assert serving.prepare(None, 8).demand is None
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
