@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 from cdk_sagemaker_llm.demand import Assumptions
 from cdk_sagemaker_llm.fit.fleet import Fleet
-from cdk_sagemaker_llm.fit.memory import MemoryTerms
+from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.fit.planning import plan
@@ -24,10 +25,12 @@ __all__ = [
     "Capacity",
     "Fleet",
     "MemoryTerms",
+    "Outcome",
     "Packing",
     "Plan",
     "Recommendation",
     "ResourceRequirements",
+    "Setting",
     "fewest_instances",
     "pack",
     "plan",

@@ -200,11 +200,12 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
         for one in found.architecture.tensor_parallel_degrees
         if one <= hardware.accelerators
     ]
-    remedy = f"set tensor_parallel_degree to {' or '.join(possible) or '1'}"
+    word = "num_gpus" if demand.engine == "tgi" else "tensor_parallel_degree"
+    remedy = f"set {word} to {' or '.join(possible) or '1'}"
     if demand.tensor_parallel_degree is None:
         told = f"a copy has {degree} accelerators"
     else:
-        told = f"tensor_parallel_degree is {degree}"
+        told = f"{word} is {degree}"
     return CANNOT_BE_SPLIT.finding(
         f"{told}, and {found.obstacle} of {found.architecture.architecture}"
         if degree <= hardware.accelerators

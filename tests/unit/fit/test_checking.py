@@ -150,7 +150,7 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
             Vllm(tensor_parallel_degree=8),
             "tensor_parallel_degree is 8, and 8 does not divide the 28 attention heads",
         ),
-        (Tgi("3.3.6", num_gpus=3), "tensor_parallel_degree is 3, and 3 does not"),
+        (Tgi("3.3.6", num_gpus=3), "num_gpus is 3, and 3 does not divide"),
         (
             Vllm(tensor_parallel_degree=14),
             "tensor_parallel_degree is 14, and ml.p4d.24xlarge has 8 accelerators",
@@ -168,7 +168,8 @@ def test_a_degree_that_was_given_is_planned_like_a_chosen_one(
 
     assert found.code == "LLM191"
     assert found.message.startswith(message)
-    assert found.remedy == "set tensor_parallel_degree to 1 or 2 or 4"
+    word = "num_gpus" if isinstance(serving, Tgi) else "tensor_parallel_degree"
+    assert found.remedy == f"set {word} to 1 or 2 or 4"
 
 
 def test_a_degree_is_not_refused_twice() -> None:
