@@ -60,7 +60,7 @@ class VllmFamily(LmiServing):
                 max_num_seqs=self.max_rolling_batch_size or _SEQUENCES,
                 kv_cache_dtype_bytes=self._cache_number_bytes(),
             ),
-            weight_bits=weight_bits_of(self.quantize, self.dtype),
+            weight_bits=weight_bits_of(self._quantization(), self.dtype),
             context_length=self.max_model_len,
             tensor_parallel_degree=self._degree(),
             engine_version=vllm_release(self.version),
@@ -74,6 +74,12 @@ class VllmFamily(LmiServing):
         stages = getattr(self, "pipeline_parallel_degree", None)
         asked = {**self.options, **self.unchecked_options}
         return (stages or 1) > 1 or any(name in asked for name in SPREADING)
+
+    def _quantization(self) -> str | None:
+        """
+        Return the quantization, by a name that says how many bits it leaves.
+        """
+        return self.quantize
 
     def _cache_number_bytes(self) -> int:
         """

@@ -245,3 +245,19 @@ def test_what_it_asks_of_the_memory_by_default(serving: Vllm) -> None:
         tensor_parallel_degree=None,
         engine_version="0.23.1",
     )
+
+
+@pytest.mark.parametrize(
+    ("quantize", "bits"),
+    [("bitsandbytes", 4), ("fp8", 8), ("awq", 4), (None, None)],
+)
+def test_a_quantization_leaves_fewer_bits(
+    quantize: str | None, bits: int | None
+) -> None:
+    """
+    In 4 bits with bitsandbytes, which other engines have in 8.
+    """
+    demand = Vllm(quantize=quantize).prepare(None, 1).demand
+
+    assert demand is not None
+    assert demand.weight_bits == bits
