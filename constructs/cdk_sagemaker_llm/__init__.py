@@ -11,13 +11,16 @@ from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.architectures.architecture import ModelArchitecture
+    from cdk_sagemaker_llm.architectures.weight_format import WeightFormat
     from cdk_sagemaker_llm.catalog.images import ImageRelease, Registry, find_image
     from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-    from cdk_sagemaker_llm.demand import Assumptions, Demand
+    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
     from cdk_sagemaker_llm.findings import Finding, Severity
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+    from cdk_sagemaker_llm.fit.outcomes import Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
+    from cdk_sagemaker_llm.fit.releases import Case, Range, Release
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerators",
     "Assumptions",
+    "Case",
     "Container",
     "Copies",
     "CustomContainer",
@@ -76,6 +80,7 @@ __all__ = [
     "EndpointBase",
     "EndpointConfig",
     "EndpointConfigBase",
+    "EngineName",
     "EnvironmentValue",
     "Finding",
     "HuggingFaceModel",
@@ -94,11 +99,14 @@ __all__ = [
     "ModelSource",
     "Network",
     "NeuronX",
+    "Outcome",
     "Plan",
     "Prepared",
     "ProductionVariant",
     "PropertyValue",
+    "Range",
     "Registry",
+    "Release",
     "ResourceRequirements",
     "RopeScaling",
     "RoutingStrategy",
@@ -109,6 +117,7 @@ __all__ = [
     "ServingArtifact",
     "ServingConfiguration",
     "ServingFolder",
+    "Setting",
     "Severity",
     "SmoothQuant",
     "Statement",
@@ -118,6 +127,7 @@ __all__ = [
     "TgiNeuron",
     "Units",
     "Vllm",
+    "WeightFormat",
     "find_image",
     "find_instance_type",
 ]
@@ -125,6 +135,7 @@ __all__ = [
 _HOMES = {
     "Accelerators": "serving.configuration",
     "Assumptions": "demand",
+    "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
     "CustomContainer": "serving.custom",
@@ -134,6 +145,7 @@ _HOMES = {
     "EndpointBase": "hosting.endpoint",
     "EndpointConfig": "hosting.endpoint_config",
     "EndpointConfigBase": "hosting.endpoint_config_base",
+    "EngineName": "demand",
     "EnvironmentValue": "serving.tgi.environment",
     "Finding": "findings",
     "HuggingFaceModel": "models",
@@ -152,11 +164,14 @@ _HOMES = {
     "ModelSource": "models",
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
+    "Outcome": "fit.outcomes",
     "Plan": "fit.plans",
     "Prepared": "serving.configuration",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",
+    "Range": "fit.releases",
     "Registry": "catalog.images",
+    "Release": "fit.releases",
     "ResourceRequirements": "fit.placement",
     "RopeScaling": "serving.lmi.tuning",
     "RoutingStrategy": "hosting.variant",
@@ -167,6 +182,7 @@ _HOMES = {
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
+    "Setting": "fit.memory",
     "Severity": "findings",
     "SmoothQuant": "serving.lmi.tuning",
     "Statement": "hosting.statements",
@@ -176,6 +192,7 @@ _HOMES = {
     "TgiNeuron": "serving.tgi.neuron",
     "Units": "fit.placement",
     "Vllm": "serving.lmi.vllm",
+    "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",
 }

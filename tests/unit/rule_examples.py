@@ -329,6 +329,12 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
     "LLM199": _without_subnets,
     "LLM195": _arn_of_another_kind,
+    "LLM194": partial(
+        _endpoint,
+        instance_type="ml.g5.xlarge",
+        model=CODE_LLAMA,
+        serving=Vllm("0.34.0", max_model_len=16384),
+    ),
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
     "LLM203": _scaled_too_far,
@@ -365,13 +371,19 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _endpoint,
         instance_type="ml.g5.xlarge",
         model=CODE_LLAMA,
-        serving=Vllm("0.30.0", max_model_len=16384),
+        serving=Vllm("0.30.0", max_model_len=14000),
     ),
     "LLM291": partial(
         _endpoint,
         instance_type="ml.g5.xlarge",
         model=CODE_LLAMA,
         serving=Tgi("1.4.5", max_batch_total_tokens=65536),
+    ),
+    "LLM292": partial(
+        _endpoint,
+        instance_type="ml.g5.xlarge",
+        model=CODE_LLAMA,
+        serving=Vllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
     ),
 }
 

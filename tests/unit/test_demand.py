@@ -11,41 +11,43 @@ from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 
 def test_what_is_taken_for_granted_of_an_engine() -> None:
     """
-    Each with its source in the docstring.
+    Nothing, beyond what its release takes.
     """
     assert Assumptions() == Assumptions(
-        gpu_memory_utilization=0.9,
-        runtime_gib=0.6,
-        collectives_gib=0.5,
-        cuda_graphs_gib=3.0,
-        max_num_batched_tokens=8192,
-        max_num_seqs=256,
+        gpu_memory_utilization=None,
+        runtime_gib=None,
+        collectives_gib=None,
+        cuda_graphs_gib=None,
+        max_num_batched_tokens=None,
+        max_num_seqs=None,
         kv_cache_dtype_bytes=2,
     )
 
 
 def test_what_is_not_said_is_not_asked() -> None:
     """
-    But for the bits of a weight, which are 16 without a quantization.
+    The engine is vLLM, of no particular release.
     """
     usual = Assumptions()
 
     assert Demand(architecture=None, assumptions=usual) == Demand(
         architecture=None,
         assumptions=usual,
-        weight_bits=16,
+        weight_bits=None,
         context_length=None,
         batch_tokens=None,
         tensor_parallel_degree=None,
+        engine="vllm",
+        engine_version=None,
     )
 
 
 @pytest.mark.parametrize(
     ("quantize", "bits"),
     [
-        (None, 16),
-        ("", 16),
-        ("none", 16),
+        (None, None),
+        ("", None),
+        ("none", None),
         ("awq", 4),
         ("AWQ", 4),
         ("awq_marlin", 4),
@@ -66,11 +68,30 @@ def test_what_is_not_said_is_not_asked() -> None:
         ("bitsandbytes8", 8),
         ("eetq", 8),
         ("deepspeedfp", 8),
-        ("exl2", 16),
+        ("exl2", None),
     ],
 )
-def test_a_quantization_leaves_its_bits(quantize: str | None, bits: int) -> None:
+def test_a_quantization_leaves_its_bits(quantize: str | None, bits: int | None) -> None:
     """
     By what the engines call their methods.
     """
     assert weight_bits_of(quantize) == bits
+
+
+@pytest.mark.parametrize(
+    ("quantize", "dtype", "bits"),
+    [
+        (None, "fp32", 32),
+        (None, "float32", 32),
+        (None, "bf16", None),
+        (None, "auto", None),
+        ("awq", "fp32", 4),
+    ],
+)
+def test_a_number_format_of_32_bits_says_so(
+    quantize: str | None, dtype: str, bits: int | None
+) -> None:
+    """
+    In 16 bits it says nothing: quantized weights stay as they are published.
+    """
+    assert weight_bits_of(quantize, dtype) == bits

@@ -8,5 +8,6 @@ from cdk_sagemaker_llm.architectures.architecture import (
     ModelArchitecture,
     find_architecture,
 )
+from cdk_sagemaker_llm.architectures.weight_format import WeightFormat
 
-__all__ = ["ModelArchitecture", "find_architecture"]
+__all__ = ["ModelArchitecture", "WeightFormat", "find_architecture"]

@@ -13,14 +13,15 @@ from cdk_sagemaker_llm.architectures.config import Config, read_config
 from cdk_sagemaker_llm.architectures.defaults import defaults_of
 from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of
 from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.weight_format import (
+    WeightFormat,
+    plain_format,
+    read_format,
+)
 from cdk_sagemaker_llm.catalog.architectures import known_config, model_names
 from cdk_sagemaker_llm.credential_forms import redacted
 from cdk_sagemaker_llm.wording import any_of, nearest
 
-# GPTQ and AWQ with groups of 128 weights, their usual size: each group has a scale of
-# 16 bits and a zero point as wide as a weight.
-_GROUP = 128
-_SCALE_BITS = 16
 _UNQUANTIZED_BITS = 16
 _MOST_DEGREE = 64
 _UNNAMED = "custom"
@@ -77,6 +78,8 @@ class ModelArchitecture:
         sliding_window: Tokens that windowed layers look back; ``None`` without.
 
         windowed_layers: How many layers have that window.
+
+        weight_format: How the weights are published; ``None`` if not quantized.
     """
 
     architecture: str
@@ -96,6 +99,7 @@ class ModelArchitecture:
     context_length: int
     sliding_window: int | None = None
     windowed_layers: int = 0
+    weight_format: WeightFormat | None = None
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any] | str | Path) -> ModelArchitecture:
@@ -204,6 +208,13 @@ class ModelArchitecture:
         return None if self.architecture == _UNNAMED else self.architecture
 
     @property
+    def reads_images(self) -> bool:
+        """
+        Whether an engine also loads what reads images, which is not counted here.
+        """
+        return self.architecture.endswith("ForConditionalGeneration")
+
+    @property
     def tensor_parallel_degrees(self) -> tuple[int, ...]:
         """
         Over how many accelerators the heads can be split, up to 64.
@@ -247,25 +258,37 @@ class ModelArchitecture:
         elements = per_layer * (whole * tokens + self.windowed_layers * kept)
         return elements * dtype_bytes
 
-    def weight_bytes(self, weight_bits: int = 16) -> int:
+    def bits_of_a_weight(self, weight_bits: int | None = None) -> int:
+        """
+        Return the bits of a weight that are asked for, or else published.
+        """
+        published = self.weight_format.bits if self.weight_format else _UNQUANTIZED_BITS
+        return published if weight_bits is None else weight_bits
+
+    def weight_bytes(self, weight_bits: int | None = None) -> int:
         """
         Return the bytes of all weights.
 
         Args:
-            weight_bits: Bits of a weight: 16 or 32 for all of them, 8 or 4 for the
-                quantized ones, with scales and zero points for groups of 128.
+            weight_bits:
+                Bits of a weight: 16 or 32 for all of them; 8 or 4 for the quantized
+                ones, in 4 bits with scales and zero points for groups of 128.
+                If left out, or the same as published, it is the published format.
 
         Raises:
             ValueError: If it is none of these.
         """
-        if weight_bits not in (4, 8, 16, 32):
+        if weight_bits not in (None, 4, 8, 16, 32):
             raise ValueError(f"weight_bits must be 4, 8, 16 or 32, got {weight_bits}")
-        if weight_bits >= _UNQUANTIZED_BITS:
-            return self.parameter_count * weight_bits // 8
-        quantized = self.quantizable_parameter_count
-        extra = quantized * (_SCALE_BITS + weight_bits) // _GROUP
-        rest = (self.parameter_count - quantized) * _UNQUANTIZED_BITS
-        return (quantized * weight_bits + extra + rest) // 8
+        bits = self.bits_of_a_weight(weight_bits)
+        published = self.weight_format
+        if published is None or published.bits != bits:
+            if bits >= _UNQUANTIZED_BITS:
+                return self.parameter_count * bits // 8
+            published = plain_format(bits)
+        return published.bytes_of(
+            self.quantizable_parameter_count, self.parameter_count
+        )
 
 
 def find_architecture(model_id: str) -> ModelArchitecture | None:
@@ -294,7 +317,12 @@ def _read(config: Config) -> ModelArchitecture:
         raise ValueError(_unknown(model_type, name))
     default_name, count = FAMILIES[family]
     defaults = defaults_of(family, nested=nested is not None)
-    return _from_shape(count(inner.filled(defaults)), name or default_name, family)
+    shape = count(inner.filled(defaults))
+    given = config.mapping("quantization_config") or inner.mapping(
+        "quantization_config"
+    )
+    weights = read_format(given, shape) if given else None
+    return _from_shape(shape, name or default_name, family, weights)
 
 
 def _unknown(model_type: str | None, name: str | None) -> str:
@@ -307,7 +335,9 @@ def _unknown(model_type: str | None, name: str | None) -> str:
     return f"architecture {given!r} cannot be counted{hint}; {_WAY_IN}"
 
 
-def _from_shape(shape: Shape, name: str, family: str) -> ModelArchitecture:
+def _from_shape(
+    shape: Shape, name: str, family: str, weights: WeightFormat | None
+) -> ModelArchitecture:
     total = shape.parameters
     latent = shape.kv_heads == 1 and family.startswith("deepseek")
     return ModelArchitecture(
@@ -328,4 +358,5 @@ def _from_shape(shape: Shape, name: str, family: str) -> ModelArchitecture:
         context_length=shape.context,
         sliding_window=shape.window,
         windowed_layers=shape.windowed_layers,
+        weight_format=weights,
     )

@@ -97,12 +97,19 @@ class Config:
         """
         return Config({**defaults, **self._values})
 
+    def mapping(self, name: str) -> Mapping[str, Any] | None:
+        """
+        Return a nested object; ``None`` if there is none.
+        """
+        value = self._values.get(name)
+        return value if isinstance(value, Mapping) else None
+
     def part(self, name: str) -> Config | None:
         """
         Return a nested configuration, such as ``text_config``.
         """
-        value = self._values.get(name)
-        return Config(value) if isinstance(value, Mapping) else None
+        value = self.mapping(name)
+        return None if value is None else Config(value)
 
     @property
     def architecture(self) -> str | None:

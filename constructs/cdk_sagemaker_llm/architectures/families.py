@@ -28,6 +28,10 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
     "gemma3_text": ("Gemma3ForCausalLM", _dense(gated.GEMMA3)),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", classic.count_gpt_bigcode),
     "gpt_neox": ("GPTNeoXForCausalLM", classic.count_gpt_neox),
+    "gpt_oss": (
+        "GptOssForCausalLM",
+        partial(gated.count_gpt_oss, traits=gated.GPT_OSS),
+    ),
     "gptj": ("GPTJForCausalLM", classic.count_gpt_j),
     "llama": ("LlamaForCausalLM", _dense(gated.LLAMA)),
     "mistral": ("MistralForCausalLM", _dense(gated.MISTRAL)),

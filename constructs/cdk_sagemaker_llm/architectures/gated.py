@@ -74,6 +74,7 @@ GEMMA3 = Traits(
     context=131072,
 )
 PHI3 = Traits(context=4096)
+GPT_OSS = Traits(reads=_BIAS, head_dim=64, window_every=2, context=131072)
 
 
 def count_dense(config: Config, traits: Traits) -> Shape:
@@ -132,6 +133,27 @@ def count_qwen_moe(config: Config, traits: Traits) -> Shape:
     )
 
 
+def count_gpt_oss(config: Config, traits: Traits) -> Shape:
+    """
+    Count gpt-oss: experts and router with biases, and a sink for each head.
+    """
+    hidden, mlp = config.number("hidden_size"), config.number("intermediate_size")
+    layers = config.number("num_hidden_layers")
+    experts = config.number("num_local_experts", default=32)
+    chosen = config.number("num_experts_per_tok", default=4)
+    expert, biases = 3 * hidden * mlp, 2 * mlp + hidden
+    router = experts * (hidden + 1)
+    sinks = config.number("num_attention_heads")
+    return _shape(
+        config.filled({"attention_bias": True}),
+        traits,
+        mlp_weights=layers * experts * expert,
+        mlp_others=layers * (experts * biases + router + sinks),
+        idle=layers * (experts - chosen) * (expert + biases),
+        mlp=mlp * chosen,
+    )
+
+
 def _sparse_layers(config: Config, layers: int) -> int:
     step = config.number("decoder_sparse_step", default=1)
     dense = set(config.numbers("mlp_only_layers"))
@@ -165,6 +187,7 @@ def _shape(
     window, windowed = _windows(config, traits, layers)
     return Shape(
         layer_weights=layers * attention + mlp_weights,
+        attention_weights=layers * attention,
         other_parameters=others + layers * (norms + biases) + mlp_others,
         idle_parameters=idle,
         kv_elements=2 * layers * kv_heads * width,

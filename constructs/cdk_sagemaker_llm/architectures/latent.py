@@ -32,6 +32,7 @@ def count_deepseek(config: Config) -> Shape:
     others = vocabulary * hidden * (1 if tied else 2) + hidden
     return Shape(
         layer_weights=layers * attention + weights,
+        attention_weights=layers * attention,
         other_parameters=others
         + layers * (norms + 2 * hidden)
         + sparse * hidden * experts,

@@ -15,6 +15,8 @@ class Shape:
     Args:
         layer_weights: Weights of linear layers in all blocks: what is quantized.
 
+        attention_weights: Those of them that are attention's.
+
         other_parameters: Embeddings, heads, norms, biases and routers.
 
         idle_parameters: Parameters of experts that a token does not pass.
@@ -53,6 +55,7 @@ class Shape:
     head_dim: int
     vocabulary: int
     context: int
+    attention_weights: int = 0
     idle_parameters: int = 0
     window: int | None = None
     windowed_layers: int = 0

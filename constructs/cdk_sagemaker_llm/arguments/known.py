@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.arguments.kinds import Kind
 # What stands for several kinds under one name.
 ALIASES: Mapping[str, str] = {
     "Copies": "int | Literal['fill']",
+    "EngineName": "Literal['vllm', 'tgi', 'tensorrt-llm']",
     "EnvironmentValue": "str | int | float | bool | Sequence[str] | Sequence[int]",
     "PropertyValue": "str | int | float | bool",
 }

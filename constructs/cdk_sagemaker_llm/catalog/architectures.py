@@ -23,7 +23,10 @@ def known_config(model_id: str) -> Mapping[str, Any] | None:
         return None
     tables = load("architectures.json")
     config: Mapping[str, Any] = tables["configs"][tables["models"][name]]
-    return config
+    published = tables["formats"].get(name)
+    if published is None:
+        return config
+    return {**config, "quantization_config": tables["quantizations"][published]}
 
 
 def model_names() -> tuple[str, ...]:

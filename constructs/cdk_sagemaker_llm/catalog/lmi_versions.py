@@ -80,11 +80,29 @@ class LmiVersion:
         name = f"0.{self.minor}"
         return (name,) if name in known else ()
 
+    @property
+    def vllm(self) -> str | None:
+        """
+        The vLLM release inside, such as ``0.10.2``; ``None`` before there was one.
+        """
+        releases = load("lmi_engines.json")["vllm"]
+        inside = [
+            vllm
+            for name, vllm in releases.items()
+            if LmiVersion.parse(_full(name)) <= self
+        ]
+        return inside[-1] if inside else None
+
     def __str__(self) -> str:
         """
         Render as the option tables and the documentation do.
         """
         return f"0.{self.minor}" + (f"-lmi{self.lmi}" if self.lmi else "")
+
+
+def _full(name: str) -> str:
+    minor, dash, lmi = name.partition("-")
+    return f"{minor}.0{dash}{lmi}"
 
 
 def row_versions() -> tuple[str, ...]:

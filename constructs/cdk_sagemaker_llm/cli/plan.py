@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from cdk_sagemaker_llm.cli.fleets import read_variants
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
 from cdk_sagemaker_llm.demand import Assumptions, Demand
+from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving import (
@@ -59,12 +61,17 @@ def plan(
     serving: Annotated[
         str, typer.Option(help=f"The engine: {', '.join(_ENGINES)}.")
     ] = "vllm",
+    engine_version: Annotated[
+        str | None,
+        typer.Option(help="vLLM's release, as 0.10.2; left out, the newest LMI's."),
+    ] = None,
     context: Annotated[
         int | None, typer.Option(help="Tokens of prompt and answer; left out, 4096.")
     ] = None,
     weight_bits: Annotated[
-        int, typer.Option(help="Bits of a weight: 4, 8, 16 or 32.")
-    ] = 16,
+        int | None,
+        typer.Option(help="Bits of a weight: 4, 8, 16 or 32; left out, as published."),
+    ] = None,
     tensor_parallel_degree: Annotated[
         int | None, typer.Option(help="If left out, the smallest that fits.")
     ] = None,
@@ -84,14 +91,15 @@ def plan(
     """
     Compute where a model fits before anything is deployed.
 
-    Exits with 0 if it fits, 1 if it does not, 2 on misuse.
+    Exits with 0 if it fits, or may fit the type that is named; 1 if it does not fit,
+    2 on misuse.
     """
     try:
         if is_assembly(Path(model)):
             _refuse_options(command)
             _plan_app(Path(model), as_json=as_json)
             return
-        demand = _demand(serving)
+        demand = _demand(serving, engine_version)
         names = [instance] if instance else _gpu_types()
         costs = read_prices(prices, region) if prices else {}
         choices = [
@@ -99,13 +107,14 @@ def plan(
             for one in _plans(
                 _architecture(model),
                 names,
-                demand.assumptions,
+                demand,
                 weight_bits=weight_bits,
                 context_length=context,
                 tensor_parallel_degree=tensor_parallel_degree,
             )
         ]
         fitting = sorted((c for c in choices if c.plan.fits), key=Choice.rank)
+        possible = any(choice.plan.may_fit for choice in choices)
         shown = fitting if instance is None else choices
         if plot is not None:
             _draw(shown, plot)
@@ -119,7 +128,8 @@ def plan(
         plan_text.show_plan(shown[0])
     else:
         plan_text.show_ranking(shown)
-    raise typer.Exit(FITS if fitting else DOES_NOT_FIT)
+    fits = possible if instance is not None else bool(fitting)
+    raise typer.Exit(FITS if fits else DOES_NOT_FIT)
 
 
 def _plan_app(path: Path, *, as_json: bool) -> None:
@@ -163,12 +173,14 @@ def _architecture(model: str) -> ModelArchitecture:
     return ModelArchitecture.of(model)
 
 
-def _demand(serving: str) -> Demand:
+def _demand(serving: str, version: str | None) -> Demand:
     if serving not in _ENGINES:
         known = ", ".join(_ENGINES)
         raise ValueError(f"--serving must be one of {known}, got {serving!r}")
     prepared = _ENGINES[serving].prepare(None, None)
-    return prepared.demand or Demand(architecture=None, assumptions=Assumptions())
+    usual = Demand(architecture=None, assumptions=Assumptions())
+    demand = prepared.demand or usual
+    return replace(demand, engine_version=version or demand.engine_version)
 
 
 def _gpu_types() -> list[str]:
@@ -179,11 +191,18 @@ def _gpu_types() -> list[str]:
 def _plans(
     architecture: ModelArchitecture,
     names: Sequence[str],
-    assumptions: Assumptions,
+    demand: Demand,
     **wanted: Any,  # noqa: ANN401 - what plan() takes by keyword
 ) -> list[Plan]:
     return [
-        plan_for(architecture, name, assumptions=assumptions, **wanted)
+        plan_for(
+            architecture,
+            name,
+            assumptions=demand.assumptions,
+            engine=demand.engine,
+            engine_version=demand.engine_version,
+            **wanted,
+        )
         for name in names
     ]
 
@@ -209,10 +228,28 @@ def _as_dict(choice: Choice) -> Mapping[str, Any]:
         "context_length": one.context_length,
         "largest_context": one.largest_context,
         "concurrent_sequences": one.concurrent_sequences,
+        "engine": one.engine,
+        "engine_version": one.engine_version,
+        "range": {
+            "best": _outcome(one.best),
+            "expected": _outcome(one.expected),
+            "cautious": _outcome(one.cautious),
+        },
         "bytes_per_accelerator": {
             **one.terms.items(),
             "total": one.terms.total,
             "capacity": one.capacity,
         },
         "usd_per_hour": choice.cost,
+    }
+
+
+def _outcome(outcome: Outcome) -> Mapping[str, Any]:
+    return {
+        "fits": outcome.fits,
+        "loads": outcome.loads,
+        "kv_cache_bytes": outcome.kv_cache_room,
+        "kv_cache_tokens": outcome.kv_cache_tokens,
+        "concurrent_sequences": outcome.sequences,
+        "bytes_per_accelerator": outcome.terms.items(),
     }

@@ -90,9 +90,14 @@ def _row(choice: Choice) -> list[str]:
         str(plan.replicas),
         str(choice.instances),
         str(choice.accelerators),
-        str(plan.concurrent_sequences),
+        _sequences(plan),
         "" if choice.cost is None else f"{choice.cost:.2f}",
     ]
+
+
+def _sequences(plan: Plan) -> str:
+    promised, best = plan.concurrent_sequences, plan.best.sequences
+    return str(promised) if promised == best else f"{promised}-{best}"
 
 
 def _counted(choice: Choice) -> str:
@@ -107,7 +112,9 @@ def _legend() -> str:
     names = ", ".join(
         f"{letter} {name.replace('_', ' ')}" for name, (letter, _) in _STYLES.items()
     )
-    return f"{names} of one sequence; sequences: at once on one copy"
+    return (
+        f"{names} of one sequence; sequences: at once on one copy, promised and at best"
+    )
 
 
 def _console() -> Console:

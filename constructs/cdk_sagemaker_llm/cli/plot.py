@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.fit.memory import GIB
+from cdk_sagemaker_llm.fit.devices import GIB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,6 +32,8 @@ def draw_memory(plans: Sequence[Plan], path: Path) -> None:
 def memory_figure(plans: Sequence[Plan]) -> Figure:
     """
     Draw a stacked bar for each plan, in GiB, with a line at what an accelerator has.
+
+    The bar is the cautious case; a dotted line leads back to the best one.
 
     Raises:
         ValueError: If matplotlib is missing, or nothing is to be drawn.
@@ -60,7 +62,12 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
     for index, plan in enumerate(shown):
         edge = plan.capacity / GIB
         axes.plot([edge, edge], [index - 0.45, index + 0.45], color="black")
+        least, most = plan.best.terms.total / GIB, plan.terms.total / GIB
+        axes.hlines(index, least, most, colors="black", linestyles="dotted")
     axes.invert_yaxis()
-    axes.set_xlabel("GiB per accelerator; the line is its capacity")
+    axes.set_xlabel(
+        "GiB per accelerator, cautiously; dotted: back to the best case; "
+        "the line is its capacity"
+    )
     axes.legend(ncols=5, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     return figure

@@ -8,13 +8,15 @@ nothing, and asks no engine itself.
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._lazily import lazily
-from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.demand import Assumptions, EngineName
 from cdk_sagemaker_llm.fit.fleet import Fleet
-from cdk_sagemaker_llm.fit.memory import MemoryTerms
+from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.fit.releases import Case, Release
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
@@ -22,12 +24,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Assumptions",
     "Capacity",
+    "Case",
+    "EngineName",
     "Fleet",
     "MemoryTerms",
+    "Outcome",
     "Packing",
     "Plan",
     "Recommendation",
+    "Release",
     "ResourceRequirements",
+    "Setting",
     "Traffic",
     "Units",
     "fewest_instances",

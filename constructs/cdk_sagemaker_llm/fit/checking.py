@@ -4,12 +4,14 @@ Checks of what a serving configuration asks of the memory against what there is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.fit.memory import GIB, token_bytes
+from cdk_sagemaker_llm.fit.devices import GIB
+from cdk_sagemaker_llm.fit.memory import token_bytes
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 
@@ -20,12 +22,19 @@ DOES_NOT_LOAD = Rule(
 CANNOT_BE_SPLIT = Rule(
     "LLM191", "the model's heads cannot be split over a copy's accelerators", "vLLM"
 )
+REFUSES_TO_START = Rule(
+    "LLM194", "vLLM refuses the longest sequence when it starts", "vLLM, kv_cache_utils"
+)
 HOLDS_NO_SEQUENCE = Rule(
     "LLM290", "the KV cache holds less than one whole sequence", _ARITHMETIC
 )
 HOLDS_NO_BATCH = Rule(
     "LLM291", "the KV cache holds less than the batch that is promised", _ARITHMETIC
 )
+MAY_NOT_LOAD = Rule("LLM292", "the model may not load on the accelerators", _ARITHMETIC)
+
+# The serving configuration's own codes for a degree that cannot be.
+_SPLITTING = frozenset({"LLM154", "LLM156"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ def plan_of(
             If left out, there are as many as the plan finds to be needed.
 
         assumptions: What to take for granted of the engine.
-            If left out, it is what the configuration says.
+            What is left out of them is what the configuration says.
     """
     if hardware is None:
         return _UNKNOWN_TYPE
@@ -80,9 +89,10 @@ def plan_of(
         return _NOT_MODELLED
     if demand.architecture is None:
         return _UNKNOWN_SIZE
+    wrong = _wrong_counts(demand)
+    if wrong:
+        return NoPlan(wrong)
     context = demand.context_length
-    if context is not None and context < 1:
-        return NoPlan(f"the longest sequence that is accepted is of {context} tokens")
     # Longer contexts than the model's own are what RoPE scaling is for.
     longest = max(context or 0, demand.architecture.context_length)
     try:
@@ -92,90 +102,195 @@ def plan_of(
             weight_bits=demand.weight_bits,
             context_length=context,
             tensor_parallel_degree=demand.tensor_parallel_degree or accelerators,
-            assumptions=assumptions or demand.assumptions,
+            assumptions=_merged(assumptions, demand.assumptions),
+            engine=demand.engine,
+            engine_version=demand.engine_version,
         )
     except ValueError as fault:
         return NoPlan(str(fault))
 
 
-def fit_findings(found: Plan | NoPlan, demand: Demand | None) -> list[Finding]:
+def _merged(given: Assumptions | None, said: Assumptions) -> Assumptions:
+    """
+    Let what is given go before what the configuration says.
+    """
+    usual = Assumptions()
+    names = [one.name for one in fields(usual)]
+    changed = {
+        name: getattr(given, name)
+        for name in names
+        if given is not None and getattr(given, name) != getattr(usual, name)
+    }
+    return replace(said, **changed)
+
+
+def _wrong_counts(demand: Demand) -> str:
+    """
+    Say what no plan can be made with; empty where there is nothing of the kind.
+    """
+    context, degree = demand.context_length, demand.tensor_parallel_degree
+    if not _is_count(context):
+        return f"the longest sequence that is accepted is of {context!r} tokens"
+    return "" if _is_count(degree) else f"a copy is split over {degree!r} devices"
+
+
+def _is_count(value: object) -> bool:
+    """
+    Whether it is left out, or a whole number of at least 1; what it is else is told
+    by the checks of the configuration.
+    """
+    if value is None:
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def fit_findings(
+    found: Plan | NoPlan, demand: Demand | None, told: Iterable[Finding] = ()
+) -> list[Finding]:
     """
     Check that the model can be split over the devices, that its weights load, and that
     the cache holds one whole sequence and the batch.
+
+    What fails even in the best case is an error; what fails in the expected case is a
+    warning.
 
     Args:
         found: The plan for the devices that each copy has.
 
         demand: What the plan was made for.
+
+        told: What was found of the configuration alone; the same is not said twice.
     """
     if isinstance(found, NoPlan) or demand is None:
         return []
     if found.obstacle:
-        # A degree that was given is checked with the serving configuration.
-        return [] if demand.tensor_parallel_degree else [_cannot_be_split(found)]
-    if not found.loads:
+        known = _SPLITTING & {finding.code for finding in told}
+        return [] if known else [_cannot_be_split(found, demand)]
+    if not found.best.loads:
         return [_does_not_load(found)]
-    if not found.fits:
+    return _holding_findings(found, demand)
+
+
+def _holding_findings(found: Plan, demand: Demand) -> list[Finding]:
+    """
+    Check what the cache holds of a model that may load.
+    """
+    if _refuses(found, demand):
+        return [_refuses_to_start(found)]
+    if not found.expected.loads:
+        return [_may_not_load(found)]
+    if not found.expected.fits:
         return [_holds_no_sequence(found)]
     return _batch_findings(found, demand)
 
 
-def _cannot_be_split(found: Plan) -> Finding:
+def _refuses(found: Plan, demand: Demand) -> bool:
+    """
+    Whether vLLM would not start for a length that was written, whatever the luck.
+    """
+    written = demand.context_length is not None
+    refuses = found.setting.release.refuses_long_sequences
+    return written and refuses and not found.best.fits
+
+
+def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
+    degree, hardware = found.tensor_parallel_degree, found.instance_type
     possible = [
-        str(degree)
-        for degree in found.architecture.tensor_parallel_degrees
-        if degree <= found.instance_type.accelerators
+        str(one)
+        for one in found.architecture.tensor_parallel_degrees
+        if one <= hardware.accelerators
     ]
+    word = "num_gpus" if demand.engine == "tgi" else "tensor_parallel_degree"
+    remedy = f"set {word} to {' or '.join(possible) or '1'}"
+    if demand.tensor_parallel_degree is None:
+        told = f"a copy has {degree} accelerators"
+    else:
+        told = f"{word} is {degree}"
     return CANNOT_BE_SPLIT.finding(
-        f"a copy has {found.tensor_parallel_degree} accelerators, and "
-        f"{found.obstacle} of {found.architecture.architecture}",
-        f"set tensor_parallel_degree to {' or '.join(possible) or '1'}",
+        f"{told}, and {found.obstacle} of {found.architecture.architecture}"
+        if degree <= hardware.accelerators
+        else f"{told}, and {found.obstacle}",
+        remedy,
     )
 
 
-def _does_not_load(found: Plan) -> Finding:
+def _way_out(found: Plan) -> str:
+    """
+    Name a degree with which it fits, or else what else there is to change.
+    """
     roomy = plan(
         found.architecture,
         found.instance_type,
-        weight_bits=found.weight_bits,
+        weight_bits=found.setting.weight_bits,
         context_length=found.context_length,
         assumptions=found.assumptions,
+        engine=found.engine,
+        engine_version=found.engine_version,
     )
-    if roomy.fits:
-        remedy = f"use tensor parallel degree {roomy.tensor_parallel_degree}"
-    else:
-        remedy = "use a larger instance type or a quantized model"
+    if roomy.fits and roomy.tensor_parallel_degree > found.tensor_parallel_degree:
+        return f"use tensor parallel degree {roomy.tensor_parallel_degree}"
+    return "use a larger instance type or a quantized model"
+
+
+def _does_not_load(found: Plan) -> Finding:
+    terms = found.best.terms
     return DOES_NOT_LOAD.finding(
         f"{found.architecture.architecture} does not load on {found.instance_type} "
         f"with tensor parallel degree {found.tensor_parallel_degree}: "
-        f"{_gib(found.terms.fixed + found.terms.cuda_graphs)} GiB of "
+        f"at best {_gib(terms.fixed + terms.cuda_graphs)} GiB of "
         f"{_gib(found.capacity)} GiB per accelerator before any KV cache "
-        f"(weights {_gib(found.terms.weights)} GiB)",
-        f"{remedy}; `sagemaker-llm plan` shows the arithmetic, and "
+        f"(weights {_gib(terms.weights)} GiB)",
+        f"{_way_out(found)}; `sagemaker-llm plan` shows the arithmetic, and "
         "assumptions=Assumptions(...) overrides it",
+    )
+
+
+def _may_not_load(found: Plan) -> Finding:
+    short = -found.expected.kv_cache_room
+    return MAY_NOT_LOAD.finding(
+        f"{found.architecture.architecture} may not load on {found.instance_type} "
+        f"with tensor parallel degree {found.tensor_parallel_degree}: expected are "
+        f"{_gib(short)} GiB too little per accelerator before any KV cache, at best "
+        f"{_gib(found.best.kv_cache_room)} GiB are left for it",
+        f"{_way_out(found)}, or pass assumptions=Assumptions(...) with what was "
+        "measured",
+    )
+
+
+def _refuses_to_start(found: Plan) -> Finding:
+    return REFUSES_TO_START.finding(
+        f"vLLM does not start with sequences of {found.context_length} tokens on "
+        f"{found.instance_type} with tensor parallel degree "
+        f"{found.tensor_parallel_degree}: its KV cache holds at best "
+        f"{found.best.kv_cache_tokens}",
+        f"shorten the context to {_shorter(found)}, or {_way_out(found)}",
     )
 
 
 def _holds_no_sequence(found: Plan) -> Finding:
     return HOLDS_NO_SEQUENCE.finding(
-        f"the KV cache holds {found.kv_cache_tokens} tokens on {found.instance_type} "
-        f"with tensor parallel degree {found.tensor_parallel_degree}, fewer than one "
-        f"sequence of {found.context_length}",
-        "shorten the context, raise the degree, or quantize",
+        f"the KV cache is expected to hold {found.expected.kv_cache_tokens} tokens on "
+        f"{found.instance_type} with tensor parallel degree "
+        f"{found.tensor_parallel_degree}, fewer than one sequence of "
+        f"{found.context_length}",
+        f"shorten the context to {_shorter(found)}, or {_way_out(found)}",
     )
+
+
+def _shorter(found: Plan) -> str:
+    tokens = found.kv_cache_tokens or found.expected.kv_cache_tokens
+    return f"{tokens} tokens" if tokens else "fewer tokens"
 
 
 def _batch_findings(found: Plan, demand: Demand) -> list[Finding]:
-    tokens = demand.batch_tokens
-    if tokens is None or tokens <= found.kv_cache_tokens:
+    tokens, held = demand.batch_tokens, found.expected
+    if tokens is None or tokens <= held.kv_cache_tokens:
         return []
-    needed = tokens * token_bytes(
-        found.architecture, found.tensor_parallel_degree, found.assumptions
-    )
+    needed = tokens * token_bytes(found.setting)
     return [
         HOLDS_NO_BATCH.finding(
             f"a batch of {tokens} tokens takes {_gib(needed)} GiB per accelerator, and "
-            f"{_gib(found.kv_cache_room)} GiB are left for it",
+            f"{_gib(held.kv_cache_room)} GiB are expected to be left for it",
             f"keep it at {found.kv_cache_tokens}",
         )
     ]

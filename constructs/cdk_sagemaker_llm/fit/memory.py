@@ -1,8 +1,8 @@
 """
 What a copy of a model needs of each accelerator: weights, cache, and the rest.
 
-Every constant is an upper bound of what its source gives, so that a plan refuses too
-early rather than too late; ``Assumptions`` overrides each.
+Weights and cache are counted; the rest is a range of what releases of the engine were
+seen to take, and ``Assumptions`` overrides each.
 """
 
 from __future__ import annotations
@@ -10,11 +10,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.fit.devices import GIB, are_linked, visible_bytes
+from cdk_sagemaker_llm.fit.releases import Case, Range, Release
 
-GIB = 2**30
 # vLLM keeps its cache in blocks of 16 tokens (CacheConfig.block_size).
 BLOCK_TOKENS = 16
+# From here on a GPU is large for vLLM's defaults (EngineArgs).
+_LARGE_GPU = 70 * GIB
+_LARGE_TOKENS, _SMALL_TOKENS = 8192, 2048
+_LARGE_SEQS, _SMALL_SEQS = 1024, 256
+# What loading reports beyond the counted weights: 0 to 0.15 GiB in the logs.
+_WEIGHTS_BEYOND_GIB = Range(0, 0.05, 0.15)
+# Gemma 3 with what reads its images: 1.35 to 1.39 GiB more than its text.
+_IMAGES_GIB = Range(0, 1.35, 1.4)
+# Logs of two to eight GPUs, beside the runtime of one: 2.07 to 2.21 GiB in all with
+# NVLink, 0.54 in 0.11; two of L4 leave 0.1 to 0.3 GiB for it.
+_NVLINK_GIB = Range(0.3, 1.85, 2)
+_PCIE_GIB = Range(0, 0.3, 0.6)
+# DeepSeek R1 on eight H200: 7 GiB in all.
+_LATENT_FP8_GIB = Range(0.3, 1.85, 6.5)
+_LATENT_BYTES = 256
+# Logs of L4 with 32 layers: 0.38 to 0.64 GiB of graphs, where H100 takes 0.91.
+_SMALL_GRAPHS = 2 / 3
+# Only a model's size may be known: its graphs are then those of a large one.
+_UNKNOWN_LAYERS = 80
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,85 +77,202 @@ class MemoryTerms:
         }
 
 
-def memory_terms(
-    architecture: ModelArchitecture,
-    *,
-    tensor_parallel_degree: int,
-    weight_bits: int,
-    context_length: int,
-    assumptions: Assumptions,
-) -> MemoryTerms:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
     """
-    Add up what one of the accelerators of a copy holds.
+    All that the memory of one accelerator follows from, but for luck.
 
     Args:
         architecture: The model.
 
-        tensor_parallel_degree: Over how many accelerators a copy is split.
+        hardware: The instance type.
 
-        weight_bits: Bits of a weight: 4, 8, 16 or 32.
+        degree: Over how many accelerators a copy is split.
+
+        weight_bits: Bits of a weight; ``None`` for those of the published weights.
 
         context_length: Tokens of the one sequence whose cache is counted.
 
-        assumptions: What is taken for granted of the engine.
+        assumptions: What is set.
+
+        release: What the engine takes where nothing is set.
     """
-    degree = tensor_parallel_degree
-    collectives = assumptions.collectives_gib if degree > 1 else 0.0
+
+    architecture: ModelArchitecture
+    hardware: InstanceType
+    degree: int
+    weight_bits: int | None
+    context_length: int
+    assumptions: Assumptions
+    release: Release
+
+    @property
+    def has_large_gpu(self) -> bool:
+        """
+        Whether vLLM has larger defaults for the GPU.
+        """
+        return visible_bytes(self.hardware) >= _LARGE_GPU
+
+    @property
+    def prefill_tokens(self) -> int:
+        """
+        The prompt tokens of one step.
+        """
+        given = self.assumptions.max_num_batched_tokens
+        if self.release.grows_with_gpu:
+            return given or (_LARGE_TOKENS if self.has_large_gpu else _SMALL_TOKENS)
+        return min(self.context_length, given or self.release.prefill_tokens)
+
+    @property
+    def sequences(self) -> int:
+        """
+        The sequences of one step.
+        """
+        grown = self.release.grows_with_gpu and self.has_large_gpu
+        usual = _LARGE_SEQS if grown else _SMALL_SEQS
+        return self.assumptions.max_num_seqs or usual
+
+    @property
+    def number_bytes(self) -> int:
+        """
+        The bytes of a number in the cache, which is kept as the model computes.
+        """
+        given = self.assumptions.kv_cache_dtype_bytes
+        in_full = self.architecture.bits_of_a_weight(self.weight_bits) == 32  # noqa: PLR2004
+        return given * 2 if in_full and given == 2 else given  # noqa: PLR2004
+
+    def share(self, case: Case) -> float:
+        """
+        The part of the memory that the engine takes.
+        """
+        given = self.assumptions.gpu_memory_utilization
+        return self.release.share.of(case) if given is None else given
+
+
+def memory_terms(setting: Setting, case: Case) -> MemoryTerms:
+    """
+    Add up what one of the accelerators of a copy holds.
+    """
     return MemoryTerms(
-        weights=_share(architecture.weight_bytes(weight_bits), degree),
-        runtime=int((assumptions.runtime_gib + collectives) * GIB),
-        activations=_activations(architecture, degree, context_length, assumptions),
-        cuda_graphs=int(assumptions.cuda_graphs_gib * GIB),
-        kv_cache=sequence_bytes(architecture, degree, context_length, assumptions),
+        weights=_weights(setting, case),
+        runtime=_runtime(setting, case),
+        activations=_activations(setting, case),
+        cuda_graphs=_cuda_graphs(setting, case),
+        kv_cache=sequence_bytes(setting, case),
     )
 
 
-def token_bytes(
-    architecture: ModelArchitecture, degree: int, assumptions: Assumptions
-) -> int:
+def token_bytes(setting: Setting) -> int:
     """
     Return the cache of one token on each accelerator.
 
     Key and value heads are split as far as there are any, and copied beyond; the one
     latent vector of multi-head latent attention is on every accelerator.
     """
-    whole = architecture.kv_cache_bytes_per_token(assumptions.kv_cache_dtype_bytes)
-    return _share(whole, min(degree, architecture.kv_cache_shards))
+    model = setting.architecture
+    whole = model.kv_cache_bytes_per_token(setting.number_bytes)
+    layers = model.num_hidden_layers
+    if setting.release.groups_windows:
+        whole = whole * _grouped_layers(model) // layers
+    if setting.release.pads_latent and _is_latent(model):
+        whole = layers * _share(whole // layers, _LATENT_BYTES) * _LATENT_BYTES
+    return _share(whole, min(setting.degree, model.kv_cache_shards))
 
 
-def sequence_bytes(
-    architecture: ModelArchitecture,
-    degree: int,
-    tokens: int,
-    assumptions: Assumptions,
-) -> int:
+def sequence_bytes(setting: Setting, case: Case) -> int:
     """
     Return the cache of a sequence on each accelerator, in whole blocks.
 
-    Sliding windows are not deducted: not every engine forgets what left the window.
+    Sliding windows are deducted in the best case alone: not every engine forgets what
+    left the window.
     """
-    blocks = _share(tokens, BLOCK_TOKENS)
-    return blocks * BLOCK_TOKENS * token_bytes(architecture, degree, assumptions)
+    blocks = _share(setting.context_length, BLOCK_TOKENS)
+    tokens = blocks * BLOCK_TOKENS
+    if case is not Case.BEST:
+        return tokens * token_bytes(setting)
+    model = setting.architecture
+    kept = model.kv_cache_bytes(tokens, setting.number_bytes)
+    return _share(kept, min(setting.degree, model.kv_cache_shards))
 
 
-def _activations(
-    architecture: ModelArchitecture,
-    degree: int,
-    context_length: int,
-    assumptions: Assumptions,
-) -> int:
-    """
-    Bound the tensors that are alive at once in the widest layer of a prefill.
+def _weights(setting: Setting, case: Case) -> int:
+    model = setting.architecture
+    counted = _share(model.weight_bytes(setting.weight_bits), setting.degree)
+    images = _IMAGES_GIB.of(case) if model.reads_images else 0
+    return counted + int((_WEIGHTS_BEYOND_GIB.of(case) + images) * GIB)
 
-    Per token: input, residual and norm, query, key and value, attention output and
-    its projection, each as wide as the model, and the three tensors of a gated MLP,
-    which are split; in 16 bits. Then the logits of every sequence in 32 bits, twice.
+
+def _runtime(setting: Setting, case: Case) -> int:
+    taken = setting.assumptions
+    alone = taken.runtime_gib
+    if alone is None:
+        alone = setting.release.runtime_gib.of(case)
+    if setting.degree == 1:
+        return int(alone * GIB)
+    together = taken.collectives_gib
+    if together is None:
+        together = _collectives(setting).of(case)
+    return int((alone + together) * GIB)
+
+
+def _collectives(setting: Setting) -> Range:
+    if not are_linked(setting.hardware):
+        return _PCIE_GIB
+    bits = setting.architecture.bits_of_a_weight(setting.weight_bits)
+    latent_fp8 = _is_latent(setting.architecture) and bits == 8  # noqa: PLR2004
+    return _LATENT_FP8_GIB if latent_fp8 else _NVLINK_GIB
+
+
+def _activations(setting: Setting, case: Case) -> int:
     """
-    tokens = min(context_length, assumptions.max_num_batched_tokens)
-    width = 6 * architecture.hidden_size
-    mlp = _share(3 * architecture.active_intermediate_size, degree)
-    logits = assumptions.max_num_seqs * architecture.vocab_size * 4 * 2
-    return tokens * (width + mlp) * 2 + logits
+    Bound the tensors that are alive at once: the logits, or the widest layer's.
+
+    Of a prefill, per token: input, residual and norm, query, key and value, attention
+    output and its projection, each as wide as the model, and the three tensors of a
+    gated MLP, which are split; in 16 bits. The best case is the logits alone.
+    """
+    model, release = setting.architecture, setting.release
+    entries = setting.sequences * model.vocab_size
+    if case is Case.BEST:
+        least = min(setting.sequences, _SMALL_SEQS) * model.vocab_size
+        return int(least * release.logits_bytes.best)
+    logits = int(entries * release.logits_bytes.of(case))
+    mlp = _share(3 * model.active_intermediate_size, setting.degree)
+    prefill = setting.prefill_tokens * (6 * model.hidden_size + mlp) * 2
+    return logits + prefill if release.adds_prefill else max(logits, prefill)
+
+
+def _cuda_graphs(setting: Setting, case: Case) -> int:
+    given = setting.assumptions.cuda_graphs_gib
+    if given is not None:
+        return int(given * GIB)
+    model, release = setting.architecture, setting.release
+    layers = model.num_hidden_layers
+    layers = _UNKNOWN_LAYERS if model.model_type == "custom" else layers
+    by_layers = layers * release.graph_gib_per_layer.of(case)
+    by_layers *= 1 if setting.has_large_gpu else _SMALL_GRAPHS
+    return int(max(by_layers, release.graphs_gib.of(case)) * GIB)
+
+
+def _grouped_layers(model: ModelArchitecture) -> int:
+    """
+    Return how many layers the cache has room for, with layers of two kinds.
+
+    vLLM lays them out in groups as large as the smaller kind, and fills the last
+    group of each (kv_cache_utils.py); Gemma 3 4B has 35 instead of 34.
+    """
+    kinds = sorted(
+        (model.windowed_layers, model.num_hidden_layers - model.windowed_layers)
+    )
+    few, many = kinds
+    if not few:
+        return many
+    size = many if many < few * 1.25 else few
+    return sum(_share(layers, size) * size for layers in kinds)
+
+
+def _is_latent(model: ModelArchitecture) -> bool:
+    return model.kv_cache_shards == 1 and model.model_type.startswith("deepseek")
 
 
 def _share(whole: int, parts: int) -> int:

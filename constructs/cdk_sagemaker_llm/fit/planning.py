@@ -4,11 +4,16 @@ Whether a model fits an instance type, how often, and what decides it.
 
 from __future__ import annotations
 
+import math
+from dataclasses import fields
+
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.demand import Assumptions
-from cdk_sagemaker_llm.fit.memory import memory_terms
+from cdk_sagemaker_llm.demand import Assumptions, EngineName
+from cdk_sagemaker_llm.fit.memory import Setting
+from cdk_sagemaker_llm.fit.outcomes import outcome_of
 from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.fit.releases import Case, release_of
 from cdk_sagemaker_llm.wording import any_of
 
 # A plan without a context length is for this many tokens, or for as many as the model
@@ -21,10 +26,12 @@ def plan(
     architecture: ModelArchitecture | str,
     instance_type: InstanceType | str,
     *,
-    weight_bits: int = 16,
+    weight_bits: int | None = None,
     context_length: int | None = None,
     tensor_parallel_degree: int | None = None,
     assumptions: Assumptions | None = None,
+    engine: EngineName = "vllm",
+    engine_version: str | None = None,
 ) -> Plan:
     """
     Find out whether a model fits an instance type, and how many copies do.
@@ -36,7 +43,9 @@ def plan(
 
         instance_type: The instance type, or its API name.
 
-        weight_bits: Bits of a weight: 32, 16, 8, or 4 for GPTQ and AWQ.
+        weight_bits:
+            Bits of a weight: 32, 16, 8, or 4 for GPTQ and AWQ.
+            If left out, the weights are as they are published.
 
         context_length:
             Tokens of prompt and answer together that must be possible.
@@ -46,39 +55,70 @@ def plan(
             Over how many accelerators a copy is split.
             If left out, it is the smallest with which it fits.
 
-        assumptions: What to take for granted of the engine. If left out, it is what
-            vLLM takes.
+        assumptions:
+            What to take for granted of the engine.
+            If left out, it is what start-up logs of its release show.
+
+        engine: The engine: ``vllm``, ``tgi`` or ``tensorrt-llm``.
+
+        engine_version:
+            Its release, such as ``0.10.2`` of vLLM.
+            If left out, the cautious case is that of the release that takes most.
 
     Raises:
         ValueError: If an argument is none that a plan can be made for.
     """
     model = _model(architecture)
     hardware = _hardware(instance_type)
-    if weight_bits not in WEIGHT_BITS:
+    if weight_bits is not None and weight_bits not in WEIGHT_BITS:
         choices = any_of(map(str, WEIGHT_BITS))
         raise ValueError(f"weight_bits must be {choices}, got {weight_bits}")
-    tokens = _context(model, context_length)
     taken = assumptions or Assumptions()
-    plans = [
-        Plan(
+    _check_numbers(taken)
+    settings = [
+        Setting(
             architecture=model,
-            instance_type=hardware,
+            hardware=hardware,
+            degree=degree,
             weight_bits=weight_bits,
-            context_length=tokens,
-            tensor_parallel_degree=degree,
-            terms=memory_terms(
-                model,
-                tensor_parallel_degree=degree,
-                weight_bits=weight_bits,
-                context_length=tokens,
-                assumptions=taken,
-            ),
+            context_length=_context(model, context_length),
             assumptions=taken,
-            obstacle=_obstacle(model, hardware, degree),
+            release=release_of(engine, engine_version),
         )
         for degree in _degrees(model, hardware, tensor_parallel_degree)
     ]
-    return next((one for one in plans if one.fits), plans[-1])
+    first, *larger = settings
+    found = _plan(first, engine, engine_version)
+    for setting in larger:
+        if found.fits:
+            break
+        found = _plan(setting, engine, engine_version)
+    return found
+
+
+def _check_numbers(taken: Assumptions) -> None:
+    """
+    Refuse what no sum can be made with, in the caller's words.
+    """
+    for one in fields(taken):
+        value = getattr(taken, one.name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 <= value < math.inf):
+            raise ValueError(
+                f"{one.name} must be a number of at least 0, got {value!r}"
+            )
+
+
+def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:
+    return Plan(
+        setting=setting,
+        engine=engine,
+        engine_version=version,
+        best=outcome_of(setting, Case.BEST),
+        expected=outcome_of(setting, Case.EXPECTED),
+        cautious=outcome_of(setting, Case.CAUTIOUS),
+        obstacle=_obstacle(setting.architecture, setting.hardware, setting.degree),
+    )
 
 
 def _degrees(

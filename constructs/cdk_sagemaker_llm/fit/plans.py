@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.demand import Assumptions
-from cdk_sagemaker_llm.fit.memory import BLOCK_TOKENS, GIB, MemoryTerms, token_bytes
+from cdk_sagemaker_llm.demand import Assumptions, EngineName
+from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
+from cdk_sagemaker_llm.fit.explaining import headline, table
+from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
 # Of the CPU cores that are a copy's share, what it asks for: the host needs some too.
@@ -18,13 +21,6 @@ _CPU_SHARE = 0.8
 # GiB a reservation of 1024 MiB is accepted and one of 4096 MiB refused (measured
 # 2026-07 by others). It is no cap, so that the smallest usual one does no harm.
 _RESERVED_MEMORY_MIB = 1024
-_NAMES = {
-    "weights": "weights",
-    "runtime": "runtime",
-    "activations": "activations",
-    "cuda_graphs": "CUDA graphs",
-    "kv_cache": "KV cache of one sequence",
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,73 +28,122 @@ class Plan:
     """
     How a model fits an instance type.
 
+    What it promises is the cautious case; ``best`` and ``expected`` show the range.
+
     Args:
-        architecture: The model.
+        setting: All that it follows from.
 
-        instance_type: The instance type.
+        engine: The engine.
 
-        weight_bits: Bits of a weight.
+        engine_version: Its version; ``None`` if it is not known.
 
-        context_length: Tokens that a sequence must be able to have.
+        best: What there is if nothing takes more than the leanest start-up log.
 
-        tensor_parallel_degree: Over how many accelerators a copy is split.
+        expected: What is usual.
 
-        terms: What each of those accelerators holds, in bytes.
-
-        assumptions: What was taken for granted of the engine.
+        cautious: What is promised.
 
         obstacle: Why the degree itself is impossible; empty if it is not.
     """
 
-    architecture: ModelArchitecture
-    instance_type: InstanceType
-    weight_bits: int
-    context_length: int
-    tensor_parallel_degree: int
-    terms: MemoryTerms
-    assumptions: Assumptions
+    setting: Setting
+    engine: EngineName
+    engine_version: str | None
+    best: Outcome
+    expected: Outcome
+    cautious: Outcome
     obstacle: str = ""
+
+    @property
+    def architecture(self) -> ModelArchitecture:
+        """
+        The model.
+        """
+        return self.setting.architecture
+
+    @property
+    def instance_type(self) -> InstanceType:
+        """
+        The instance type.
+        """
+        return self.setting.hardware
+
+    @property
+    def weight_bits(self) -> int:
+        """
+        Bits of a weight.
+        """
+        return self.architecture.bits_of_a_weight(self.setting.weight_bits)
+
+    @property
+    def context_length(self) -> int:
+        """
+        Tokens that a sequence must be able to have.
+        """
+        return self.setting.context_length
+
+    @property
+    def tensor_parallel_degree(self) -> int:
+        """
+        Over how many accelerators a copy is split.
+        """
+        return self.setting.degree
+
+    @property
+    def assumptions(self) -> Assumptions:
+        """
+        What was set of the engine.
+        """
+        return self.setting.assumptions
+
+    @property
+    def terms(self) -> MemoryTerms:
+        """
+        What each accelerator holds, in bytes, in the cautious case.
+        """
+        return self.cautious.terms
 
     @property
     def capacity(self) -> int:
         """
-        The memory of one accelerator in bytes, as the EC2 API counts it.
+        The memory of one accelerator in bytes, as CUDA shows it.
         """
-        return int(self.instance_type.accelerator_memory_gib * GIB)
+        return visible_bytes(self.instance_type)
 
     @property
     def kv_cache_room(self) -> int:
         """
         The bytes of one accelerator that are left for the cache; negative if short.
         """
-        share = int(self.capacity * self.assumptions.gpu_memory_utilization)
-        beyond = self.capacity - self.terms.cuda_graphs
-        return min(share, beyond) - self.terms.fixed
+        return self.cautious.kv_cache_room
 
     @property
     def kv_cache_tokens(self) -> int:
         """
         How many tokens of all sequences together the cache holds.
         """
-        per_token = token_bytes(
-            self.architecture, self.tensor_parallel_degree, self.assumptions
-        )
-        blocks = max(self.kv_cache_room, 0) // (per_token * BLOCK_TOKENS)
-        return blocks * BLOCK_TOKENS
+        return self.cautious.kv_cache_tokens
 
     @property
     def loads(self) -> bool:
         """
         Whether the engine starts: the cache has room for something.
         """
-        return not self.obstacle and self.kv_cache_tokens > 0
+        return not self.obstacle and self.cautious.loads
 
     @property
     def fits(self) -> bool:
         """
         Whether it starts and holds at least one whole sequence.
         """
-        return self.loads and self.kv_cache_room >= self.terms.kv_cache
+        return not self.obstacle and self.cautious.fits
+
+    @property
+    def may_fit(self) -> bool:
+        """
+        Whether it does in the best case; what does not is an error.
+        """
+        return not self.obstacle and self.best.fits
 
     @property
     def replicas(self) -> int:
@@ -114,14 +159,14 @@ class Plan:
         """
         How many whole sequences one copy holds at the same time.
         """
-        return self.kv_cache_room // self.terms.kv_cache if self.fits else 0
+        return 0 if self.obstacle else self.cautious.sequences
 
     @property
     def largest_batch(self) -> int:
         """
         How many sequences one step can serve: those that fit, and the engine's most.
         """
-        return min(self.concurrent_sequences, self.assumptions.max_num_seqs)
+        return min(self.concurrent_sequences, self.setting.sequences)
 
     @property
     def largest_context(self) -> int:
@@ -171,62 +216,46 @@ class Plan:
         """
         Show the arithmetic, per accelerator, and what it comes to.
         """
-        return "\n".join([_head(self), "", *_table(self), "", *_verdict(self)])
-
-
-def _head(plan: Plan) -> str:
-    hardware, model = plan.instance_type, plan.architecture
-    return (
-        f"{model.architecture}, {model.parameter_count:,} parameters in "
-        f"{plan.weight_bits} bits, {plan.context_length} tokens of context\n"
-        f"on {hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
-        f"{hardware.accelerator_memory_gib:g} GiB, tensor parallel degree "
-        f"{plan.tensor_parallel_degree}"
-    )
-
-
-def _table(plan: Plan) -> list[str]:
-    rows = [
-        (_NAMES[name], value, _how(plan, name))
-        for name, value in plan.terms.items().items()
-    ]
-    lines = [f"{'per accelerator':<26}{'GiB':>8}"]
-    lines += [f"  {name:<24}{value / GIB:>8.2f}  {how}" for name, value, how in rows]
-    lines.append(f"  {'total':<24}{plan.terms.total / GIB:>8.2f}")
-    lines.append(f"  {'capacity':<24}{plan.capacity / GIB:>8.2f}")
-    return lines
-
-
-def _how(plan: Plan, name: str) -> str:
-    taken, degree = plan.assumptions, plan.tensor_parallel_degree
-    tokens = min(plan.context_length, taken.max_num_batched_tokens)
-    split = f", split over {degree}" if degree > 1 else ""
-    return {
-        "weights": f"{plan.architecture.parameter_count:,} parameters{split}",
-        "runtime": "CUDA context, kernels" + (", collectives" if degree > 1 else ""),
-        "activations": f"a prefill of {tokens} tokens",
-        "cuda_graphs": f"beyond the engine's share of {taken.gpu_memory_utilization:g}",
-        "kv_cache": f"{plan.context_length} tokens{split}",
-    }[name]
-
-
-def _verdict(plan: Plan) -> list[str]:
-    return [_says(plan), f"limit: {plan.limit}"]
+        engine = f"{self.engine} {self.engine_version or 'of any version'}"
+        head = headline(self.setting, engine)
+        outcomes = (self.best, self.expected, self.cautious)
+        rows = table(self.setting, outcomes)
+        return "\n".join([*head, "", *rows, "", _says(self), f"limit: {self.limit}"])
 
 
 def _says(plan: Plan) -> str:
-    room = plan.kv_cache_room / GIB
     if plan.obstacle:
         return f"does not start: {plan.obstacle}"
-    if not plan.loads:
-        return f"does not load: {-room:.2f} GiB short before any KV cache"
-    if not plan.fits:
+    if plan.fits:
         return (
-            f"loads, but its KV cache holds {plan.kv_cache_tokens} tokens, fewer than "
-            f"one sequence of {plan.context_length}"
+            f"fits: {plan.replicas} per instance; each has "
+            f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
+            f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
+            f"{plan.context_length}{_range(plan)}"
         )
+    for outcome, word in ((plan.expected, "expected"), (plan.best, "best")):
+        if outcome.fits:
+            return (
+                f"may fit: in the {word} case the KV cache holds "
+                f"{outcome.kv_cache_tokens} tokens, in the cautious case "
+                f"{plan.kv_cache_tokens}"
+            )
+    return _falls_short(plan.best, plan.context_length)
+
+
+def _range(plan: Plan) -> str:
+    expected, best = plan.expected, plan.best
     return (
-        f"fits: {plan.replicas} per instance; each has {room:.2f} GiB for KV cache on "
-        f"each accelerator: {plan.kv_cache_tokens} tokens, "
-        f"{plan.concurrent_sequences} sequences of {plan.context_length}"
+        f"; expected are {expected.kv_cache_tokens} tokens, at best "
+        f"{best.kv_cache_tokens}"
+    )
+
+
+def _falls_short(best: Outcome, context: int) -> str:
+    if not best.loads:
+        short = -best.kv_cache_room / GIB
+        return f"does not load: at best {short:.2f} GiB short before any KV cache"
+    return (
+        f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
+        f"than one sequence of {context}"
     )

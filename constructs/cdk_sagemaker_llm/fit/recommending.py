@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+from cdk_sagemaker_llm.serving.lmi.vllm_family import vllm_release
 
 Traffic = Literal["uneven", "even"]
 # The models of LMI's NeuronX tests (0.27 to 0.29).
@@ -90,11 +91,12 @@ def recommend(
         model = ModelArchitecture.of(model)
     if hardware.has_neuron_cores:
         return _on_neuron(model, hardware, context_length)
-    found = plan(model, hardware, context_length=context_length)
-    if not found.fits:
+    newest = vllm_release(Vllm().version)
+    found = plan(model, hardware, context_length=context_length, engine_version=newest)
+    if not found.may_fit:
         raise ValueError(
-            f"{model.architecture} does not fit {hardware} in 16 bits, by "
-            f"{found.limit}; sagemaker-llm plan ranks the types that it fits"
+            f"{model.architecture} does not fit {hardware} in {found.weight_bits} "
+            f"bits, by {found.limit}; sagemaker-llm plan ranks the types that it fits"
         )
     if traffic == "even" and compiled_since(model.architecture):
         return _on_tensorrt_llm(found)

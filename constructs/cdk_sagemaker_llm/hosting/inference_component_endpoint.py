@@ -322,7 +322,8 @@ class InferenceComponentEndpoint(Construct):
             download=model_data_download_timeout,
         )
         plan = sizing.plan(hosted_model.demand)
-        fit = [*sizing.findings(hosted_model.demand), *faults]
+        told = hosted_model.findings
+        fit = [*sizing.findings(hosted_model.demand, told), *faults]
         if resources is not None:
             fit += device_findings(hosted_model, resources)
         twice = twice_findings(self, COMPONENT_NAME, inference_component_name)

@@ -172,7 +172,7 @@ class LlmEndpoint(Construct):
             detailed_observability=detailed_observability,
         )
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
-        fit = fit_findings(plan, filling.demand)
+        fit = fit_findings(plan, filling.demand, filling.findings)
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
         report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])

@@ -4,6 +4,7 @@ What follows from a model's size: its resources and its copies.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -63,9 +64,16 @@ class Sizing:
             return ResourceRequirements()
         return replace(found.resources, copies=1)
 
-    def findings(self, demand: Demand | None) -> list[Finding]:
+    def findings(
+        self, demand: Demand | None, told: Iterable[Finding] = ()
+    ) -> list[Finding]:
         """
         Check that the resources are known, and hold the model.
+
+        Args:
+            demand: What the model asks of the memory.
+
+            told: What was found of the serving configuration alone.
         """
         found = self.plan(demand)
         if found is None:
@@ -78,7 +86,7 @@ class Sizing:
                     ", or ".join(filter(None, ways)),
                 )
             ]
-        return fit_findings(found, demand)
+        return fit_findings(found, demand, told)
 
     def plan(self, demand: Demand | None) -> Plan | NoPlan | None:
         """

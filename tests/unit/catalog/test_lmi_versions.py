@@ -121,3 +121,23 @@ def test_the_tables_reach_as_far_as_a_version(version: str, *, described: bool) 
     A later one is read by the last of them.
     """
     assert LmiVersion.parse(version).is_described is described
+
+
+@pytest.mark.parametrize(
+    ("version", "vllm"),
+    [
+        ("0.25.0", None),
+        ("0.26.0", "0.2.7"),
+        ("0.30.0", "0.3.3"),
+        ("0.34.0", "0.10.2"),
+        ("0.36.0-lmi22", "0.17.0"),
+        ("0.36.0", "0.23.1"),
+        ("0.36.0-lmi28", "0.26.0"),
+        ("0.36.0-lmi99", "0.26.0"),
+    ],
+)
+def test_each_release_has_a_vllm_inside(version: str, vllm: str | None) -> None:
+    """
+    That of the newest one that is listed, where it is not listed itself.
+    """
+    assert LmiVersion.parse(version).vllm == vllm

@@ -86,7 +86,7 @@ def test_one_type_is_explained_with_a_bar() -> None:
     done = run(LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--copies", "9")
 
     assert done.returncode == 0
-    assert "weights                    24.24" in done.stdout
+    assert "weights                      24.24     24.29     24.39" in done.stdout
     assert "[WWWWWWWWWWWWWWWWWWWWWWWWWWWWW" in done.stdout
     assert "9 copies: 2 instances, 9 accelerators" in done.stdout
 
@@ -100,6 +100,56 @@ def test_what_does_not_fit_ends_with_1() -> None:
     assert done.returncode == 1
     assert "does not load" in done.stdout
     assert "limit: weights" in done.stdout
+
+
+def test_the_range_is_printed_for_machines_too() -> None:
+    """
+    Three cases, of which the cautious one is what is promised.
+    """
+    (answer,) = run_json(LLAMA_13B, "--instance", "ml.p4d.24xlarge")
+    cases = answer["range"]
+    tokens = [cases[name]["kv_cache_tokens"] for name in ("best", "expected")]
+
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", "0.23.1")
+    assert list(cases) == ["best", "expected", "cautious"]
+    assert tokens[0] > tokens[1] > cases["cautious"]["kv_cache_tokens"]
+    assert cases["cautious"]["concurrent_sequences"] == answer["concurrent_sequences"]
+    assert cases["best"]["fits"]
+
+
+def test_a_release_can_be_named() -> None:
+    """
+    0.16 takes more for the logits than 0.17 does.
+    """
+    where = ("--instance", "ml.p4d.24xlarge", "--engine-version")
+    (older,) = run_json("Qwen/Qwen3-8B", *where, "0.16.0")
+    (newer,) = run_json("Qwen/Qwen3-8B", *where, "0.17.0")
+    wrong = run("Qwen/Qwen3-8B", *where, "nightly")
+
+    assert older["engine_version"] == "0.16.0"
+    assert older["concurrent_sequences"] < newer["concurrent_sequences"]
+    assert (wrong.returncode, "such as '0.10.2'" in wrong.stderr) == (2, True)
+
+
+def test_what_may_fit_is_shown_and_no_failure() -> None:
+    """
+    Falcon 7B on a T4 fits in the best case alone: it is promised nothing.
+    """
+    done = run("tiiuae/falcon-7b", "--instance", "ml.g4dn.xlarge", "--context", "512")
+
+    assert done.returncode == 0
+    assert "may fit: in the best case" in done.stdout
+
+
+def test_weights_are_planned_as_they_are_published() -> None:
+    """
+    DeepSeek R1 in fp8, unless other bits are asked for.
+    """
+    model, where = "deepseek-ai/DeepSeek-R1", ("--instance", "ml.p5en.48xlarge")
+    published, wide = run(model, *where), run(model, *where, "--weight-bits", "16")
+
+    assert (published.returncode, wide.returncode) == (0, 1)
+    assert "671,026,404,352 parameters in 8 bits" in published.stdout
 
 
 def test_quantization_and_engine_change_the_answer() -> None:

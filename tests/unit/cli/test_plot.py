@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
 from cdk_sagemaker_llm.cli.plot import memory_figure
@@ -29,7 +30,20 @@ def test_the_terms_of_an_accelerator_stand_one_after_the_other() -> None:
     assert begins == [round(sum(expected[:index]), 6) for index in range(5)]
     (line,) = axes.lines
     ends = np.asarray(line.get_xydata()).tolist()
-    assert ends == [pytest.approx([22.35, -0.45]), pytest.approx([22.35, 0.45])]
+    assert ends == [pytest.approx([22.05, -0.45]), pytest.approx([22.05, 0.45])]
+
+
+def test_a_dotted_line_leads_back_to_the_best_case() -> None:
+    """
+    From the end of the bar, which is the cautious case.
+    """
+    drawn = plan(MISTRAL, "ml.g5.xlarge")
+    (axes,) = memory_figure([drawn]).axes
+    (lines,) = [one for one in axes.collections if isinstance(one, LineCollection)]
+
+    ends = np.asarray(lines.get_segments()).tolist()
+    best, cautious = drawn.best.terms.total / 2**30, drawn.terms.total / 2**30
+    assert ends == [[pytest.approx([best, 0]), pytest.approx([cautious, 0])]]
 
 
 def test_the_picture_says_what_it_shows() -> None:
@@ -47,7 +61,10 @@ def test_the_picture_says_what_it_shows() -> None:
         "ml.p4d.24xlarge (degree 1)",
     ]
     assert axes.yaxis_inverted()
-    assert axes.get_xlabel() == "GiB per accelerator; the line is its capacity"
+    assert axes.get_xlabel() == (
+        "GiB per accelerator, cautiously; dotted: back to the best case; "
+        "the line is its capacity"
+    )
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [
         "weights",

@@ -12,6 +12,7 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
     LmiDist,
+    ModelArchitecture,
     NeuronX,
     S3Model,
     ServingFolder,
@@ -21,9 +22,10 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.demand import Demand, weight_bits_of
-from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
+from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.serving.loading import loading_seconds
@@ -84,7 +86,7 @@ def checked(
             HuggingFaceModel("codellama/CodeLlama-7b-hf"),
             "ml.g5.xlarge",
             1,
-            ["LLM290"],
+            ["LLM194"],
         ),
         (
             Tgi("1.4.5", max_total_tokens=4096, max_batch_total_tokens=65536),
@@ -134,24 +136,53 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
     serving = Vllm(tensor_parallel_degree=2)
     (found,) = checked(serving, LLAMA_70B, "ml.p4d.24xlarge", 8)
 
-    assert "of 40.00 GiB per accelerator" in found.message
+    assert "at best 64.70 GiB of 39.40 GiB per accelerator" in found.message
     assert "weights 64.24 GiB" in found.message
-    assert found.remedy.startswith("use tensor parallel degree 4")
+    assert found.remedy.startswith("use tensor parallel degree 8")
 
 
 @pytest.mark.parametrize(
-    ("degree", "codes"), [(None, ["LLM191"]), (3, [])], ids=["chosen", "given"]
+    ("serving", "message"),
+    [
+        (Vllm(), "a copy has 8 accelerators, and 8 does not divide the 28 attention"),
+        (
+            Vllm(tensor_parallel_degree=8),
+            "tensor_parallel_degree is 8, and 8 does not divide the 28 attention heads",
+        ),
+        (Tgi("3.3.6", num_gpus=3), "num_gpus is 3, and 3 does not divide"),
+        (
+            Vllm(tensor_parallel_degree=14),
+            "tensor_parallel_degree is 14, and ml.p4d.24xlarge has 8 accelerators",
+        ),
+    ],
+    ids=["chosen", "given", "TGI", "too many"],
 )
-def test_a_degree_that_was_given_is_checked_elsewhere(
-    degree: int | None, codes: list[str]
+def test_a_degree_that_was_given_is_planned_like_a_chosen_one(
+    serving: ServingConfiguration, message: str
 ) -> None:
     """
-    28 heads are not divided by 8 nor by 3; the latter is the configuration's own fault.
+    28 heads are divided by neither 8 nor 3, and there are 8 accelerators.
     """
-    serving = Vllm(tensor_parallel_degree=degree)
-    found = checked(serving, QWEN_7B, "ml.p4d.24xlarge", 8)
+    (found,) = checked(serving, QWEN_7B, "ml.p4d.24xlarge", 8)
 
-    assert [finding.code for finding in found] == codes
+    assert found.code == "LLM191"
+    assert found.message.startswith(message)
+    word = "num_gpus" if isinstance(serving, Tgi) else "tensor_parallel_degree"
+    assert found.remedy == f"set {word} to 1 or 2 or 4"
+
+
+def test_a_degree_is_not_refused_twice() -> None:
+    """
+    Where the configuration's own check knew the heads, it has said so.
+    """
+    known = ModelArchitecture.of("Qwen/Qwen2.5-7B-Instruct")
+    model = HuggingFaceModel("org/model", architecture=known)
+    prepared = Vllm(tensor_parallel_degree=8).prepare(model, 8)
+    found = plan_of(prepared.demand, find_instance_type("ml.p4d.24xlarge"), 8)
+
+    assert [one.code for one in prepared.findings] == ["LLM156"]
+    assert fit_findings(found, prepared.demand, prepared.findings) == []
+    assert [one.code for one in fit_findings(found, prepared.demand)] == ["LLM191"]
 
 
 @pytest.mark.parametrize(
@@ -213,6 +244,12 @@ def test_a_folder_that_cannot_be_read_is_not_planned(tmp_path: Path) -> None:
             "the longest sequence that is accepted is of 0 tokens",
         ),
         (
+            Tgi("3.3.6", num_gpus=0),
+            LLAMA_13B,
+            "ml.g5.xlarge",
+            "a copy is split over 0 devices",
+        ),
+        (
             Vllm(),
             LLAMA_13B,
             "ml.inf2.xlarge",
@@ -243,7 +280,7 @@ def test_a_missing_plan_knows_why(
 @pytest.mark.parametrize(
     ("method", "bits"),
     [
-        (None, 16),
+        (None, None),
         ("awq", 4),
         ("gptq_marlin", 4),
         ("bitsandbytes-nf4", 4),
@@ -254,7 +291,7 @@ def test_a_missing_plan_knows_why(
     ],
 )
 def test_quantization_says_how_many_bits_are_left(
-    method: str | None, bits: int
+    method: str | None, bits: int | None
 ) -> None:
     """
     By the engines' own names.
@@ -275,8 +312,155 @@ def test_each_engine_takes_its_share() -> None:
     assert eager.assumptions.kv_cache_dtype_bytes == 1
     assert dist.assumptions.gpu_memory_utilization == 0.8
     assert trt.weight_bits == 8
-    assert tgi.assumptions.gpu_memory_utilization == 1
+    assert (tgi.engine, tgi.assumptions.gpu_memory_utilization) == ("tgi", None)
     assert (tgi.context_length, tgi.batch_tokens) == (4096, 16384)
+
+
+# 12.55 GiB of weights on a T4 of 14.56; 512 tokens of Llama 2 take 0.25.
+LLAMA_7B = HuggingFaceModel("meta-llama/Llama-2-7b-hf")
+
+
+@pytest.mark.parametrize(
+    ("share", "codes"),
+    [
+        # 12.52 GiB are less than the weights; 12.74 leave 0.05 for the cache at best.
+        (0.86, ["LLM190"]),
+        (0.875, ["LLM194"]),
+        # 13.00 hold the sequence at best; 13.07 are expected to be taken before it.
+        (0.893, ["LLM292"]),
+        (0.905, ["LLM290"]),
+        (0.93, []),
+    ],
+)
+def test_only_what_fails_in_the_best_case_is_an_error(
+    share: float, codes: list[str]
+) -> None:
+    """
+    What fails in the expected case is a warning.
+    """
+    serving = Vllm(
+        "0.34.0",
+        max_model_len=512,
+        max_rolling_batch_size=32,
+        gpu_memory_utilization=share,
+    )
+    found = checked(serving, LLAMA_7B, "ml.g4dn.xlarge", 1)
+
+    assert [finding.code for finding in found] == codes
+
+
+def test_a_warning_names_the_two_ways_out() -> None:
+    """
+    Another machine or other weights; or figures that were measured.
+    """
+    serving = Vllm(
+        "0.34.0",
+        max_model_len=512,
+        max_rolling_batch_size=32,
+        gpu_memory_utilization=0.893,
+    )
+    (warning,) = checked(serving, LLAMA_7B, "ml.g4dn.xlarge", 1)
+
+    assert "may not load on ml.g4dn.xlarge" in warning.message
+    assert warning.remedy == (
+        "use a larger instance type or a quantized model, or pass "
+        "assumptions=Assumptions(...) with what was measured"
+    )
+
+
+@pytest.mark.parametrize(
+    ("serving", "code"),
+    [
+        # vLLM 0.10 does not start with more than its cache holds; 0.2.7 did, and so
+        # does TGI; a window of Mistral's is not in the way.
+        (Vllm("0.34.0", max_model_len=16384), "LLM194"),
+        (Vllm("0.26.0", max_model_len=16384), "LLM290"),
+        (Tgi("3.3.6", max_total_tokens=16384), "LLM290"),
+    ],
+)
+def test_a_sequence_that_never_fits_is_an_error_where_the_engine_refuses_it(
+    serving: ServingConfiguration, code: str
+) -> None:
+    """
+    16,384 tokens of Code Llama take 8 GiB, beside 12.6 of weights on an A10G.
+    """
+    model = HuggingFaceModel("codellama/CodeLlama-7b-hf")
+    (found,) = checked(serving, model, "ml.g5.xlarge", 1)
+
+    assert found.code == code
+    assert "shorten the context to" in found.remedy
+
+
+def test_a_window_is_not_in_the_way_of_a_long_context() -> None:
+    """
+    Of 32,768 tokens Mistral's cache may keep 4,096: that is no error.
+    """
+    serving = Vllm("0.34.0", max_model_len=32768, gpu_memory_utilization=0.75)
+    (found,) = checked(serving, MISTRAL, "ml.g5.xlarge", 1)
+
+    assert found.code == "LLM290"
+
+
+def test_what_is_not_assumed_stays_as_the_configuration_says() -> None:
+    """
+    One figure is overridden, and the others are not.
+    """
+    demand = (
+        Vllm(gpu_memory_utilization=0.8, kv_cache_dtype="fp8")
+        .prepare(MISTRAL, 1)
+        .demand
+    )
+    hardware = find_instance_type("ml.g5.xlarge")
+    found = plan_of(demand, hardware, assumptions=Assumptions(runtime_gib=2.0))
+
+    assert isinstance(found, Plan)
+    assert found.assumptions == Assumptions(
+        gpu_memory_utilization=0.8,
+        runtime_gib=2.0,
+        max_num_seqs=256,
+        kv_cache_dtype_bytes=1,
+    )
+
+
+@pytest.mark.parametrize(
+    "serving",
+    [
+        Vllm(options={"option.cpu_offload_gb": 20}),
+        LmiDist("0.32.0", pipeline_parallel_degree=2),
+    ],
+    ids=["offloaded", "in a pipeline"],
+)
+def test_weights_that_are_spread_further_are_not_planned(
+    serving: ServingConfiguration,
+) -> None:
+    """
+    They take less of each device than a degree says.
+    """
+    assert serving.prepare(LLAMA_70B, 4).demand is None
+
+
+@pytest.mark.parametrize(
+    ("model", "instance_type", "accelerators"),
+    [
+        ("deepseek-ai/DeepSeek-R1", "ml.p5en.48xlarge", 8),
+        ("deepseek-ai/DeepSeek-V3", "ml.p5e.48xlarge", 8),
+        ("meta-llama/Llama-3.1-405B-Instruct-FP8", "ml.p5.48xlarge", 8),
+        ("openai/gpt-oss-120b", "ml.p5.4xlarge", 1),
+        ("Qwen/Qwen2.5-32B-Instruct-AWQ", "ml.g6e.xlarge", 1),
+        ("tiiuae/falcon-40b", "ml.g5.12xlarge", 4),
+        ("meta-llama/Llama-2-7b-hf", "ml.g4dn.xlarge", 1),
+    ],
+)
+def test_what_is_known_to_run_is_not_refused(
+    model: str, instance_type: str, accelerators: int
+) -> None:
+    """
+    With the weights as they are published.
+    """
+    serving = Vllm(max_model_len=1024)
+    found = checked(serving, HuggingFaceModel(model), instance_type, accelerators)
+
+    assert [one for one in found if one.severity is Severity.ERROR] == []
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_a_plan_loads_neither_backends_nor_the_cdk_nor_the_catalogue() -> None:
 
 
 # What stands for a type has no name of its own.
-ALIASES = {"Traffic", "Units"}
+ALIASES = {"EngineName", "Traffic", "Units"}
 
 
 @pytest.mark.parametrize("name", fit.__all__)

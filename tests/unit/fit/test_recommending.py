@@ -55,10 +55,10 @@ def test_sizes_come_from_the_plan() -> None:
     """
     The smallest degree that fits, and the batch that its cache holds.
     """
-    found = recommend("meta-llama/Llama-2-70b-hf", "ml.p4d.24xlarge")
+    found = recommend("meta-llama/Llama-2-70b-hf", "ml.p4de.24xlarge")
 
     assert found.plan is not None
-    assert found.serving.tensor_parallel_degree == 4
+    assert found.serving.tensor_parallel_degree == 2
     assert found.serving.max_rolling_batch_size == found.plan.largest_batch
 
 
@@ -89,14 +89,14 @@ def test_even_traffic_gets_lengths_to_compile_for() -> None:
     assert isinstance(found.serving, TensorRtLlm)
     assert found.serving.tensor_parallel_degree == 1
     assert found.serving.max_input_len == 3072
-    assert found.serving.max_rolling_batch_size == 9
+    assert found.serving.max_rolling_batch_size == 10
     assert found.explain() == (
         "TensorRtLlm\n"
         "backend: TensorRT-LLM compiles for fixed lengths, as even traffic has\n"
         "version: the last LMI image with TensorRT-LLM; it gets no more fixes\n"
         "max_input_len: three quarters of the context, the rest for the answer\n"
         "tensor_parallel_degree: 1 is the smallest that fits\n"
-        "max_rolling_batch_size: 9 whole sequences of 4096 tokens fit the KV cache"
+        "max_rolling_batch_size: 10 whole sequences of 4096 tokens fit the KV cache"
     )
 
 
@@ -108,12 +108,12 @@ def test_uneven_traffic_gets_the_context_that_is_asked_for() -> None:
 
     assert isinstance(found.serving, Vllm)
     assert found.serving.max_model_len == 8192
-    assert found.serving.max_rolling_batch_size == 4
+    assert found.serving.max_rolling_batch_size == 5
     assert found.reasons == {
         "backend": "vLLM mixes requests of any length, which uneven traffic needs",
         "version": "the newest LMI image that the SageMaker SDK lists",
         "tensor_parallel_degree": "1 is the smallest that fits",
-        "max_rolling_batch_size": "4 whole sequences of 8192 tokens fit the KV cache",
+        "max_rolling_batch_size": "5 whole sequences of 8192 tokens fit the KV cache",
     }
 
 

@@ -59,30 +59,27 @@ def test_the_cautious_figures_can_be_overridden(
     stack: Stack, properties: Properties
 ) -> None:
     """
-    Who has measured less may say so.
+    Who has measured more may say so.
     """
     llama = HuggingFaceModel(
         "org/like-llama", architecture=ModelArchitecture.of("meta-llama/Llama-2-7b-hf")
     )
     serving = Vllm(max_model_len=512)
-    measured = Assumptions(
-        gpu_memory_utilization=1.0, cuda_graphs_gib=1.0, runtime_gib=0.5
-    )
     with pytest.raises(ValueError, match="LLM190"):
         LlmEndpoint(
             stack,
-            "Cautious",
+            "Measured",
             model=llama,
             serving=serving,
             instance_type="ml.g4dn.xlarge",
+            assumptions=Assumptions(runtime_gib=4.0),
         )
     LlmEndpoint(
         stack,
-        "Measured",
+        "Usual",
         model=llama,
         serving=serving,
         instance_type="ml.g4dn.xlarge",
-        assumptions=measured,
     )
 
     (variant,) = properties(stack, CONFIG)["ProductionVariants"]
@@ -97,7 +94,7 @@ def test_warns_if_no_whole_sequence_fits(stack: Stack) -> None:
         stack,
         "It",
         model=HuggingFaceModel("codellama/CodeLlama-7b-hf"),
-        serving=Vllm("0.30.0", max_model_len=16384),
+        serving=Vllm("0.30.0", max_model_len=14000),
         instance_type="ml.g5.xlarge",
     )
 

@@ -131,7 +131,7 @@ def test_the_plan_is_made_with_what_is_assumed() -> None:
     """
     A larger overhead needs more devices.
     """
-    heavy = Assumptions(runtime_gib=30.0)
+    heavy = Assumptions(runtime_gib=28.0)
 
     assert sizing(assumptions=heavy).accelerators(MISTRAL) == 4
     assert [

@@ -56,8 +56,11 @@ def demand(billions: int, weight_bits: int = 16) -> Demand:
         (31, 16, 2100),
         (45, 16, 2400),
         (45, 8, None),
-        # 60 * 10**9 * (8 + 24 / 128) / 8 are 61.4 GB.
-        (60, 8, 2100),
+        # Scales of whole rows are next to nothing; those of groups are 20 bits for 128.
+        (60, 8, None),
+        (61, 8, 2100),
+        (115, 4, None),
+        (116, 4, 2100),
     ],
 )
 def test_sagemaker_is_told_to_wait_where_the_default_will_not_do(

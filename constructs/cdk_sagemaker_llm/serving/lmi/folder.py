@@ -30,8 +30,8 @@ from cdk_sagemaker_llm.serving.lmi.checks.files import UNREAD
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files
-from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import ASSUMPTIONS as TENSORRT_LLM
 from cdk_sagemaker_llm.serving.lmi.values import as_int
+from cdk_sagemaker_llm.serving.lmi.vllm_family import SPREADING
 from cdk_sagemaker_llm.wording import any_of
 
 NO_FOLDER = Rule("LLM108", "the serving folder does not exist")
@@ -153,7 +153,9 @@ class ServingFolder:
             loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
         )
 
-    def _demand(self, properties: Mapping[str, str]) -> Demand:
+    def _demand(self, properties: Mapping[str, str]) -> Demand | None:
+        if any(name in properties for name in SPREADING):
+            return None
         given = sized(looked_up(self.architecture))
         # An engine of whatever kind: the one with the more cautious figures is taken,
         # unless the image has TensorRT-LLM alone.
@@ -161,12 +163,15 @@ class ServingFolder:
         return Demand(
             architecture=given
             or find_architecture(properties.get("option.model_id", "")),
-            assumptions=TENSORRT_LLM if compiled else Assumptions(),
-            weight_bits=weight_bits_of(properties.get("option.quantize")),
+            assumptions=_assumptions(properties),
+            weight_bits=weight_bits_of(
+                properties.get("option.quantize"), properties.get("option.dtype")
+            ),
             context_length=as_int(properties.get("option.max_model_len")),
             tensor_parallel_degree=as_int(
                 properties.get("option.tensor_parallel_degree")
             ),
+            engine="tensorrt-llm" if compiled else "vllm",
         )
 
     def _kind(self, properties: Mapping[str, str]) -> ModelArchitecture | str | None:
@@ -197,6 +202,29 @@ class ServingFolder:
             accelerators=accelerators,
             architecture=config_of(self._kind(properties)),
         )
+
+
+def _assumptions(properties: Mapping[str, str]) -> Assumptions:
+    """
+    Read what changes the memory that vLLM and its kin take.
+    """
+    eager = properties.get("option.enforce_eager", "").lower() == "true"
+    in_fp8 = properties.get("option.kv_cache_dtype", "").startswith("fp8")
+    return Assumptions(
+        gpu_memory_utilization=_share(properties.get("option.gpu_memory_utilization")),
+        cuda_graphs_gib=0.0 if eager else None,
+        max_num_seqs=as_int(properties.get("option.max_rolling_batch_size")),
+        kv_cache_dtype_bytes=1 if in_fp8 else 2,
+    )
+
+
+def _share(text: str | None) -> float | None:
+    try:
+        share = float(text or 0)
+    except ValueError:
+        # The check of the value says what is wrong with it.
+        return None
+    return share if 0 < share <= 1 else None
 
 
 def read_findings(path: str, artifact: Artifact) -> list[Finding]:

@@ -5,7 +5,7 @@ TensorRT-LLM on Large Model Inference (LMI) images.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
@@ -22,9 +22,6 @@ from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, option
-
-# TensorRT-LLM takes a share of what the weights leave, and records no graphs.
-ASSUMPTIONS = Assumptions(gpu_memory_utilization=0.95, cuda_graphs_gib=0.0)
 
 NOT_JUST_IN_TIME = Rule(
     "LLM219",
@@ -120,20 +117,18 @@ class TensorRtLlm(LmiServing):
         return self._asked_version.startswith("0.33.")
 
     def _demand(self, model: ModelSource | None) -> Demand:
-        usual = ASSUMPTIONS
         lengths = (self.max_input_len, self.max_output_len)
         method = "smoothquant" if self.smoothquant else self.quantize
         return Demand(
             architecture=architecture_of(model),
-            assumptions=replace(
-                usual,
-                gpu_memory_utilization=self.kv_cache_free_gpu_mem_fraction
-                or usual.gpu_memory_utilization,
-                max_num_seqs=self.max_rolling_batch_size or usual.max_num_seqs,
+            assumptions=Assumptions(
+                gpu_memory_utilization=self.kv_cache_free_gpu_mem_fraction,
+                max_num_seqs=self.max_rolling_batch_size,
             ),
-            weight_bits=weight_bits_of(method),
+            weight_bits=weight_bits_of(method, self.dtype),
             context_length=sum(filter(None, lengths)) if all(lengths) else None,
             tensor_parallel_degree=self._degree(),
+            engine="tensorrt-llm",
         )
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:

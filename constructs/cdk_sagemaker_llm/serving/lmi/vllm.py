@@ -112,6 +112,11 @@ class Vllm(VllmFamily):
         """
         return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
 
+    def _quantization(self) -> str | None:
+        # vLLM quantizes to 4 bits with it when it loads, where others take 8.
+        quantizes = self.quantize == "bitsandbytes"
+        return "bitsandbytes4" if quantizes else self.quantize
+
     def _cache_number_bytes(self) -> int:
         dtype = self.kv_cache_dtype
         return 1 if dtype and dtype.startswith("fp8") else 2

@@ -5,7 +5,7 @@ Hugging Face Text Generation Inference (TGI) on GPUs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm.arguments import hold_kinds, is_later, known_at_synth
 from cdk_sagemaker_llm.catalog.tgi_options import is_between
@@ -225,22 +225,24 @@ class Tgi:
         return choose_image(FAMILY, self.version, self.image).version
 
     def _demand(self, model: ModelSource | None) -> Demand:
-        usual = Assumptions()
         records_graphs = not self._checked_version.startswith(_WITHOUT_GRAPHS)
+        in_fp8 = (self.kv_cache_dtype or "").startswith("fp8")
         return Demand(
             architecture=architecture_of(model),
-            assumptions=replace(
-                usual,
+            assumptions=Assumptions(
                 # Weights, activations and cache share all of the memory but what
                 # cuda_memory_fraction withholds.
-                gpu_memory_utilization=self.cuda_memory_fraction or 1.0,
-                cuda_graphs_gib=usual.cuda_graphs_gib if records_graphs else 0.0,
+                gpu_memory_utilization=self.cuda_memory_fraction,
+                cuda_graphs_gib=None if records_graphs else 0.0,
                 max_num_batched_tokens=self.max_batch_prefill_tokens or _PREFILL_TOKENS,
+                kv_cache_dtype_bytes=1 if in_fp8 else 2,
             ),
-            weight_bits=weight_bits_of(self.quantize),
+            weight_bits=weight_bits_of(self.quantize, self.dtype),
             context_length=self.max_total_tokens,
             batch_tokens=self.max_batch_total_tokens,
             tensor_parallel_degree=self.num_gpus,
+            engine="tgi",
+            engine_version=self._checked_version,
         )
 
     def _typed(

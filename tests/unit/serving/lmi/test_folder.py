@@ -256,17 +256,18 @@ def test_what_it_asks_of_the_memory_with_everything_said(tmp_path: Path) -> None
 
     assert serving.prepare(None, 8).demand == Demand(
         architecture=ModelArchitecture.of("meta-llama/Llama-2-13b-hf"),
-        assumptions=Assumptions(gpu_memory_utilization=0.95, cuda_graphs_gib=0.0),
+        assumptions=Assumptions(),
         weight_bits=4,
         context_length=3000,
         batch_tokens=None,
         tensor_parallel_degree=2,
+        engine="tensorrt-llm",
     )
 
 
 def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
     """
-    Of an image with several engines, the more cautious figures.
+    Of an image with several engines, those of vLLM, of no particular release.
     """
     serving = served(
         tmp_path,
@@ -277,8 +278,8 @@ def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
 
     assert serving.prepare(None, 8).demand == Demand(
         architecture=None,
-        assumptions=Assumptions(gpu_memory_utilization=0.9, cuda_graphs_gib=3.0),
-        weight_bits=16,
+        assumptions=Assumptions(),
+        weight_bits=None,
         context_length=None,
         batch_tokens=None,
         tensor_parallel_degree=None,
@@ -301,6 +302,58 @@ def test_the_model_that_the_file_names_is_checked_by_the_catalogue(
     found = serving.prepare(None, 4).findings
 
     assert [f.code for f in found] == ["LLM201", "LLM175"]
+
+
+def test_what_changes_the_memory_is_read(tmp_path: Path) -> None:
+    """
+    The share, graphs, sequences and the cache's format.
+    """
+    lines = (
+        "option.gpu_memory_utilization=0.8\noption.enforce_eager=true\n"
+        "option.max_rolling_batch_size=48\noption.kv_cache_dtype=fp8_e5m2\n"
+    )
+    serving = served(
+        tmp_path, family="djl-lmi", version="0.36.0", serving_properties=lines
+    )
+    demand = serving.prepare(None, 8).demand
+
+    assert demand is not None
+    assert demand.assumptions == Assumptions(
+        gpu_memory_utilization=0.8,
+        cuda_graphs_gib=0.0,
+        max_num_seqs=48,
+        kv_cache_dtype_bytes=1,
+    )
+
+
+@pytest.mark.parametrize("share", ["much", "nan", "0", "2", ""])
+def test_a_share_that_is_none_is_left_to_its_check(tmp_path: Path, share: str) -> None:
+    """
+    The plan takes the default.
+    """
+    lines = f"option.gpu_memory_utilization={share}\n"
+    serving = served(
+        tmp_path, family="djl-lmi", version="0.36.0", serving_properties=lines
+    )
+    demand = serving.prepare(None, 8).demand
+
+    assert demand is not None
+    assert demand.assumptions == Assumptions()
+
+
+@pytest.mark.parametrize("name", ["pipeline_parallel_degree", "cpu_offload_gb"])
+def test_weights_that_are_spread_further_are_not_planned(
+    tmp_path: Path, name: str
+) -> None:
+    """
+    In a pipeline, or on the host.
+    """
+    lines = f"option.{name}=2\n"
+    serving = served(
+        tmp_path, family="djl-lmi", version="0.36.0", serving_properties=lines
+    )
+
+    assert serving.prepare(None, 8).demand is None
 
 
 @pytest.mark.parametrize(

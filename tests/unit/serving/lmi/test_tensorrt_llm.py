@@ -285,14 +285,16 @@ def test_the_longest_sequence_is_prompt_and_answer(
 @pytest.mark.parametrize(
     ("given", "bits"),
     [
-        ({}, 16),
+        ({}, None),
         ({"quantize": "awq"}, 4),
         ({"quantize": "fp8"}, 8),
         ({"smoothquant": SmoothQuant()}, 8),
     ],
     ids=["none", "awq", "fp8", "smoothquant"],
 )
-def test_a_quantization_leaves_fewer_bits(given: dict[str, object], bits: int) -> None:
+def test_a_quantization_leaves_fewer_bits(
+    given: dict[str, object], bits: int | None
+) -> None:
     """
     By whichever parameter it is named.
     """
@@ -321,10 +323,6 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
         architecture=SMALL,
         assumptions=Assumptions(
             gpu_memory_utilization=0.8,
-            runtime_gib=0.6,
-            collectives_gib=0.5,
-            cuda_graphs_gib=0.0,
-            max_num_batched_tokens=8192,
             max_num_seqs=48,
             kv_cache_dtype_bytes=2,
         ),
@@ -332,6 +330,7 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
         context_length=1500,
         batch_tokens=None,
         tensor_parallel_degree=2,
+        engine="tensorrt-llm",
     )
 
 
@@ -344,18 +343,13 @@ def test_what_it_asks_of_the_memory_by_default() -> None:
     assert serving.prepare(None, None).demand == Demand(
         architecture=None,
         assumptions=Assumptions(
-            gpu_memory_utilization=0.95,
-            runtime_gib=0.6,
-            collectives_gib=0.5,
-            cuda_graphs_gib=0.0,
-            max_num_batched_tokens=8192,
-            max_num_seqs=256,
             kv_cache_dtype_bytes=2,
         ),
-        weight_bits=16,
+        weight_bits=None,
         context_length=None,
         batch_tokens=None,
         tensor_parallel_degree=None,
+        engine="tensorrt-llm",
     )
 
 

@@ -214,8 +214,6 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
         architecture=SMALL,
         assumptions=Assumptions(
             gpu_memory_utilization=0.8,
-            runtime_gib=0.6,
-            collectives_gib=0.5,
             cuda_graphs_gib=0.0,
             max_num_batched_tokens=5000,
             max_num_seqs=48,
@@ -225,6 +223,7 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
         context_length=3000,
         batch_tokens=None,
         tensor_parallel_degree=2,
+        engine_version="0.23.1",
     )
 
 
@@ -238,21 +237,33 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
 )
 def test_what_it_asks_of_the_memory_by_default(serving: Vllm) -> None:
     """
-    The engine's own defaults, and 16 bits.
+    The engine's own defaults, and the weights as they are published.
     """
     assert serving.prepare(None, None).demand == Demand(
         architecture=None,
         assumptions=Assumptions(
-            gpu_memory_utilization=0.9,
-            runtime_gib=0.6,
-            collectives_gib=0.5,
-            cuda_graphs_gib=3.0,
-            max_num_batched_tokens=8192,
             max_num_seqs=256,
             kv_cache_dtype_bytes=2,
         ),
-        weight_bits=16,
+        weight_bits=None,
         context_length=None,
         batch_tokens=None,
         tensor_parallel_degree=None,
+        engine_version="0.23.1",
     )
+
+
+@pytest.mark.parametrize(
+    ("quantize", "bits"),
+    [("bitsandbytes", 4), ("fp8", 8), ("awq", 4), (None, None)],
+)
+def test_a_quantization_leaves_fewer_bits(
+    quantize: str | None, bits: int | None
+) -> None:
+    """
+    In 4 bits with bitsandbytes, which other engines have in 8.
+    """
+    demand = Vllm(quantize=quantize).prepare(None, 1).demand
+
+    assert demand is not None
+    assert demand.weight_bits == bits

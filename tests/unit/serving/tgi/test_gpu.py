@@ -464,6 +464,7 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
         max_batch_total_tokens=8000,
         max_batch_prefill_tokens=4000,
         cuda_memory_fraction=0.8,
+        kv_cache_dtype="fp8_e4m3fn",
     )
     model = sized(1)
 
@@ -471,43 +472,49 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
         architecture=model.known_architecture,
         assumptions=Assumptions(
             gpu_memory_utilization=0.8,
-            runtime_gib=0.6,
-            collectives_gib=0.5,
-            cuda_graphs_gib=3.0,
             max_num_batched_tokens=4000,
-            max_num_seqs=256,
-            kv_cache_dtype_bytes=2,
+            kv_cache_dtype_bytes=1,
         ),
         weight_bits=4,
         context_length=2000,
         batch_tokens=8000,
         tensor_parallel_degree=2,
+        engine="tgi",
+        engine_version=serving.version,
     )
 
 
 @pytest.mark.parametrize(
     ("version", "graphs"),
-    [("0.9.3", 0.0), ("1.4.5", 0.0), ("2.0.0", 3.0), ("3.3.6", 3.0), ("1.4.9", 0.0)],
+    [
+        ("0.9.3", 0.0),
+        ("1.4.5", 0.0),
+        ("2.0.0", None),
+        ("3.3.6", None),
+        ("1.4.9", 0.0),
+    ],
 )
-def test_what_it_asks_of_the_memory_by_default(version: str, graphs: float) -> None:
+def test_what_it_asks_of_the_memory_by_default(
+    version: str, graphs: float | None
+) -> None:
     """
     All of it; CUDA graphs came with 2.0.0. An image that is none changes nothing.
     """
-    assert Tgi(version).prepare(None, None).demand == Demand(
+    serving = Tgi(version)
+
+    assert serving.prepare(None, None).demand == Demand(
         architecture=None,
         assumptions=Assumptions(
-            gpu_memory_utilization=1.0,
-            runtime_gib=0.6,
-            collectives_gib=0.5,
             cuda_graphs_gib=graphs,
             max_num_batched_tokens=4096,
-            max_num_seqs=256,
             kv_cache_dtype_bytes=2,
         ),
-        weight_bits=16,
+        weight_bits=None,
         context_length=None,
         batch_tokens=None,
         tensor_parallel_degree=None,
+        engine="tgi",
+        engine_version=serving.version,
     )
 
 
