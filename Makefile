@@ -31,10 +31,17 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@$(BIN)/npm ci --loglevel=error
 	@touch $@
 
+# On its own: its pins clash with the project's.
+.venv-checkov/.ready: tools/checkov/requirements.txt
+	@echo "setup: checkov, locked by hash"
+	@$(PYTHON) -m venv .venv-checkov
+	@.venv-checkov/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
 demo: setup ## Deploy the three reference models to an embedded AWS, call one, tear down. No account.
 	@$(BIN)/python -m examples.demo
 
-test: setup lint types ## Run lint, type checks and every test.
+test: setup lint types .venv-checkov/.ready ## Run lint, type checks and every test.
 	@$(BIN)/python -m pytest
 
 check: setup lint types ## Run lint and type checks.
@@ -99,7 +106,10 @@ lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	  --all-extras --group dev --generate-hashes --no-header --no-emit-index-url \
 	  --no-annotate --output-file requirements.txt --upgrade
+	@$(BIN)/uv pip compile tools/checkov/requirements.in --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  --output-file tools/checkov/requirements.txt --upgrade
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup and synth made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants node_modules cdk.out dist mutants
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov node_modules cdk.out dist mutants

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from aws_cdk import Stack
+from aws_cdk import Aws, Fn, Names, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable, Node
 
@@ -31,6 +31,8 @@ from cdk_sagemaker_llm.hosting.statements import (
 # what others grant to it.
 _INLINE_SIZE = 10_240 // 2
 _MANAGED_SIZE = 6_144
+# Of the 128 characters of a policy's name a hyphen and a UUID take 37.
+_LONGEST_PATH = 80
 # The default quota of managed policies attached to a role.
 _MOST_MANAGED = 10
 
@@ -169,7 +171,12 @@ class RoleAccess:
         # Where the app customises its roles, this one has a name in its ARN.
         if not self._is_given and is_placeholder(self.role_arn):
             return iam.Policy(self._home, self._id, document=parsed, roles=[self._role])
-        policy = iam.Policy(self._home, self._id, document=parsed)
+        policy = iam.Policy(
+            self._home,
+            self._id,
+            document=parsed,
+            policy_name=_name_beside_others(self._home),
+        )
         # By the role's own means: it may be told to stay as it is.
         self._role.attach_inline_policy(policy)
         self._is_untouched = stays_as_it_is(policy)
@@ -179,6 +186,17 @@ class RoleAccess:
 
     def _asked_for(self) -> list[Statement]:
         return [each for document in self._documents for each in united(document)]
+
+
+def _name_beside_others(home: Construct) -> str:
+    """
+    Return a name that no other stack gives an inline policy, of this app or another.
+
+    Stacks that share a role write into it side by side, and one inline policy would
+    overwrite another of the same name; what ends a stack's id is no other stack's.
+    """
+    path = Names.unique_resource_name(home, max_length=_LONGEST_PATH)
+    return f"{path}-{Fn.select(2, Fn.split('/', Aws.STACK_ID))}"
 
 
 # The accesses of a stack, by the roles that Python knows, and by their names.

@@ -209,7 +209,7 @@ class Endpoint(EndpointBase):
 
         From then on an update keeps the number that scaling has reached, and
         SageMaker refuses an update that changes the variant's instance type or
-        removes it: deploy once without scaling, change it then, and scale again.
+        removes it: deploy once without scaling, then with scaling and the change.
 
         Args:
             max_capacity: Instances that run at most.

@@ -232,8 +232,8 @@ class LlmEndpoint(Construct):
         """
         Let the number of instances follow the load.
 
-        To change the instance type later, deploy once without scaling: SageMaker
-        refuses such an update of what is scaled.
+        To change the instance type later, deploy once without scaling, then with
+        scaling and the new type: SageMaker refuses such an update of what is scaled.
 
         Args:
             max_capacity: Instances that run at most.

@@ -4,9 +4,20 @@ What several tests expect to be written: statements and policies, word for word.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 ACCESS_TO_MINE = "SageMakerAccessminePolicy"
+# No other stack has this name: two that share a role would overwrite each other's.
+NAME_OF_MINE = {
+    "Fn::Join": [
+        "",
+        [
+            "TestSageMakerAccessmine1CA216B6-",
+            {"Fn::Select": [2, {"Fn::Split": ["/", "${AWS::StackId}"]}]},
+        ],
+    ]
+}
 KEY_ARN = "arn:aws:kms:us-east-1:111111111111:key/12345678-1234-1234-1234-123456789012"
 ROLE_ARN = "arn:aws:iam::111111111111:role/mine"
 TGI_IMAGE = (
@@ -168,7 +179,9 @@ SECURITY_GROUP = {
 }
 
 
-def policy(name: str, role: str, *statements: dict[str, Any]) -> dict[str, Any]:
+def policy(
+    name: str | Mapping[str, Any], role: str, *statements: dict[str, Any]
+) -> dict[str, Any]:
     """
     Return a policy of these statements, no more and no fewer, in this order.
     """

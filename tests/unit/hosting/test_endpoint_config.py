@@ -38,6 +38,7 @@ from tests.unit.hosting.expected import (
     ENCRYPT_VOLUMES,
     KEY_ARN,
     LOG_IN,
+    NAME_OF_MINE,
     PUBLISH_METRICS,
     ROLE_ARN,
     SECURITY_GROUP,
@@ -115,7 +116,7 @@ def test_every_keyword_reaches_the_template(
     assert written(stack) == {
         "ConfigSecurityGroup": SECURITY_GROUP,
         ACCESS_TO_MINE: policy(
-            ACCESS_TO_MINE,
+            NAME_OF_MINE,
             "mine",
             LOG_IN,
             WRITE_LOGS,

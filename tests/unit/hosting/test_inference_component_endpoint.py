@@ -33,6 +33,7 @@ from tests.unit.hosting.expected import (
     KEY_ARN,
     LIST_WEIGHTS,
     LOG_IN,
+    NAME_OF_MINE,
     PUBLISH_METRICS,
     PULL_LMI,
     PULL_TGI,
@@ -163,7 +164,7 @@ def test_every_keyword_reaches_the_template(
             },
         },
         ACCESS_TO_MINE: policy(
-            ACCESS_TO_MINE,
+            NAME_OF_MINE,
             "mine",
             LOG_IN,
             WRITE_LOGS,

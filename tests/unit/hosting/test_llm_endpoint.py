@@ -30,6 +30,7 @@ from tests.unit.hosting.expected import (
     KEY_ARN,
     LIST_WEIGHTS,
     LOG_IN,
+    NAME_OF_MINE,
     PUBLISH_METRICS,
     PULL_LMI,
     PULL_TGI,
@@ -97,7 +98,7 @@ def test_every_keyword_reaches_the_template(
     assert written(stack) == {
         "LlmModelSecurityGroup": SECURITY_GROUP,
         ACCESS_TO_MINE: policy(
-            ACCESS_TO_MINE,
+            NAME_OF_MINE,
             "mine",
             LOG_IN,
             PULL_TGI,

@@ -30,6 +30,7 @@ from tests.unit.hosting.expected import (
     DECRYPT_WEIGHTS,
     LIST_WEIGHTS,
     LOG_IN,
+    NAME_OF_MINE,
     PUBLISH_METRICS,
     PULL_TGI,
     READ_WEIGHTS,
@@ -83,7 +84,7 @@ def test_every_keyword_reaches_the_template(
 
     assert written(stack) == {
         ACCESS_TO_MINE: policy(
-            ACCESS_TO_MINE,
+            NAME_OF_MINE,
             "mine",
             LOG_IN,
             PULL_TGI,

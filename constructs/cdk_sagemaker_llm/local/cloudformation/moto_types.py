@@ -19,6 +19,8 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 
 # moto's update of a function takes inline code for base64.
 _UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
+# moto's class takes tags as CreateKey does, and CloudFormation spells them otherwise.
+_TAGS_AS_IN_THE_API = frozenset({"AWS::KMS::Key"})
 
 
 class MotoType:
@@ -117,6 +119,11 @@ class MotoType:
         # Some of moto's classes look for the name among the properties alone.
         key = self._model.cloudformation_name_type()
         named = {key: name, **properties} if key else dict(properties)
+        if self._name in _TAGS_AS_IN_THE_API and "Tags" in named:
+            named["Tags"] = [
+                {"TagKey": tag["Key"], "TagValue": tag["Value"]}
+                for tag in named["Tags"]
+            ]
         return {"Type": self._name, "Properties": named}
 
     def _resource_name(self, properties: Properties) -> str | None:

@@ -192,6 +192,10 @@ def _put(properties: Properties, scope: Scope) -> tuple[str, tuple[str, ...]]:
 
 
 def _checked(operation: str, properties: Properties) -> dict[str, Any]:
+    tags = properties.get("Tags")
+    if isinstance(tags, list):
+        # A list in CloudFormation, a map in the API.
+        properties = {**properties, "Tags": {t["Key"]: t["Value"] for t in tags}}
     shape = shapes.input_shape("application-autoscaling", operation)
     request: dict[str, Any] = shapes.coerce(shape, properties)
     shapes.check("application-autoscaling", operation, request)
