@@ -156,6 +156,17 @@ def _scaled_too_far(stack: Stack) -> object:
     return component.auto_scale_copy_count(max_capacity=17)
 
 
+def _split_too_far(stack: Stack) -> object:
+    model = Model(stack, "Model", serving=Vllm(tensor_parallel_degree=4), model=GPT2)
+    variant = ProductionVariant(instance_type="ml.g5.xlarge", model=model)
+    return EndpointConfig(stack, "It", variants=[variant])
+
+
+def _started_outside(stack: Stack) -> object:
+    component = _host(stack).add_model("It", model=GPT2, resources=ONE, copies=4)
+    return component.auto_scale_copy_count(max_capacity=2)
+
+
 def _scaled_of_any_type(stack: Stack) -> object:
     any_type = CfnParameter(stack, "Type").value_as_string
     llm = LlmEndpoint(stack, "It", model=GPT2, instance_type=any_type)
@@ -316,6 +327,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,
+    "LLM172": _split_too_far,
     "LLM196": partial(
         InferenceComponentEndpoint,
         id="It",
@@ -356,6 +368,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         instance_type="ml.inf2.48xlarge",
     ),
     "LLM247": _without_a_way_out,
+    "LLM248": _started_outside,
     "LLM237": _untouched,
     "LLM238": _hidden_image,
     "LLM232": partial(

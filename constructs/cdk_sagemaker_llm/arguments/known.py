@@ -109,7 +109,15 @@ CLASSES: Mapping[str, Kind] = {
         "an image of the catalogue",
         "write CustomContainer.from_uri(...), or find_image(...)",
     ),
-    "InstanceType": _instance_of("InstanceType"),
+    "InstanceType": Kind(
+        "an InstanceType",
+        # EC2's in the CDK has the same name.
+        lambda value: _is_a("InstanceType")(value) and hasattr(value, "accelerators"),
+        lambda value: (
+            _called(value)
+            or ("write 'ml.g5.xlarge'" if _is_a("InstanceType")(value) else "")
+        ),
+    ),
     "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
     "Model": _instance_of("Model", "a Model that is defined in a stack"),
     "ModelBase": _instance_of("ModelBase", "a Model that is defined in a stack"),
@@ -148,6 +156,9 @@ CLASSES: Mapping[str, Kind] = {
     "ec2.IVpc": _interface("a VPC", "vpc_id", way_out="write Vpc.from_lookup(...)"),
     "ec2.SubnetSelection": _instance_of(
         "SubnetSelection", way_out="write SubnetSelection(...)"
+    ),
+    "iam.IGrantable": _interface(
+        "whom to grant it, such as a function or a role", "grant_principal"
     ),
     "iam.IRole": _interface(
         "an IAM role", "role_arn", way_out="write Role.from_role_arn(...)"

@@ -22,6 +22,8 @@ _CUDA_OF_HOST: dict[str, Cuda] = {
 }
 # The oldest host, which has no name: driver 470.
 _CUDA_OF_OLDEST: Cuda = (11, 4)
+# Families that have that one and no other.
+_OLDEST_ALONE = frozenset({"p3"})
 # LMI's images of CUDA 12.2 and TGI's of 12.1 are known to run on it, by their
 # compatibility packages.
 _OLDEST_HOST_RUNS: Cuda = (12, 2)
@@ -69,6 +71,23 @@ def host_image_for(instance_type: InstanceType, cuda_version: str | None) -> str
         if _CUDA_OF_HOST.get(name, (0, 0))[0] == needed[0]
     ]
     return max(same_major)[1] if same_major else None
+
+
+def has_host_of(instance_type: InstanceType, cuda_version: str) -> bool:
+    """
+    Whether some host image of a type is known to be for a CUDA version.
+
+    What nothing is known of may have one.
+    """
+    needed = _parse(cuda_version)
+    if needed is None or not _is_described(instance_type, None):
+        return True
+    hosts = (
+        instance_type.default_inference_ami,
+        *instance_type.compatible_inference_amis,
+    )
+    newest = max(_CUDA_OF_HOST.get(name or "", _CUDA_OF_OLDEST) for name in hosts)
+    return needed[0] <= newest[0]
 
 
 def match(
@@ -128,6 +147,8 @@ def _cuda_of(host_image: str | None) -> Cuda:
 
 def _is_described(instance_type: InstanceType, host_image: str | None) -> bool:
     chosen = host_image or instance_type.default_inference_ami
+    if chosen is None and instance_type.family in _OLDEST_ALONE:
+        return True
     if chosen is None:
         return not _CUDA_OF_HOST.keys().isdisjoint(
             instance_type.compatible_inference_amis

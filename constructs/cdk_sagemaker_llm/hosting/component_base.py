@@ -10,6 +10,7 @@ from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.imports import name_in, named
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 
@@ -83,6 +84,7 @@ class InferenceComponentBase(Resource):
         name = name_in(scope, id, _KIND, inference_component_arn)
         return _ImportedComponent(scope, id, name, inference_component_arn, endpoint)
 
+    @checked
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
         """
         Let a principal invoke the component, plain and with a response stream.

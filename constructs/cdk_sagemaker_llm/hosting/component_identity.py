@@ -87,7 +87,12 @@ def _digest(text: str) -> str:
 def _settled(scope: Construct, name: str | None) -> str | None:
     if not is_unresolved(name):
         return name
-    return json.dumps(stack_of(scope).resolve(name), sort_keys=True)
+    try:
+        return json.dumps(stack_of(scope).resolve(name), sort_keys=True)
+    except RuntimeError:
+        # A name that the CDK makes where another environment asks for it: the same as
+        # long as the construct's path is.
+        return "generated"
 
 
 def _path(endpoint: EndpointBase) -> str:

@@ -52,6 +52,7 @@ class EndpointBase(Resource):
     endpoint_arn: str
     """The ARN."""
 
+    @checked
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
         """
         Let a principal invoke the endpoint, plain and with a response stream.
@@ -216,28 +217,39 @@ class Endpoint(EndpointBase):
 
             min_capacity:
                 Instances that always run.
-                If left out, it is the number that the variant starts with.
+                If left out, it is the number that the variant starts with, or 1 where
+                the configuration is imported.
 
             variant_name:
                 Which variant; it must have a model.
-                If left out, it is the only one.
+                If left out, it is the only one; of an imported configuration it must be
+                named.
 
         Raises:
             ValueError: If the bounds or the variant are wrong.
         """
+        if self.endpoint_config.is_imported and variant_name is not None:
+            return self._scale(variant_name, min_capacity or 1, max_capacity)
         variant = self._variant(variant_name)
+        least = variant.initial_instance_count if min_capacity is None else min_capacity
+        scalable = self._scale(
+            variant.variant_name, least, max_capacity, is_only=variant_name is None
+        )
+        annotate(scalable, _type_findings(variant))
+        return scalable
+
+    def _scale(
+        self, variant_name: str, least: int, most: int, *, is_only: bool = False
+    ) -> ScalableInstanceCount:
         scalable = ScalableInstanceCount(
             self,
-            f"{variant.variant_name}Scaling" if variant_name else "Scaling",
+            "Scaling" if is_only else f"{variant_name}Scaling",
             endpoint_name=self.endpoint_name,
-            variant_name=variant.variant_name,
-            min_capacity=variant.initial_instance_count
-            if min_capacity is None
-            else min_capacity,
-            max_capacity=max_capacity,
+            variant_name=variant_name,
+            min_capacity=least,
+            max_capacity=most,
         )
         self._retain_counts()
-        annotate(scalable, _type_findings(variant))
         return scalable
 
     def _retain_counts(self) -> None:
@@ -263,9 +275,9 @@ class Endpoint(EndpointBase):
             return next(iter(named.values()))
         if wanted in named:
             return named[wanted]
-        fault = VARIANT_NAMES.finding(
-            f"variant_name must be one of {', '.join(named)}, got {wanted!r}",
-        )
+        some = f"one of {', '.join(named)}"
+        names = some if named else "given: the configuration is imported"
+        fault = VARIANT_NAMES.finding(f"variant_name must be {names}, got {wanted!r}")
         raise ValueError(f"{self.node.path}: {fault}")
 
 

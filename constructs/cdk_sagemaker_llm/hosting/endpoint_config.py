@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
@@ -90,11 +91,13 @@ class EndpointConfig(EndpointConfigBase):
             kms_key=kms_key,
             detailed_observability=detailed_observability,
         )
-        found = [*role_findings(scope, execution_role), *definition.findings]
-        report(scope, id, found)
+        fit = _fit_findings(definition)
+        given = role_findings(scope, execution_role)
+        report(scope, id, [*given, *definition.findings, *fit])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)
+        annotate(self, fit)
 
     def _write(self, definition: EndpointConfigDefinition) -> None:
         self.definition = definition
@@ -154,6 +157,18 @@ class EndpointConfig(EndpointConfigBase):
         The ARN.
         """
         return self.cfn_endpoint_config.ref
+
+
+def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
+    """
+    Check that models which were defined by themselves fit the hosts that they fill.
+    """
+    return [
+        finding
+        for each in definition.variants
+        if each.model is not None and each.hardware is not None
+        for finding in each.fit_findings(each.model, each.hardware.accelerators)
+    ]
 
 
 class DefinedEndpointConfig(EndpointConfig):

@@ -11,7 +11,7 @@ import functools
 import re
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.host_images import host_image_for
+from cdk_sagemaker_llm.catalog.host_images import has_host_of, host_image_for
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -57,9 +57,12 @@ def choose_host_image(
     return host_image_for(hardware, cuda_version)
 
 
-def purpose_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
+def purpose_findings(
+    variant: ProductionVariant, hardware: InstanceType | None, *, has_model: bool
+) -> list[Finding]:
     """
-    Check that one thing, and one only, says what the hosts are for.
+    Check that one thing, and one only, says what the hosts are for, and that there are
+    such hosts.
     """
     given = [
         name
@@ -82,7 +85,7 @@ def purpose_findings(variant: ProductionVariant, *, has_model: bool) -> list[Fin
                 "give one of them",
             )
         )
-    return found + _version_findings(variant.cuda_version)
+    return found + _version_findings(variant.cuda_version, hardware)
 
 
 def image_of(serving: ServingConfiguration) -> ImageRelease | None:
@@ -117,9 +120,20 @@ def _default_cuda_version() -> str | None:
     return find_image(engine.container_family, engine.version).cuda_version
 
 
-def _version_findings(cuda_version: str | None) -> list[Finding]:
-    if is_unresolved(cuda_version) or _is_version(cuda_version):
+def _version_findings(
+    cuda_version: str | None, hardware: InstanceType | None
+) -> list[Finding]:
+    if cuda_version is None or is_unresolved(cuda_version):
         return []
+    if _is_version(cuda_version):
+        if hardware is None or has_host_of(hardware, cuda_version):
+            return []
+        return [
+            HOST_PURPOSE.finding(
+                f"no host image of {hardware} is known for CUDA {cuda_version}",
+                "give its name as inference_ami_version",
+            )
+        ]
     return [
         HOST_PURPOSE.finding(
             f"cuda_version must be a version such as '12.8', got {cuda_version!r}"

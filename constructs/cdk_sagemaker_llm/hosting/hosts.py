@@ -13,6 +13,7 @@ from aws_cdk import Size
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.host_image import choose_host_image, purpose_findings
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 _GUIDE = "SageMaker developer guide"
 _MOST_VARIANTS = 10
 
+TOO_FEW_DEVICES = Rule(
+    "LLM172", "a model is split over more devices than its hosts give it"
+)
 IMPOSSIBLE_TYPE = Rule(
     "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
 )
@@ -114,6 +118,31 @@ class VariantDefinition:
         Return this definition with the model that was made for it.
         """
         return replace(self, variant=self.variant.with_model(model))
+
+    def fit_findings(self, model: ModelDefinition, devices: int) -> list[Finding]:
+        """
+        Check that a model which was defined by itself fits the devices it is given.
+
+        Args:
+            model: The variant's model, or that of a component on it.
+
+            devices: How many of a host's devices each copy has.
+        """
+        demand = model.demand
+        degree = None if demand is None else demand.tensor_parallel_degree
+        found = []
+        if isinstance(degree, int) and degree > devices:
+            found.append(
+                TOO_FEW_DEVICES.finding(
+                    f"the model is split over {degree} devices, and a copy has "
+                    f"{devices} on {self.hardware}",
+                    "give it more devices, or split it over fewer",
+                )
+            )
+        if found or self.hardware is None or self.hardware.accelerators == 0:
+            return found
+        plan = plan_of(demand, self.hardware, devices)
+        return fit_findings(plan, demand, model.findings)
 
     def model_findings(
         self, model: ModelDefinition, start_up: Duration | None
@@ -220,7 +249,7 @@ def define_variant(
         *_volume_findings(variant, hardware),
         *_scaling_findings(variant, has_model=has_model),
         *_timeout_findings(variant),
-        *purpose_findings(variant, has_model=has_model),
+        *purpose_findings(variant, hardware, has_model=has_model),
         *host_image_findings("inference_ami_version", variant.inference_ami_version),
         *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
     ]

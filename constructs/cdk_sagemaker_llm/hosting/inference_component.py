@@ -4,7 +4,7 @@ The SageMaker InferenceComponent: copies of a model on an endpoint's shared inst
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jsii
 from aws_cdk import Fn, Resource
@@ -12,52 +12,44 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
+from cdk_sagemaker_llm.hosting.component_checks import (
+    COMPONENT_NAME,
+    define_component,
+    device_findings,
+    endpoint_findings,
+    host_of,
+    split_findings,
+)
 from cdk_sagemaker_llm.hosting.component_identity import (
     ComponentIdentity,
     derived_name,
 )
-from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
+from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.hosts import (
-    ROLE_OR_MODEL,
-    VARIANT_NAMES,
-    VariantDefinition,
-)
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import (
-    name_findings,
-    prefix_findings,
-    seconds,
-    timeout_findings,
-)
+from cdk_sagemaker_llm.hosting.limits import seconds
+from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
-from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.model import Model
-
 _Component = sagemaker.CfnInferenceComponent
-COMPONENT_NAME = "inference_component_name"
-
-OTHER_ROLE = Rule(
-    "LLM125",
-    "a component's role or network is not its endpoint's",
-    "SageMaker developer guide",
-)
-NO_DEVICES = Rule("LLM197", "a container that runs on accelerators reserves none", API)
 SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
+STARTS_OUTSIDE = Rule(
+    "LLM248", "the copies that start lie outside the bounds of their scaling"
+)
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -68,7 +60,9 @@ class InferenceComponent(InferenceComponentBase):
     Args:
         endpoint: The endpoint, defined here or imported; it must host components.
 
-        model: What each copy runs; its role and network must be the endpoint's.
+        model:
+            What each copy runs, defined here or imported; its role and network must be
+            the endpoint's.
 
         resources: What each copy reserves, and how many copies start.
 
@@ -106,7 +100,7 @@ class InferenceComponent(InferenceComponentBase):
         id: str,
         *,
         endpoint: EndpointBase,
-        model: Model,
+        model: ModelBase,
         resources: ResourceRequirements,
         variant_name: str = "AllTraffic",
         inference_component_name: str | None = None,
@@ -114,13 +108,13 @@ class InferenceComponent(InferenceComponentBase):
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
     ) -> None:
-        found = _endpoint_findings(endpoint, variant_name, model)
+        found = endpoint_findings(endpoint, variant_name, model)
         placement = None
         if isinstance(endpoint, Endpoint):
             placement = endpoint.placements.beside(variant_name, id, resources)
         definition = define_component(
             model=model.definition,
-            host=_host(endpoint, variant_name),
+            host=host_of(endpoint, variant_name),
             placement=placement,
             resources=resources,
             variant_name=variant_name,
@@ -129,7 +123,11 @@ class InferenceComponent(InferenceComponentBase):
             start_up=container_startup_health_check_timeout,
             download=model_data_download_timeout,
         )
-        found += device_findings(model.definition, resources)
+        if model.definition is not None:
+            found += device_findings(model.definition, resources)
+            found += split_findings(
+                model.definition, host_of(endpoint, variant_name), resources
+            )
         found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
         report(scope, id, [*found, *definition.findings])
         super().__init__(scope, id)
@@ -141,7 +139,7 @@ class InferenceComponent(InferenceComponentBase):
         self,
         definition: ComponentDefinition,
         endpoint: EndpointBase,
-        model: Model,
+        model: ModelBase,
         *,
         is_part: bool,
     ) -> None:
@@ -199,14 +197,22 @@ class InferenceComponent(InferenceComponentBase):
         """
         Its model's execution role, so that other constructs can grant to it.
         """
-        return self.model.grant_principal
+        if isinstance(self.model, Model):
+            return self.model.grant_principal
+        unknown: Any = iam.UnknownPrincipal(resource=self)
+        principal: iam.IPrincipal = unknown
+        return principal
 
     @property
     def connections(self) -> ec2.Connections:
         """
         Its model's security groups, where it runs in a VPC.
         """
-        return self.model.connections
+        if isinstance(self.model, Model):
+            return self.model.connections
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        return ec2.Connections()
 
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
         """
@@ -238,10 +244,23 @@ class InferenceComponent(InferenceComponentBase):
             max_capacity=max_capacity,
         )
         annotate(self, self._room_findings(max_capacity))
+        annotate(self, self._start_findings(min_capacity, max_capacity))
         return scalable
 
+    def _start_findings(self, least: int, most: int) -> list[Finding]:
+        copies = self.resources.copies
+        if is_unresolved((copies, least, most)) or least <= copies <= most:
+            return []
+        return [
+            STARTS_OUTSIDE.finding(
+                f"{copies} copies start, and scaling keeps {least} to {most}: they are "
+                "changed as soon as they run",
+                "let copies lie between min_capacity and max_capacity",
+            )
+        ]
+
     def _room_findings(self, max_capacity: int) -> list[Finding]:
-        host = _host(self.endpoint, self.variant_name)
+        host = host_of(self.endpoint, self.variant_name)
         fleet = None if host is None else host.fleet
         if fleet is None or not self.resources.is_known:
             return []
@@ -278,106 +297,6 @@ class DefinedInferenceComponent(InferenceComponent):
         self._take_place(placement)
 
 
-def define_component(
-    *,
-    model: ModelDefinition,
-    host: VariantDefinition | None,
-    placement: Placement | None,
-    resources: ResourceRequirements,
-    variant_name: str,
-    inference_component_name: str | None,
-    inference_component_name_prefix: str | None,
-    start_up: Duration | None,
-    download: Duration | None,
-) -> ComponentDefinition:
-    """
-    Check a component: its name and time-outs, its model on these hosts, and whether
-    all copies have a place.
-
-    Args:
-        model: What each copy runs.
-
-        host: The hosts; ``None`` if they are not known.
-
-        placement: Its place beside the others; ``None`` if the hosts' instances are
-            not known.
-
-        resources: What each copy reserves, and how many copies start.
-
-        variant_name: The variant whose instances are shared.
-
-        inference_component_name: Its name; ``None`` if CloudFormation makes one.
-
-        inference_component_name_prefix: What its name begins with, in place of it.
-
-        start_up: How long a copy may take to answer; ``None`` for the default.
-
-        download: How long the model data may take; ``None`` for the default.
-    """
-    found = [
-        *_name_findings(inference_component_name, inference_component_name_prefix),
-        *timeout_findings("container_startup_health_check_timeout", start_up),
-        *timeout_findings("model_data_download_timeout", download),
-    ]
-    if placement is not None:
-        found += placement.findings()
-    if host is not None:
-        found += host.model_findings(model, start_up)
-    return ComponentDefinition(
-        resources=resources,
-        variant_name=variant_name,
-        inference_component_name=inference_component_name,
-        inference_component_name_prefix=inference_component_name_prefix,
-        start_up=start_up,
-        download=download or model.download_timeout,
-        findings=tuple(found),
-    )
-
-
-def _host(endpoint: EndpointBase, variant_name: str) -> VariantDefinition | None:
-    if not isinstance(endpoint, Endpoint):
-        return None
-    return endpoint.endpoint_config.definition.variant(variant_name)
-
-
-def _endpoint_findings(
-    endpoint: EndpointBase, variant_name: str, model: Model
-) -> list[Finding]:
-    if not isinstance(endpoint, Endpoint):
-        return []
-    config = endpoint.endpoint_config
-    if config.is_imported:
-        return []
-    if config.execution_role is None:
-        return [
-            ROLE_OR_MODEL.finding(
-                "the endpoint's variant has a model, which leaves no room for "
-                "inference components",
-                "define an EndpointConfig with execution_role and without model",
-            )
-        ]
-    if _host(endpoint, variant_name) is None:
-        names = ", ".join(variant.variant_name for variant in config.variants)
-        return [
-            VARIANT_NAMES.finding(
-                f"variant_name must be one of {names}, got {variant_name!r}"
-            )
-        ]
-    # SageMaker guide, realtime-endpoints-deploy-models, on compatibility.
-    if (
-        not same_role(model.role, config.execution_role)
-        or model.network != config.network
-    ):
-        return [
-            OTHER_ROLE.finding(
-                "a component's model must have the role and network of its endpoint",
-                "define the Model with role=config.execution_role and "
-                "network=config.network",
-            )
-        ]
-    return []
-
-
 def _requirements(
     resources: ResourceRequirements,
 ) -> _Component.InferenceComponentComputeResourceRequirementsProperty:
@@ -386,38 +305,3 @@ def _requirements(
         number_of_cpu_cores_required=resources.cpus,
         min_memory_required_in_mb=resources.memory_mib,
     )
-
-
-def _name_findings(name: str | None, prefix: str | None) -> list[Finding]:
-    found = name_findings(COMPONENT_NAME, name)
-    if prefix is None:
-        return found
-    if name is not None:
-        found.append(
-            REPEATED.finding(
-                "inference_component_name and inference_component_name_prefix exclude "
-                "each other",
-            )
-        )
-    return found + prefix_findings("inference_component_name_prefix", prefix)
-
-
-def device_findings(
-    model: ModelDefinition, resources: ResourceRequirements
-) -> list[Finding]:
-    """
-    Check that each copy of a container that runs on accelerators reserves some.
-    """
-    container = model.prepared.container
-    if container is None or resources.accelerators is not None:
-        return []
-    image = container.image
-    if image.cuda_version is None and not image.is_for_neuron:
-        return []
-    return [
-        NO_DEVICES.finding(
-            f"image {image.family} {image.version} runs on accelerators, and resources "
-            "reserve none for a copy",
-            "pass resources=ResourceRequirements(accelerators=...)",
-        )
-    ]

@@ -16,6 +16,11 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.component_checks import (
+    COMPONENT_NAME,
+    define_component,
+    device_findings,
+)
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -24,11 +29,8 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
 )
 from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
 from cdk_sagemaker_llm.hosting.inference_component import (
-    COMPONENT_NAME,
     DefinedInferenceComponent,
     InferenceComponent,
-    define_component,
-    device_findings,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel
@@ -209,6 +211,7 @@ class InferenceComponentEndpoint(Construct):
         """
         return self.endpoint_config.network.connections
 
+    @checked
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
         """
         Let a principal invoke all models, plain and with a response stream.

@@ -246,6 +246,7 @@ class LlmEndpoint(Construct):
             min_capacity=min_capacity, max_capacity=max_capacity
         )
 
+    @checked
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
         """
         Let a principal invoke the endpoint, plain and with a response stream.

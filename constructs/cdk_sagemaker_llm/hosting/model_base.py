@@ -5,6 +5,7 @@ What models defined here and imported ones have in common.
 from __future__ import annotations
 
 from aws_cdk import Resource
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
@@ -20,6 +21,8 @@ class ModelBase(Resource):
     """The name that a variant is filled with."""
     definition: ModelDefinition | None
     """What was checked; ``None`` for an imported one, of which nothing is known."""
+    role: iam.IRole | None
+    """The execution role; ``None`` for an imported one."""
 
     @staticmethod
     def from_model_name(scope: Construct, id: str, model_name: str) -> ModelBase:
@@ -58,6 +61,7 @@ class _ImportedModel(ModelBase):
         super().__init__(scope, id, environment_from_arn=arn)
         self.model_name = name
         self.definition = None
+        self.role = None
         self._arn = arn
 
     @property

@@ -9,16 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
-from cdk_sagemaker_llm.catalog.known_images import image_at
+from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 from cdk_sagemaker_llm.serving.lmi.environment.findings import Config, lmi_findings
 from cdk_sagemaker_llm.serving.lmi.folder import properties_path
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
-from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE
+from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, UNKNOWN_IMAGE
 from cdk_sagemaker_llm.serving.spelling import MISSPELT, usual_mistake
 from cdk_sagemaker_llm.serving.tgi.checks import check_environment as check_tgi
 from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
@@ -112,6 +113,19 @@ def container_findings(
             If left out, that is not known.
     """
     image = _recognised(container.image)
+    near = None if image.family in CHECKED_FAMILIES else _near(image)
+    if near is not None:
+        beside = BESIDE_CATALOGUE.finding(
+            f"image {image.repository}:{image.tag} is not in the catalogue: it is "
+            f"checked as {near.family} {near.version}"
+        )
+        found = container_findings(
+            replace(container, image=near),
+            accelerators=accelerators,
+            architecture=architecture,
+            has_model_data=has_model_data,
+        )
+        return [beside, *found]
     if image.family in LMI:
         return lmi_findings(
             container.environment,
@@ -124,6 +138,14 @@ def container_findings(
         )
     if image.family not in CHECKED_FAMILIES:
         return []
+    if "HF_MODEL_ID" not in container.environment:
+        return [
+            NO_WEIGHTS.finding(
+                "HF_MODEL_ID is missing, which TGI's entry point asks for",
+                "name the model, or /opt/ml/model for weights that SageMaker puts "
+                "there",
+            )
+        ]
     return _tgi_findings(
         container.environment, image.family, image.version, accelerators, architecture
     )
@@ -170,6 +192,12 @@ def _recognised(image: ImageRelease) -> ImageRelease:
     if image.registry is None:
         return image
     return image_at(f"{image.repository}:{image.tag}") or image
+
+
+def _near(image: ImageRelease) -> ImageRelease | None:
+    if image.registry is None:
+        return None
+    return image_near(f"{image.repository}:{image.tag}")
 
 
 def _file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:

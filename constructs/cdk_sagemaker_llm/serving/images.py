@@ -13,6 +13,7 @@ from cdk_sagemaker_llm.catalog.images import (
     image_versions,
     named_version,
     nearest_version,
+    registry_accounts,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
@@ -83,6 +84,9 @@ def choose_image(family: str, version: str, image: str | None = None) -> ChosenI
         release = ImageRelease.of(family, image, near=near)
     except ValueError as fault:
         return _refused(version, UNKNOWN_IMAGE.finding(str(fault)))
+    other = _other_family(family, image, release)
+    if other is not None:
+        return _refused(version, other)
     found = tuple(image_findings(family, near))
     if release == find_image(family, near):
         return ChosenImage(release, near, found)
@@ -90,6 +94,23 @@ def choose_image(family: str, version: str, image: str | None = None) -> ChosenI
         f"image {image} is not in the catalogue: it is checked as {family} {near}"
     )
     return ChosenImage(release, near, (*found, beside))
+
+
+def _other_family(family: str, image: str, release: ImageRelease) -> Finding | None:
+    """
+    Find an image of AWS's own that is of another family: it reads other settings.
+    """
+    wanted = find_image(family, image_versions(family)[-1]).repository
+    is_of_aws = release.registry is not None and (
+        release.registry.account in registry_accounts().values()
+    )
+    if not is_of_aws or release.repository == wanted:
+        return None
+    return UNKNOWN_IMAGE.finding(
+        f"image {image} is of {release.repository}, and what is written here is for "
+        f"images of {wanted}",
+        "use CustomContainer for it",
+    )
 
 
 def asked_version(version: str, image: str | None) -> str:

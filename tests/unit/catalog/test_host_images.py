@@ -61,6 +61,7 @@ def test_the_host_of_the_images_own_cuda_is_asked_for(
 G5 = find_instance_type("ml.g5.xlarge")
 G6 = find_instance_type("ml.g6.xlarge")
 G7 = find_instance_type("ml.g7.2xlarge")
+P3 = find_instance_type("ml.p3.2xlarge")
 P5 = find_instance_type("ml.p5.48xlarge")
 RUNS, DOUBTFUL, FAILS = Match.RUNS, Match.DOUBTFUL, Match.FAILS
 
@@ -108,6 +109,10 @@ def image(cuda: str | None, family: str = "djl-lmi") -> ImageRelease:
         (G7, None, "12.8", DOUBTFUL),
         (G7, GPU_4_1, "12.9", DOUBTFUL),
         (G7, None, "13.0", RUNS),
+        # A type that has the oldest host alone.
+        (P3, None, "12.1", RUNS),
+        (P3, None, "12.4", DOUBTFUL),
+        (P3, None, "13.0", FAILS),
         # What is not described is not doubted.
         (G5, "one-of-tomorrow", "99.0", RUNS),
         (NEW, None, "99.0", RUNS),

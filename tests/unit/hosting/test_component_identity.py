@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from aws_cdk import App, CfnParameter, Stack, Stage
+from aws_cdk import App, CfnParameter, PhysicalName, Stack, Stage
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
@@ -240,3 +240,33 @@ def test_fails_if_a_prefix_is_known_at_deployment_only() -> None:
     stack = fresh()
     with pytest.raises(ValueError, match="LLM106 .* must be known at synth, got a pla"):
         component(stack, prefix=parameter(stack))
+
+
+def test_a_name_that_the_cdk_makes_counts_as_one() -> None:
+    """
+    It follows the construct's path.
+    """
+    made = component(fresh(), endpoint_name=PhysicalName.GENERATE_IF_NEEDED)[0]
+
+    assert made == component(fresh(), endpoint_name=PhysicalName.GENERATE_IF_NEEDED)[0]
+    assert made != component(fresh())[0]
+
+
+def test_an_imported_model_runs_in_a_component() -> None:
+    """
+    Nothing of it is checked, and it cannot be granted anything.
+    """
+    stack = fresh()
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.12xlarge")
+    model = Model.from_model_name(stack, "Model", "theirs")
+    made = InferenceComponent(
+        stack, "It", endpoint=host.endpoint, model=model, resources=ONE
+    )
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "weights")
+    with pytest.raises(RuntimeError, match="resource imported without a role"):
+        bucket.grant_read(made)
+    (resource,) = Template.from_stack(stack).find_resources(COMPONENT).values()
+
+    assert resource["Properties"]["Specification"]["ModelName"] == "theirs"
+    assert made.connections.security_groups == []
+    assert model.role is None

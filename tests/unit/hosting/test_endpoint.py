@@ -19,6 +19,7 @@ from cdk_sagemaker_llm import (
     LlmEndpoint,
     Model,
     ProductionVariant,
+    ResourceRequirements,
 )
 from tests.unit.hosting.conftest import MISTRAL, TRT
 from tests.unit.hosting.written import (
@@ -384,3 +385,40 @@ def test_resources_can_be_changed_directly(stack: Stack, endpoint: LlmEndpoint) 
         "AWS::SageMaker::EndpointConfig",
         {"ProductionVariants": [Match.object_like({"EnableSSMAccess": True})]},
     )
+
+
+def test_an_imported_configurations_variant_scales_by_its_name(stack: Stack) -> None:
+    """
+    Nothing is known of it but what is said.
+    """
+    config = EndpointConfig.from_endpoint_config_name(stack, "Config", "theirs")
+    endpoint = Endpoint(stack, "Endpoint", endpoint_config=config)
+    endpoint.auto_scale_instance_count(max_capacity=3, variant_name="Green")
+
+    assert properties_of(stack, "ApplicationAutoScaling::ScalableTarget") == {
+        "MaxCapacity": 3,
+        "MinCapacity": 1,
+        "ResourceId": "endpoint/${Endpoint.EndpointName}/variant/Green",
+        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+        "ServiceNamespace": "sagemaker",
+    }
+    with pytest.raises(
+        ValueError,
+        match="LLM123 variant_name must be given: the configuration is imported, got",
+    ):
+        endpoint.auto_scale_instance_count(max_capacity=3)
+
+
+@pytest.mark.parametrize("grantee", ["arn", None, 5])
+def test_fails_if_it_is_granted_to_nobody(
+    endpoint: LlmEndpoint, host: InferenceComponentEndpoint, grantee: object
+) -> None:
+    """
+    In the caller's words, by whatever is invoked.
+    """
+    one = host.add_model(
+        "It", model=MISTRAL, resources=ResourceRequirements(accelerators=1)
+    )
+    for granted in (endpoint, endpoint.endpoint, host, one):
+        with pytest.raises(ValueError, match="LLM182 grantee must be whom to grant it"):
+            granted.grant_invoke(grantee)  # type: ignore[arg-type] # the mistake

@@ -342,11 +342,18 @@ def test_the_host_image_stays_whatever_models_come_and_go(
             ),
         ),
         (
+            {"cuda_version": "14.0"},
+            (
+                "LLM196 no host image of ml.g5.xlarge is known for CUDA 14.0; give its "
+                "name as inference_ami_version"
+            ),
+        ),
+        (
             {"cuda_version": "cu128"},
             "LLM196 cuda_version must be a version such as '12.8', got 'cu128'",
         ),
     ],
-    ids=["two", "image and engine", "a mark"],
+    ids=["two", "image and engine", "of tomorrow", "a mark"],
 )
 def test_fails_if_it_is_not_clear_what_hosts_are_for(
     stack: Stack, own_role: iam.IRole, purpose: dict[str, Any], message: str
@@ -561,3 +568,48 @@ def test_a_new_instance_type_can_be_described(
     (rendered,) = properties(stack, CONFIG)["ProductionVariants"]
 
     assert rendered["InstanceType"] == "ml.g5.96xlarge"
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "refused"),
+    [("ml.g5.12xlarge", False), ("ml.g5.xlarge", True)],
+)
+def test_fails_if_a_model_is_split_over_more_devices_than_its_hosts_have(
+    stack: Stack, instance_type: str, *, refused: bool
+) -> None:
+    """
+    A model that was defined by itself knew of none.
+    """
+    split = Model(
+        stack,
+        "Split",
+        model=HuggingFaceModel("a/b"),
+        serving=Vllm(tensor_parallel_degree=4),
+    )
+    variant = ProductionVariant(instance_type=instance_type, model=split)
+    if not refused:
+        EndpointConfig(stack, "Config", variants=[variant])
+        return
+    message = (
+        "LLM172 the model is split over 4 devices, and a copy has 1 on ml.g5.xlarge; "
+        "give it more devices, or split it over fewer"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        EndpointConfig(stack, "Config", variants=[variant])
+
+
+def test_fails_if_a_model_does_not_load_on_the_hosts_of_its_variant(
+    stack: Stack,
+) -> None:
+    """
+    As the pattern does.
+    """
+    large = Model(
+        stack,
+        "Large",
+        model=HuggingFaceModel("Qwen/Qwen2.5-32B-Instruct"),
+        serving=Vllm(),
+    )
+    variant = ProductionVariant(instance_type="ml.g5.xlarge", model=large)
+    with pytest.raises(ValueError, match="LLM190"):
+        EndpointConfig(stack, "Config", variants=[variant])

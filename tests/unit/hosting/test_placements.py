@@ -182,3 +182,53 @@ def test_fails_if_a_gpu_image_reserves_no_accelerator(
         InferenceComponent(
             stack, "Mine", endpoint=hosts.endpoint, model=model, resources=none
         )
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "warned"),
+    [(1, 4, False), (4, 4, False), (1, 3, True), (5, 6, True)],
+)
+def test_warns_if_the_copies_that_start_lie_outside_their_scaling(
+    stack: Stack, least: int, most: int, *, warned: bool
+) -> None:
+    """
+    They would be changed as soon as they run.
+    """
+    four = ResourceRequirements(copies=4, accelerators=1)
+    component = host(stack).add_model("It", model=GPT2, serving=TGI, resources=four)
+    component.auto_scale_copy_count(min_capacity=least, max_capacity=most)
+
+    found = [text for _, text in warnings_of(stack) if text.endswith("LLM248]")]
+    assert bool(found) is warned
+
+
+@pytest.mark.parametrize(("devices", "refused"), [(4, False), (2, True)])
+def test_fails_if_a_model_is_split_over_more_devices_than_its_copies_have(
+    stack: Stack, devices: int, *, refused: bool
+) -> None:
+    """
+    A model that was defined by itself knew of none.
+    """
+    hosts = InferenceComponentEndpoint(stack, "Vllm", instance_type="ml.g5.12xlarge")
+    model = Model(
+        stack,
+        "Model",
+        model=HuggingFaceModel("a/b"),
+        serving=Vllm(tensor_parallel_degree=4),
+        role=hosts.role,
+    )
+
+    def define() -> InferenceComponent:
+        return InferenceComponent(
+            stack,
+            "It",
+            endpoint=hosts.endpoint,
+            model=model,
+            resources=ResourceRequirements(accelerators=devices),
+        )
+
+    if refused:
+        with pytest.raises(ValueError, match="LLM172 the model is split over 4"):
+            define()
+    else:
+        assert define().resources.accelerators == devices

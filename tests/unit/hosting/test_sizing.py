@@ -278,6 +278,7 @@ def test_a_definition_holds_the_plan(stack: Stack) -> None:
         resources=ResourceRequirements(accelerators=number),  # type: ignore[arg-type]
     )
 
+    assert shared.model.definition is not None
     whole, part = filling.model.definition.plan, shared.model.definition.plan
     assert isinstance(whole, Plan)
     assert (whole.instance_type.name, whole.tensor_parallel_degree) == (
@@ -289,4 +290,5 @@ def test_a_definition_holds_the_plan(stack: Stack) -> None:
         "ml.p4d.24xlarge",
         4,
     )
+    assert bare.model.definition is not None
     assert bare.model.definition.plan is None

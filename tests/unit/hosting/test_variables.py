@@ -219,3 +219,66 @@ def test_further_variables_of_tgi_are_its_way_past(stack: Stack) -> None:
     Model(stack, "It", model=QWEN, serving=Tgi("3.3.6"), environment=environment)
 
     assert [w for _, w in warnings_of(stack) if "DISABLE" in w] == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "refused"), [({}, True), ({"HF_MODEL_ID": "a/b"}, False)]
+)
+def test_fails_if_tgi_is_told_of_no_model(
+    stack: Stack, environment: dict[str, str], *, refused: bool
+) -> None:
+    """
+    Its entry point ends at once.
+    """
+    serving = CustomContainer(
+        find_image("huggingface-llm", "3.3.6"), environment=environment
+    )
+    if not refused:
+        Model(stack, "It", serving=serving)
+        return
+    with pytest.raises(ValueError, match="LLM112 HF_MODEL_ID is missing, which TGI's"):
+        Model(stack, "It", serving=serving)
+
+
+@pytest.mark.parametrize(
+    ("tag", "family", "version"),
+    [
+        ("djl-inference:0.33.0-lmi15.9.0-cu128", "djl-lmi", "0.33.0"),
+        ("djl-inference:0.30.1-tensorrtllm0.12.1-cu125", "djl-tensorrtllm", "0.30.0"),
+        ("djl-inference:0.29.1-neuronx-sdk2.19.1", "djl-neuronx", "0.29.0"),
+        ("djl-inference:0.27.1-deepspeed0.12.6-cu121", "djl-deepspeed", "0.27.0"),
+        (
+            "huggingface-pytorch-tgi-inference:2.4.0-tgi3.0.1-gpu-py311-cu124-a",
+            "huggingface-llm",
+            "3.0.1",
+        ),
+    ],
+)
+def test_an_image_beside_the_catalogue_is_checked_as_the_nearest(
+    tag: str, family: str, version: str
+) -> None:
+    """
+    And says as which.
+    """
+    serving = CustomContainer.from_uri(
+        f"763104351884.dkr.ecr.us-east-1.amazonaws.com/{tag}"
+    )
+    found = serving.prepare(HuggingFaceModel("a/b"), 1).findings
+
+    assert [str(each) for each in found if each.code == "LLM224"] == [
+        f"LLM224 image {tag} is not in the catalogue: it is checked as {family} "
+        f"{version}"
+    ]
+
+
+@pytest.mark.parametrize("tag", ["djl-inference:latest", "mine:0.33.0-lmi15.0.0"])
+def test_an_image_that_is_like_none_is_not_checked(tag: str) -> None:
+    """
+    Neither one without a version, nor one of another repository.
+    """
+    serving = CustomContainer.from_uri(
+        f"111111111111.dkr.ecr.us-east-1.amazonaws.com/{tag}",
+        environment={"OPTION_TENSOR_PARALLEL_DEGREE": "two"},
+    )
+
+    assert serving.prepare(HuggingFaceModel("a/b"), 1).findings == ()

@@ -257,3 +257,26 @@ def test_what_is_checked_is_what_the_nearest_version_reads() -> None:
     serving = Tgi("1.4.5", image=NEWER_TGI, max_input_length=8, max_total_tokens=9)
 
     assert container_of(serving, MODEL, 1).environment["MAX_INPUT_TOKENS"] == "8"
+
+
+@pytest.mark.parametrize(
+    ("family", "repository", "refused"),
+    [
+        ("djl-lmi", "djl-inference:0.33.0-lmi15.0.0-cu128", False),
+        ("djl-lmi", "vllm:0.11.0-gpu-py312-cu129-ubuntu22.04-sagemaker", True),
+        ("huggingface-llm", "djl-inference:0.33.0-lmi15.0.0-cu128", True),
+    ],
+)
+def test_fails_if_an_image_of_awss_own_is_of_another_family(
+    family: str, repository: str, *, refused: bool
+) -> None:
+    """
+    It reads none of what is written for this one; a mirror may have any name.
+    """
+    versions = {"djl-lmi": "0.33.0", "huggingface-llm": "3.3.6"}
+    uri = f"763104351884.dkr.ecr.us-east-1.amazonaws.com/{repository}"
+    mirror = f"111111111111.dkr.ecr.us-east-1.amazonaws.com/{repository}"
+    found = choose_image(family, versions[family], uri).findings
+
+    assert ("LLM102" in [each.code for each in found]) is refused
+    assert choose_image(family, versions[family], mirror).release is not None
