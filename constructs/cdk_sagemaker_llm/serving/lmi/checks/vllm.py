@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.sources import VLLM
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+from cdk_sagemaker_llm.serving.lmi.checks.values import WRONG_CHOICE
 
 PIPELINE_WITH_VLLM = Rule("LLM149", "pipeline parallelism with vLLM", VLLM)
 
@@ -96,3 +97,31 @@ def check_engine_names(subject: Subject) -> Iterator[Finding]:
                 f"option.{theirs} can clash with LMI's own option.{ours}",
                 f"write option.{ours}",
             )
+
+
+# What other backends of LMI quantize by, and vLLM never did (QUANTIZATION_METHODS,
+# whose list plug-ins of vLLM may lengthen).
+_QUANTIZED_BY = {
+    "smoothquant": "TensorRT-LLM",
+    "dynamic_int8": "DeepSpeed",
+    "static_int8": "NeuronX",
+    "bitsandbytes4": "Hugging Face Accelerate",
+    "bitsandbytes8": "Hugging Face Accelerate",
+}
+
+
+def check_quantize_of_vllm(subject: Subject) -> Iterator[Finding]:
+    """
+    From 0.31 on LMI hands the quantization to vLLM as it is written.
+
+    Up to 0.30 the property models refuse it by their own lists of choices.
+    """
+    value = subject.option("quantize") or ""
+    handed = subject.version.at_least("0.31") and subject.version.is_described
+    if handed and subject.runs("vllm", "lmi-dist") and value in _QUANTIZED_BY:
+        known = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
+        yield WRONG_CHOICE.finding(
+            f"option.quantize={value} is of {_QUANTIZED_BY[value]}, and vLLM does not "
+            "know it",
+            f"write option.quantize={known}",
+        )

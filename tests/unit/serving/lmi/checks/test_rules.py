@@ -280,6 +280,21 @@ ERRORS = [
         "LLM176",
     ),
     ("a pipeline on Neuron", NEURON, "0.30.0", PYTHON + STAGES, "LLM176"),
+    ("a pipeline over all GPUs", TRT, "0.29.0", MPI + STAGES, "LLM176"),
+    (
+        "TensorRT-LLM on Neuron",
+        NEURON,
+        "0.26.0",
+        f"{PYTHON}option.rolling_batch=trtllm\n",
+        "LLM133",
+    ),
+    (
+        "another backend's quantization",
+        LMI,
+        "0.31.0",
+        f"{PYTHON}{VLLM}option.quantize=static_int8\n",
+        "LLM136",
+    ),
     (
         "speculation without its block manager",
         LMI,
@@ -381,7 +396,7 @@ WARNINGS = [
         "any rolling batch on Neuron",
         NEURON,
         "0.26.0",
-        f"{PYTHON}option.rolling_batch=trtllm\noption.tensor_parallel_degree=2\n",
+        f"{PYTHON}option.rolling_batch=lmi-dist\noption.tensor_parallel_degree=2\n",
         "LLM209",
     ),
     (
