@@ -362,7 +362,8 @@ WARNINGS = [
         f"{MPI}option.max_rolling_batch_sise=8\n",
         "LLM204",
     ),
-    ("a later option", DS, "0.26.0", f"{PYTHON}{VLLM}option.max_loras=2\n", "LLM205"),
+    ("a later option", DS, "0.26.0", f"{MPI}{DIST}option.max_loras=2\n", "LLM205"),
+    ("vLLM without a degree", DS, "0.26.0", PYTHON + VLLM, "LLM226"),
     (
         "an option of another backend",
         TRT,
@@ -526,7 +527,7 @@ def test_auto_says_when_it_falls_back_to_the_scheduler(
         (MPI + AUTO, "lmi-dist", "LlamaForCausalLM", []),
         (MPI + AUTO, "lmi-dist", "MistralForCausalLM", ["LLM206", "LLM134"]),
         (MPI + AUTO, "lmi-dist", None, ["LLM207"]),
-        (PYTHON + VLLM, "vllm", None, []),
+        (f"{PYTHON}{VLLM}option.tensor_parallel_degree=1\n", "vllm", None, []),
         (PYTHON, "vllm", None, ["LLM134"]),
         (DEEPSPEED, "deepspeed", None, []),
     ],
