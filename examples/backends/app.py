@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.serving import ServingConfiguration
 
 ON_GPUS: dict[str, ServingConfiguration] = {
     "Vllm": Vllm(max_model_len=8192, rope_scaling=RopeScaling("linear", factor=2)),
-    "VllmEager": Vllm("0.27.0", enforce_eager=True),
+    "VllmEager": Vllm("0.27.0", tensor_parallel_degree=4, enforce_eager=True),
     "LmiDist": LmiDist("0.28.0", tensor_parallel_degree=4, enable_lora=True),
     "SmoothQuant": TensorRtLlm(
         "0.27.0",
@@ -47,11 +47,13 @@ class BackendsStack(Stack):
     def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
         model = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
+        # DeepSpeed batches Llama as it goes, and not Mistral.
+        llama = HuggingFaceModel("openlm-research/open_llama_7b")
         for name, serving in ON_GPUS.items():
             LlmEndpoint(
                 self,
                 name,
-                model=model,
+                model=llama if name == "DeepSpeed" else model,
                 serving=serving,
                 instance_type="ml.g5.12xlarge",
             )

@@ -332,7 +332,11 @@ def test_devices_that_are_not_known_are_not_counted() -> None:
                     "LLM158 enforce_eager has no effect in vllm at LMI 0.26: it was "
                     "known from LMI 0.27 to 0.31; leave it out, or write "
                     "option.enable_streaming"
-                )
+                ),
+                (
+                    "LLM226 vLLM in djl-deepspeed 0.26 does not start without "
+                    "tensor_parallel_degree; write tensor_parallel_degree=max"
+                ),
             ],
         ),
         (

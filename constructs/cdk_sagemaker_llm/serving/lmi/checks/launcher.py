@@ -89,10 +89,11 @@ def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
     The rolling batch exists and its backend is in the image.
     """
     written = subject.option("rolling_batch")
-    if _is_batched_with_mpi_on_neuron(subject):
+    fault = _fault_on_neuron(subject)
+    if fault is not None:
         yield BATCH_NOT_IN_IMAGE.finding(
             f"option.rolling_batch={written} is not in {_image(subject)}: the front "
-            "end starts it with MPI, which finds no GPU",
+            f"end {fault}",
             _way_out(subject),
         )
     if written is None or _takes_any_batch(subject):
@@ -164,7 +165,7 @@ def check_replaced_batch(subject: Subject) -> Iterator[Finding]:
     The container replaces the rolling batch that was written.
     """
     batch = subject.launch.rolling_batch
-    if batch is None or _is_batched_with_mpi_on_neuron(subject):
+    if batch is None or _fault_on_neuron(subject) is not None:
         return
     if _is_replaced(subject, batch):
         yield REPLACED_VALUE.finding(
@@ -383,11 +384,21 @@ def _takes_any_batch(subject: Subject) -> bool:
     return container == "djl-neuronx" or (early and not subject.runs("deepspeed"))
 
 
-def _is_batched_with_mpi_on_neuron(subject: Subject) -> bool:
-    # From 0.28 on the front end sets MPI mode by the rolling batch, on Neuron as well.
-    neuron = subject.launch.container == "djl-neuronx"
-    batched = subject.option("rolling_batch") in ("lmi-dist", "trtllm")
-    return neuron and batched and subject.version.at_least("0.28")
+def _fault_on_neuron(subject: Subject) -> str | None:
+    """
+    Return what the front end makes of a rolling batch that the handler of NeuronX
+    would take; ``None`` where it leaves it to the handler.
+    """
+    if subject.launch.container != "djl-neuronx":
+        return None
+    batch = subject.option("rolling_batch")
+    if subject.version.at_least("0.28"):
+        # It sets MPI mode by the rolling batch, on Neuron as well.
+        started = batch in ("lmi-dist", "trtllm")
+        return "starts it with MPI, which finds no GPU" if started else None
+    # LmiUtils.isTrtLLM asks neither for the image nor for the device.
+    converted = batch == "trtllm"
+    return "converts the model with TensorRT-LLM, which it lacks" if converted else None
 
 
 def _is_replaced(subject: Subject, batch: str) -> bool:

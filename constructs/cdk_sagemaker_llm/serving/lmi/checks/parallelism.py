@@ -70,8 +70,8 @@ STAGES_WITHOUT_DEVICES = Rule(
 
 def check_stages(subject: Subject) -> Iterator[Finding]:
     """
-    At 0.29 a worker sees the devices of tensor parallelism alone; Neuron has no
-    pipeline (Connection.getPythonStartCmd).
+    At 0.29 a worker sees the devices of tensor parallelism alone, and no stage is
+    taken off all of them; Neuron has no pipeline (Connection.getPythonStartCmd).
     """
     stages = subject.stages()
     if stages is None or stages <= 1:
@@ -82,7 +82,9 @@ def check_stages(subject: Subject) -> Iterator[Finding]:
         if subject.version.at_least("0.30"):
             reason = f"{written} does not work on Neuron"
             yield STAGES_WITHOUT_DEVICES.finding(reason, remedy)
-    elif subject.version.rows == ("0.29",) and _counts_devices(subject):
+    elif subject.version.rows == ("0.29",) and (
+        _counts_devices(subject) or _takes_all_devices(subject)
+    ):
         reason = f"{written} gets no devices of its own at LMI 0.29"
         yield STAGES_WITHOUT_DEVICES.finding(reason, f"{remedy}, or LMI 0.30")
 
@@ -123,6 +125,13 @@ def _counts_devices(subject: Subject) -> bool:
     if subject.runs("huggingface", "scheduler"):
         return subject.passes_handler() and not subject.option("device_map")
     return subject.passes_handler() and not subject.runs("vllm")
+
+
+def _takes_all_devices(subject: Subject) -> bool:
+    # PyModel counts workers over every device times the stages, and finds none.
+    written = subject.option("tensor_parallel_degree")
+    left_out = written is None and not subject.planned
+    return subject.runs("trtllm") and (left_out or written == "max")
 
 
 def _whole(subject: Subject, degree: int) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.sources import VLLM
+from cdk_sagemaker_llm.serving.lmi.checks.sources import HANDLERS, VLLM
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+from cdk_sagemaker_llm.serving.lmi.checks.values import WRONG_CHOICE
+from cdk_sagemaker_llm.serving.lmi.launch import front_end_chooses
 
 PIPELINE_WITH_VLLM = Rule("LLM149", "pipeline parallelism with vLLM", VLLM)
 
@@ -24,6 +26,26 @@ def check_pipeline(subject: Subject) -> Iterator[Finding]:
         yield PIPELINE_WITH_VLLM.finding(
             f"option.pipeline_parallel_degree must be 1 with vLLM, got {degree}",
             "use option.tensor_parallel_degree",
+        )
+
+
+LEFT_OUT = Rule(
+    "LLM226", "vLLM is started without an option that it cannot do without", HANDLERS
+)
+
+
+def check_what_vllm_needs(subject: Subject) -> Iterator[Finding]:
+    """
+    What nobody writes where it is left out, and vLLM is then started with as None.
+
+    A warning, since a variable of the container may say it as well.
+    """
+    needed = _needed_by_vllm(subject)
+    if needed is not None and subject.option(needed[0]) is None:
+        name, value = needed
+        yield LEFT_OUT.finding(
+            f"vLLM {_image(subject)} does not start without option.{name}",
+            f"write option.{name}={value}",
         )
 
 
@@ -96,3 +118,50 @@ def check_engine_names(subject: Subject) -> Iterator[Finding]:
                 f"option.{theirs} can clash with LMI's own option.{ours}",
                 f"write option.{ours}",
             )
+
+
+# What other backends of LMI quantize by, and vLLM never did (QUANTIZATION_METHODS,
+# whose list plug-ins of vLLM may lengthen).
+_QUANTIZED_BY = {
+    "smoothquant": "TensorRT-LLM",
+    "dynamic_int8": "DeepSpeed",
+    "static_int8": "NeuronX",
+    "bitsandbytes4": "Hugging Face Accelerate",
+    "bitsandbytes8": "Hugging Face Accelerate",
+}
+
+
+def check_quantize_of_vllm(subject: Subject) -> Iterator[Finding]:
+    """
+    From 0.31 on LMI hands the quantization to vLLM as it is written.
+
+    Up to 0.30 the property models refuse it by their own lists of choices.
+    """
+    value = subject.option("quantize") or ""
+    handed = subject.version.at_least("0.31") and subject.version.is_described
+    if handed and subject.runs("vllm", "lmi-dist") and value in _QUANTIZED_BY:
+        known = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
+        yield WRONG_CHOICE.finding(
+            f"option.quantize={value} is of {_QUANTIZED_BY[value]}, and vLLM does not "
+            "know it",
+            f"write option.quantize={known}",
+        )
+
+
+def _needed_by_vllm(subject: Subject) -> tuple[str, str] | None:
+    """
+    Return the option that is needed, and a value to write.
+    """
+    if subject.launch.container == "djl-neuronx":
+        # build_vllm_rb_properties; from 0.30 on there are defaults by the model.
+        batched = subject.launch.rolling_batch == "vllm"
+        old = subject.version.at_least("0.28") and subject.version.before("0.30")
+        return ("n_positions", "2048") if batched and old else None
+    # EngineArgs gets the degree of VllmRbProperties, which has no default up to 0.27;
+    # the front end writes one where it looks at the model.
+    alone = not front_end_chooses(subject.launch) and subject.runs("vllm")
+    return ("tensor_parallel_degree", "max") if alone else None
+
+
+def _image(subject: Subject) -> str:
+    return f"in {subject.launch.container} {subject.version}"
