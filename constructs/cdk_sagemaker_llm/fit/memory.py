@@ -207,6 +207,7 @@ def _runtime(setting: Setting, case: Case) -> int:
     alone = taken.runtime_gib
     if alone is None:
         alone = setting.release.runtime_gib.of(case)
+        alone += setting.release.large_gpu_gib.of(case) if setting.has_large_gpu else 0
     if setting.degree == 1:
         return int(alone * GIB)
     together = taken.collectives_gib
