@@ -80,6 +80,8 @@ class Release:
         groups_windows: Whether the cache is laid out in equal groups of layers, those
             with a window apart.
 
+        pads_experts: Whether experts in MXFP4 are padded.
+
         pads_latent: Whether a latent vector of the cache is padded to 256 bytes.
 
         refuses_long_sequences: Whether the engine does not start where its cache
@@ -97,6 +99,7 @@ class Release:
     grows_with_gpu: bool = False
     prefill_tokens: int = 8192
     groups_windows: bool = False
+    pads_experts: bool = False
     pads_latent: bool = False
     refuses_long_sequences: bool = False
 
@@ -125,6 +128,7 @@ _VLLM_0_8 = Release(
     graph_gib_per_layer=_GRAPHS,
     grows_with_gpu=True,
     groups_windows=True,
+    pads_experts=True,
     refuses_long_sequences=True,
 )
 _VLLM_0_17 = replace(_VLLM_0_8, logits_bytes=Range(4, 15.4, 16))
