@@ -34,6 +34,11 @@ _LATENT_FP8_GIB = Range(0.3, 1.85, 6.5)
 _LATENT_BYTES = 256
 # Logs of L4 with 32 layers: 0.38 to 0.64 GiB of graphs, where H100 takes 0.91.
 _SMALL_GRAPHS = 2 / 3
+# vLLM's kernels for MXFP4 pad the model's width to 256, and before Hopper, where they
+# are Marlin's, an expert's to 128. Logs of gpt-oss: 13.72 GiB of 12.82 for 20B on A100;
+# 65.97 (Marlin) and 64.38 (Triton) of 60.77 for 120B on H100.
+_PADS_EXPERTS = frozenset({"A10G", "A100-40GB", "A100-80GB", "L4", "L40S"})
+_EXPERT_WIDTH, _MODEL_WIDTH = 128, 256
 # Only a model's size may be known: its graphs are then those of a large one.
 _UNKNOWN_LAYERS = 80
 
@@ -199,7 +204,25 @@ def _weights(setting: Setting, case: Case) -> int:
     model = setting.architecture
     counted = _share(model.weight_bytes(setting.weight_bits), setting.degree)
     images = _IMAGES_GIB.of(case) if model.reads_images else 0
-    return counted + int((_WEIGHTS_BEYOND_GIB.of(case) + images) * GIB)
+    beyond = int((_WEIGHTS_BEYOND_GIB.of(case) + images) * GIB)
+    return counted + beyond + (0 if case is Case.BEST else _padding(setting))
+
+
+def _padding(setting: Setting) -> int:
+    """
+    Return what padding adds to gpt-oss, whose experts are as wide as the model.
+    """
+    model, published = setting.architecture, setting.architecture.weight_format
+    is_padded = setting.release.pads_experts and model.model_type == "gpt_oss"
+    if not is_padded or setting.weight_bits or published is None:
+        return 0
+    width = _share(model.hidden_size, setting.degree)
+    grown = _share(model.hidden_size, _MODEL_WIDTH) * _MODEL_WIDTH / model.hidden_size
+    if setting.hardware.accelerator_model in _PADS_EXPERTS:
+        grown *= _share(width, _EXPERT_WIDTH) * _EXPERT_WIDTH / width
+    experts = model.quantizable_parameter_count - published.spared
+    bits = published.bits + published.scale_bits
+    return int(experts * bits / 8 / setting.degree * (grown - 1))
 
 
 def _runtime(setting: Setting, case: Case) -> int:
@@ -207,6 +230,7 @@ def _runtime(setting: Setting, case: Case) -> int:
     alone = taken.runtime_gib
     if alone is None:
         alone = setting.release.runtime_gib.of(case)
+        alone += setting.release.large_gpu_gib.of(case) if setting.has_large_gpu else 0
     if setting.degree == 1:
         return int(alone * GIB)
     together = taken.collectives_gib

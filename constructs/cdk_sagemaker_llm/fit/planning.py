@@ -141,7 +141,9 @@ def _obstacle(model: ModelArchitecture, hardware: InstanceType, degree: int) -> 
         count = hardware.accelerators
         return f"{hardware} has {count} accelerators, fewer than {degree}"
     if degree not in model.tensor_parallel_degrees:
-        heads = model.num_attention_heads
+        heads, shared = model.num_attention_heads, model.num_key_value_heads
+        if heads is not None and heads % degree == 0:
+            return f"{degree} does not divide the {shared} key and value heads"
         return f"{degree} does not divide the {heads} attention heads"
     return ""
 

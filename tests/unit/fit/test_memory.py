@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cdk_sagemaker_llm import ModelArchitecture
 from cdk_sagemaker_llm.catalog.architectures import model_names
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.fit import Assumptions
+from cdk_sagemaker_llm.fit import Assumptions, plan
 from cdk_sagemaker_llm.fit.devices import GIB
 from cdk_sagemaker_llm.fit.memory import (
     BLOCK_TOKENS,
@@ -308,3 +308,40 @@ def test_an_override_is_what_is_counted(
 
     assert found.runtime == int(runtime * GIB)
     assert found.cuda_graphs == int(graphs * GIB)
+
+
+@pytest.mark.parametrize(
+    ("model", "hardware", "loaded"),
+    [
+        # myoceane.fr, "vLLM ... A100": 13.72 GiB in 0.19.0.
+        ("openai/gpt-oss-20b", "ml.p4de.24xlarge", 13.72),
+        # vllm-project/vllm, issue 33155: 64.38 GiB with Triton's kernels in 0.14.1.
+        ("openai/gpt-oss-120b", "ml.p5.48xlarge", 64.38),
+    ],
+)
+def test_experts_in_mxfp4_are_loaded_with_their_padding(
+    model: str, hardware: str, loaded: float
+) -> None:
+    """
+    As logs say, within 0.25 GiB; the best case counts what is published.
+    """
+    found = plan(model, hardware, tensor_parallel_degree=1, engine_version="0.19.0")
+
+    expected = found.expected.terms.weights / GIB
+    assert expected == pytest.approx(loaded, abs=0.25)
+    assert found.best.terms.weights / GIB < loaded - 0.5
+    assert found.cautious.terms.weights / GIB >= loaded
+
+
+def test_other_engines_and_other_weights_are_not_padded() -> None:
+    """
+    The padding is that of vLLM's kernels for MXFP4.
+    """
+    name, hardware = "openai/gpt-oss-20b", "ml.p4de.24xlarge"
+    plain = plan(name, hardware, weight_bits=16, engine_version="0.19.0")
+    other = plan(name, hardware, engine="tgi", tensor_parallel_degree=1)
+
+    beyond = [
+        each.expected.terms.weights - each.best.terms.weights for each in (plain, other)
+    ]
+    assert max(beyond) <= 0.05 * GIB

@@ -84,6 +84,13 @@ def test_the_reference_deployments_fit(
             "3 does not divide the 40 attention heads",
         ),
         (
+            "microsoft/phi-4",
+            G5_12X,
+            4,
+            "tensor_parallel_degree",
+            "4 does not divide the 10 key and value heads",
+        ),
+        (
             "meta-llama/Llama-2-13b-hf",
             G5_12X,
             8,

@@ -266,8 +266,10 @@ def test_an_image_beside_the_catalogue_is_checked_as_the_nearest(
     found = serving.prepare(HuggingFaceModel("a/b"), 1).findings
 
     assert [str(each) for each in found if each.code == "LLM224"] == [
-        f"LLM224 image {tag} is not in the catalogue: it is checked as {family} "
-        f"{version}"
+        (
+            f"LLM224 image {tag} is not in the catalogue: it is checked as {family} "
+            f"{version}"
+        )
     ]
 
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.images import find_image, image_versions
 from cdk_sagemaker_llm.codes import rules
+from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving import check_environment
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.environment import (
@@ -225,3 +227,42 @@ def test_tgis_shards_divide_the_heads_of_the_model_that_is_told() -> None:
     assert shards("4", heads) == []
     assert shards("8", heads) == ["LLM177"]
     assert shards("8", None) == []
+
+
+def told_of_eight_devices(**variables: str) -> list[str]:
+    """
+    Return the codes for a model with 28 heads on eight devices, with no degree written.
+    """
+    found = check_environment(
+        {"OPTION_TGI_COMPAT": "True", **variables},
+        container="djl-lmi",
+        version="0.28.0",
+        accelerators=8,
+        architecture=ModelArchitecture.of("Qwen/Qwen2-7B-Instruct"),
+    )
+    return [finding.code for finding in errors_of(found)]
+
+
+@pytest.mark.parametrize("variables", [{}, {"HF_MODEL_ID": "/opt/ml/model"}])
+def test_a_folder_of_weights_may_say_over_how_many_it_is_split(
+    variables: dict[str, str],
+) -> None:
+    """
+    As SageMaker JumpStart serves Qwen2 7B on ml.g5.48xlarge: a serving.properties
+    beside the weights wins over all variables, and nobody here sees it.
+    """
+    assert told_of_eight_devices(**variables) == []
+
+
+def test_weights_from_the_hub_have_no_file_beside_them() -> None:
+    """
+    The container then splits them over all devices, which 28 heads do not allow.
+    """
+    assert told_of_eight_devices(HF_MODEL_ID="Qwen/Qwen2-7B-Instruct") == ["LLM156"]
+
+
+def test_a_degree_that_is_written_is_checked_in_a_folder_too() -> None:
+    """
+    A file that says another would be told of where it is seen.
+    """
+    assert told_of_eight_devices(OPTION_TENSOR_PARALLEL_DEGREE="8") == ["LLM156"]

@@ -305,7 +305,7 @@ class LmiServing:
             architecture=config_of(kind_of(model)),
             backend=self.backend,
             strict=True,
-            planned=True,
+            decided_elsewhere=True,
         )
         found = with_class_named(found, OTHER_BACKEND, architecture)
         found = [self._in_the_callers_words(finding) for finding in found]

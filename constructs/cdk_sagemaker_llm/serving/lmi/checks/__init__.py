@@ -119,13 +119,14 @@ def property_findings(
     architecture: str | Architecture | Mapping[str, Any] | None = None,
     backend: str | None = None,
     strict: bool = False,
-    planned: bool = False,
+    decided_elsewhere: bool = False,
 ) -> list[Finding]:
     """
     Check properties that have been read, or are yet to be written.
 
     Takes what ``check_properties`` takes, for an image that is known to exist; and
-    ``planned``, where a plan checks the degree that is left out.
+    ``decided_elsewhere``, where a plan or another file has a say in the degree that
+    is left out.
     """
     parsed_version = LmiVersion.parse(version)
     if not parsed_version.rows:
@@ -147,7 +148,7 @@ def property_findings(
         heads,
         strict=strict,
         model_type=model_type,
-        planned=planned,
+        decided_elsewhere=decided_elsewhere,
     )
     found = [finding for check in _CHECKS for finding in check(subject)]
     if backend is not None:

@@ -52,7 +52,8 @@ class Subject:
 
         model_type: Its type in config.json; ``None`` if not known.
 
-        planned: Whether a plan checks the degree that is left out.
+        decided_elsewhere: Whether a plan, or a file that is not seen, has a say in the
+            degree that is left out.
     """
 
     properties: Mapping[str, str]
@@ -62,7 +63,7 @@ class Subject:
     attention_heads: int | None = None
     strict: bool = False
     model_type: str | None = None
-    planned: bool = False
+    decided_elsewhere: bool = False
 
     @property
     def version(self) -> LmiVersion:
@@ -115,7 +116,7 @@ class Subject:
         """
         written = self.option("tensor_parallel_degree")
         chosen = written is None and self.version.at_least("0.28")
-        if written == "max" or (chosen and not self.planned):
+        if written == "max" or (chosen and not self.decided_elsewhere):
             stages = self.stages() or 1
             if self.accelerators is None or stages < 1:
                 return None

@@ -97,6 +97,7 @@ def lmi_findings(
             version=version,
             accelerators=None if is_unresolved(accelerators) else accelerators,
             architecture=known,
+            decided_elsewhere=_may_have_another_file(subject),
         )
 
     said = [] if _is_open(found, environment) else of(found.properties)
@@ -115,6 +116,16 @@ def lmi_findings(
 def _is_open(found: Translation, environment: Mapping[str, str]) -> bool:
     decided_later = is_unresolved(environment.get(LOAD_MODELS))
     return decided_later or not _DECISIVE.isdisjoint(found.unknown)
+
+
+def _may_have_another_file(subject: LmiEnvironment) -> bool:
+    """
+    Whether the model is in a folder, which may bring a serving.properties of its own:
+    it would win over the variables.
+    """
+    from_hub = subject.hub_model() is not None
+    is_empty = subject.has_model_data is False
+    return subject.file is None and not from_hub and not is_empty
 
 
 def _gated(subject: LmiEnvironment) -> list[Finding]:
