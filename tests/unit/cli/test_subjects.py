@@ -194,6 +194,21 @@ def tgi(version: str, **environment: str) -> dict[str, Any]:
             },
             ["LLM201", "LLM174"],
         ),
+        # How many it reserves may be known at deployment only.
+        (
+            {
+                "Component": template(
+                    "InferenceComponent",
+                    Specification={
+                        "ModelName": {"Ref": "Model"},
+                        "ComputeResourceRequirements": {
+                            "NumberOfAcceleratorDevicesRequired": {"Ref": "Count"}
+                        },
+                    },
+                )
+            },
+            ["LLM201"],
+        ),
         # They still are beside an endpoint whose instances have four.
         (
             {

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     LlmEndpoint,
     Model,
+    NeuronX,
     ProductionVariant,
     ResourceRequirements,
     Tgi,
@@ -260,4 +261,23 @@ def test_fails_if_a_gpu_image_reserves_no_accelerator(
     with pytest.raises(ValueError, match=message):
         InferenceComponent(
             stack, "Mine", endpoint=hosts.endpoint, model=model, resources=none
+        )
+
+
+def test_fails_if_a_neuron_image_reserves_no_accelerator(stack: Stack) -> None:
+    """
+    Though it has no CUDA version.
+    """
+    neuron = NeuronX("0.29.0", n_positions=4096)
+    hosts = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.inf2.48xlarge", engine=neuron
+    )
+    with pytest.raises(
+        ValueError, match="LLM197 image djl-neuronx 0.29.0 runs on accelerators"
+    ):
+        hosts.add_model(
+            "It",
+            model=GPT2,
+            serving=neuron,
+            resources=ResourceRequirements(cpus=1, memory_mib=1024),
         )

@@ -235,6 +235,22 @@ def test_64_mib_are_the_bound(more: int, codes: list[str], tmp_path: Path) -> No
     assert ("b" in read.files) is not bool(more)
 
 
+def test_a_link_into_a_circle_leads_round_as_well(tmp_path: Path) -> None:
+    """
+    Though it is no part of it.
+    """
+    links = {
+        name: member(name, tarfile.SYMTYPE, target)
+        for name, target in (("a", "b"), ("b", "c"), ("c", "b"))
+    }
+    read = tarball_files(packed(tmp_path / "x.tar.gz", links))
+
+    assert told(read) == [
+        f"LLM185 {name!r} is a link that leads round in a circle{WAY_OUT}"
+        for name in ("a", "b", "c")
+    ]
+
+
 def test_what_follows_the_last_byte_is_still_read(tmp_path: Path) -> None:
     """
     An empty file takes none.
