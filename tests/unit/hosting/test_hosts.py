@@ -107,8 +107,10 @@ def test_a_fleet_counts_the_most_instances_there_may_be(stack: Stack) -> None:
             3,
             2,
             [
-                "max_instance_count must be at least min_instance_count, got "
-                "max_instance_count=2 and min_instance_count=3"
+                (
+                    "max_instance_count must be at least min_instance_count, got "
+                    "max_instance_count=2 and min_instance_count=3"
+                )
             ],
         ),
         # What a pattern has as one number is told of as one.

@@ -23,7 +23,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
-from cdk_sagemaker_llm.hosting.roles import same_role
+from cdk_sagemaker_llm.hosting.roles import access_id, same_role
 from tests.unit.hosting.expected import ACCESS_TO_MINE, ROLE_ARN
 from tests.unit.hosting.written import warnings_of, written
 
@@ -239,6 +239,20 @@ def test_a_model_that_needs_nothing_new_waits_for_the_policy_too(
     models = written(stack, "SageMaker::Model").values()
 
     assert [model["DependsOn"] for model in models] == [[ACCESS_TO_MINE]] * 2
+
+
+def test_a_place_is_told_by_the_whole_path(app: App, stack: Stack) -> None:
+    """
+    A stack whose name begins alike is another one.
+    """
+    alike = Stack(app, "Test2")
+    here, there = (
+        iam.Role(each, "Role", assumed_by=SAGEMAKER) for each in (stack, alike)
+    )
+
+    assert access_id(here, stack) == "SageMakerAccessOf:Role"
+    assert access_id(there, stack) == "SageMakerAccessOf:/Test2/Role"
+    assert access_id(imported(stack), stack) == "SageMakerAccess:mine"
 
 
 def test_two_objects_of_one_placeholder_are_one_role(stack: Stack) -> None:
