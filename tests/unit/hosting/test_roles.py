@@ -4,6 +4,8 @@ Roles that a user gives: changed by their own means, or not at all.
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
+from cdk_sagemaker_llm.hosting.access import access_of
 from cdk_sagemaker_llm.hosting.roles import access_id, same_role
 from tests.unit.hosting.expected import ACCESS_TO_MINE, ROLE_ARN
 from tests.unit.hosting.written import warnings_of, written
@@ -253,6 +256,21 @@ def test_a_place_is_told_by_the_whole_path(app: App, stack: Stack) -> None:
     assert access_id(here, stack) == "SageMakerAccessOf:Role"
     assert access_id(there, stack) == "SageMakerAccessOf:/Test2/Role"
     assert access_id(imported(stack), stack) == "SageMakerAccess:mine"
+
+
+def test_every_object_of_a_role_is_held(stack: Stack) -> None:
+    """
+    Another object might else get its number, and be taken for the same role.
+    """
+    access = access_of(stack, imported(stack))
+    again = imported(stack, "Again")
+    known = weakref.ref(again)
+    shared = access_of(stack, again)
+    del again
+    gc.collect()
+
+    assert shared is access
+    assert known() is not None
 
 
 def test_two_objects_of_one_placeholder_are_one_role(stack: Stack) -> None:
