@@ -161,11 +161,10 @@ def test_only_a_latent_vector_is_padded() -> None:
     """
     A model of the same makers that keeps keys and values has nothing to pad.
     """
-    plain = replace(LLAMA_8B, model_type="deepseek_v2", head_dim=40)
-    whole = plain.kv_cache_bytes_per_token()
+    plain = replace(LLAMA_8B, model_type="deepseek_v2", kv_elements_per_token=32 * 1000)
 
-    assert plain.kv_cache_shards == 8
-    assert token_bytes(setting_of(plain, 1, version="0.7.3")) == whole
+    assert (plain.num_hidden_layers, plain.kv_cache_shards) == (32, 8)
+    assert token_bytes(setting_of(plain, 1, version="0.7.3")) == 32 * 2000
 
 
 @pytest.mark.parametrize(
