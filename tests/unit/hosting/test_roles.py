@@ -222,7 +222,7 @@ def test_a_role_that_may_not_be_changed_gets_no_managed_policy_either(
     However much its models need: all of it is told of.
     """
     role = untouchable(stack)
-    for number in range(12):
+    for number in range(30):
         weights = S3Model(f"s3://weights{number}/{'long' * 64}/")
         Model(stack, f"M{number}", model=weights, serving=TGI, role=role)
 
