@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping
 
 _MARKER = re.compile(r"[$#]\{Token\[[A-Za-z0-9:._-]+\]\}")
 _NUMBER_BOUND = -1e288
@@ -27,6 +28,23 @@ def is_unresolved(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(is_unresolved(item) for item in value)
     return False
+
+
+def placeholder_in(value: object) -> str | float | None:
+    """
+    Return the first placeholder that a value is or contains, in mappings too; ``None``
+    without one.
+    """
+    if isinstance(value, str | int | float):
+        return value if is_unresolved(value) else None
+    found = (placeholder_in(item) for item in _parts(value))
+    return next((one for one in found if one is not None), None)
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return (*value.keys(), *value.values())
+    return value if isinstance(value, list | tuple) else ()
 
 
 def is_placeholder(value: str) -> bool:

@@ -38,7 +38,9 @@ URI = "1" * 12 + ".dkr.ecr.eu-west-1.amazonaws.com/x:1"
     [
         (f"got '{TOKEN}'", "got '***'"),
         (f"{TOKEN} and {TOKEN}", "*** and ***"),
+        ("AKIA" + f"{'A1Z9' * 4} and {TOKEN}", "*** and ***"),
         ("https://" + f"me:{TOKEN}@x", "https://me:***@x"),
+        ("https://" + f"me:b-{TOKEN}-c@x", "https://me:***@x"),
         ("-----BEGIN " + "PRIVATE KEY-----\nMII\n-----END", "***-----END"),
         ("https://" + "me:h@x0r@x/y@z", "https://me:***@x/y@z"),
         ("nothing", "nothing"),

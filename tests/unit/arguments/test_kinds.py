@@ -9,7 +9,7 @@ import math
 import pytest
 
 from cdk_sagemaker_llm import ProductionVariant
-from cdk_sagemaker_llm.arguments import kind_of
+from cdk_sagemaker_llm.arguments import is_later, kind_of
 from cdk_sagemaker_llm.arguments.declared import UnknownKindError
 from cdk_sagemaker_llm.arguments.kinds import shown
 
@@ -46,6 +46,7 @@ def told(annotation: str, value: object) -> list[str]:
         ("Sequence[str]", ["a"]),
         ("Sequence[str]", ("a",)),
         ("Sequence[str]", LIST_TOKEN),
+        ("Sequence[int]", LIST_TOKEN),
         ("tuple[str, ...]", ()),
         ("Mapping[str, str]", {"a": TEXT_TOKEN}),
         ("Mapping[str, str]", {}),
@@ -158,3 +159,21 @@ def test_a_long_value_is_not_repeated() -> None:
     assert shown("a" * 57) == f"'{'a' * 57}' (str)"
     assert shown("a" * 59) == "a value of type str"
     assert shown(object()) == "a value of type object"
+
+
+@pytest.mark.parametrize(
+    ("value", "later"),
+    [
+        (NUMBER_TOKEN, True),
+        ([1, NUMBER_TOKEN], True),
+        (TEXT_TOKEN, False),
+        (1, False),
+        (None, False),
+    ],
+    ids=["number", "in a list", "text", "known", "none"],
+)
+def test_only_numbers_are_missed_at_synth(value: object, *, later: bool) -> None:
+    """
+    Nothing is computed with text.
+    """
+    assert is_later(value) is later

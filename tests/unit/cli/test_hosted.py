@@ -145,6 +145,24 @@ def test_what_is_known_of_a_container_is_checked(
 
 
 @pytest.mark.parametrize(
+    ("value", "shown"), [(True, "'true'"), (False, "'false'"), (1.5, "'1.5'")]
+)
+def test_a_value_is_text_as_cloudformation_writes_it(
+    tmp_path: Path, value: object, shown: str
+) -> None:
+    """
+    Switches are in lower case.
+    """
+    environment = {**MODEL, "TENSOR_PARALLEL_DEGREE": value}
+    container = {"Image": LMI, "Environment": environment}
+    path = assembly(tmp_path, {"It": template("Model", PrimaryContainer=container)})
+    (report,) = hosted_reports(path)
+    (finding,) = report.findings
+
+    assert finding.message.endswith(f"got {shown}")
+
+
+@pytest.mark.parametrize(
     ("specification", "codes", "left_out"),
     [
         (

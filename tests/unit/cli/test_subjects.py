@@ -67,6 +67,8 @@ def _file(tmp_path: Path) -> Path:
             ["LLM133"],
             [],
         ),
+        # That its family has ended is said of one that is asked for.
+        (GOOD, Target(container="djl-tensorrtllm", version="0.30.0"), ["LLM201"], []),
         (
             SPLIT,
             Target(container="djl-lmi", version="0.30.0", accelerators=8),
@@ -189,6 +191,45 @@ def tgi(version: str, **environment: str) -> dict[str, Any]:
                         },
                     },
                 )
+            },
+            ["LLM201", "LLM174"],
+        ),
+        # How many it reserves may be known at deployment only.
+        (
+            {
+                "Component": template(
+                    "InferenceComponent",
+                    Specification={
+                        "ModelName": {"Ref": "Model"},
+                        "ComputeResourceRequirements": {
+                            "NumberOfAcceleratorDevicesRequired": {"Ref": "Count"}
+                        },
+                    },
+                )
+            },
+            ["LLM201"],
+        ),
+        # They still are beside an endpoint whose instances have four.
+        (
+            {
+                "Component": template(
+                    "InferenceComponent",
+                    Specification={
+                        "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
+                        "ComputeResourceRequirements": {
+                            "NumberOfAcceleratorDevicesRequired": 2
+                        },
+                    },
+                ),
+                "Config": template(
+                    "EndpointConfig",
+                    ProductionVariants=[
+                        {
+                            "ModelName": {"Ref": "Model"},
+                            "InstanceType": "ml.g5.12xlarge",
+                        }
+                    ],
+                ),
             },
             ["LLM201", "LLM174"],
         ),

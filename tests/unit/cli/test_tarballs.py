@@ -114,3 +114,5 @@ def test_a_tarball_of_an_app_is_judged_alike(tmp_path: Path) -> None:
 
     codes = [finding.code for finding in report.findings]
     assert codes[:4] == ["LLM201", "LLM185", "LLM107", "LLM186"]
+    assert report.is_checked
+    assert report.left_out == ()

@@ -4,6 +4,7 @@ Serving configurations against the memory they will have.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -471,3 +472,79 @@ def test_loading_takes_longer_the_more_there_is(gigabytes: int, seconds: int) ->
     In steps of five minutes, up to what SageMaker waits.
     """
     assert loading_seconds(gigabytes * 10**9) == seconds
+
+
+def test_a_context_that_nobody_wrote_is_no_error() -> None:
+    """
+    vLLM refuses 4,096 tokens, which nobody asked for; the way out is the cautious one.
+    """
+    serving = Vllm("0.34.0", max_rolling_batch_size=32, gpu_memory_utilization=0.93)
+    (found,) = checked(serving, LLAMA_7B, "ml.g4dn.xlarge", 1)
+
+    assert found.code == "LLM290"
+    assert "expected to hold 960 tokens on" in found.message
+    assert found.remedy.startswith("shorten the context to 240 tokens, or ")
+
+
+@pytest.mark.parametrize(
+    ("serving", "instance_type", "accelerators"),
+    [
+        # In 16 bits no four A10G hold it; vLLM would take eight A100, and TGI four.
+        (Vllm(quantize="awq", tensor_parallel_degree=1), "ml.g5.12xlarge", 4),
+        (
+            Tgi("3.3.6", num_gpus=2, max_total_tokens=2048, max_input_length=1024),
+            "ml.p4d.24xlarge",
+            8,
+        ),
+    ],
+    ids=["quantized", "TGI"],
+)
+def test_the_way_out_is_for_the_same_weights_and_engine(
+    serving: ServingConfiguration, instance_type: str, accelerators: int
+) -> None:
+    """
+    Four accelerators, of which either configuration makes do.
+    """
+    (found,) = checked(serving, LLAMA_70B, instance_type, accelerators)
+
+    assert found.code == "LLM190"
+    assert found.remedy.startswith("use tensor parallel degree 4; ")
+
+
+def test_a_copy_has_as_many_devices_as_it_needs() -> None:
+    """
+    Where neither configuration nor component says how many: 26 GB on A10G.
+    """
+    demand = demanded(Vllm(), LLAMA_13B)
+    found = plan_of(demand, find_instance_type("ml.g5.12xlarge"))
+
+    assert isinstance(found, Plan)
+    assert (found.tensor_parallel_degree, found.fits) == (2, True)
+
+
+@pytest.mark.parametrize(("more", "codes"), [(0, []), (1, ["LLM291"])])
+def test_a_batch_may_fill_the_cache(more: int, codes: list[str]) -> None:
+    """
+    And be no token larger.
+    """
+    demand = demanded(REFERENCE_C, LLAMA_13B)
+    found = plan_of(demand, find_instance_type("ml.p4d.24xlarge"), 1)
+    assert isinstance(found, Plan)
+    batch = found.expected.kv_cache_tokens + more
+    told = fit_findings(found, replace(demand, batch_tokens=batch))
+
+    assert [one.code for one in told] == codes
+    assert [one.remedy for one in told] == [
+        f"keep it at {found.cautious.kv_cache_tokens}" for _ in codes
+    ]
+
+
+def test_a_context_may_be_longer_than_the_models_own() -> None:
+    """
+    With RoPE scaling Llama 2 takes twice its 4,096 tokens.
+    """
+    demand = replace(demanded(Vllm(), LLAMA_13B), context_length=8192)
+    found = plan_of(demand, find_instance_type("ml.p4d.24xlarge"), 1)
+
+    assert isinstance(found, Plan)
+    assert found.context_length == 8192

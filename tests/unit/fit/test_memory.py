@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from cdk_sagemaker_llm import ModelArchitecture
 from cdk_sagemaker_llm.catalog.architectures import model_names
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.fit import Assumptions, plan
-from cdk_sagemaker_llm.fit.devices import GIB
+from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
 from cdk_sagemaker_llm.fit.memory import (
     BLOCK_TOKENS,
     MemoryTerms,
@@ -136,6 +136,64 @@ def test_layers_of_two_kinds_are_kept_in_equal_groups(
     one = known.kv_cache_bytes_per_token() // known.num_hidden_layers
 
     assert token_bytes(setting_of(known, 1, version=version)) == one * layers
+
+
+@pytest.mark.parametrize(
+    ("windowed", "layers"),
+    # Four and five are a quarter apart: the last of them is filled in groups of four.
+    [(4, 12), (5, 12)],
+)
+def test_kinds_that_are_a_quarter_apart_are_not_alike(
+    windowed: int, layers: int
+) -> None:
+    """
+    From a quarter on the smaller kind is the size of a group.
+    """
+    model = replace(
+        LLAMA_8B, num_hidden_layers=9, windowed_layers=windowed, sliding_window=1024
+    )
+    whole = model.kv_cache_bytes_per_token()
+
+    assert token_bytes(setting_of(model, 1)) == whole * layers // 9
+
+
+def test_only_a_latent_vector_is_padded() -> None:
+    """
+    A model of the same makers that keeps keys and values has nothing to pad.
+    """
+    plain = replace(LLAMA_8B, model_type="deepseek_v2", kv_elements_per_token=32 * 1000)
+
+    assert (plain.num_hidden_layers, plain.kv_cache_shards) == (32, 8)
+    assert token_bytes(setting_of(plain, 1, version="0.7.3")) == 32 * 2000
+
+
+@pytest.mark.parametrize(
+    ("gib", "tokens", "sequences"), [(69, 2048, 256), (70, 8192, 1024)]
+)
+def test_a_gpu_is_large_from_70_gib_on(gib: int, tokens: int, sequences: int) -> None:
+    """
+    As CUDA shows it, which is 0.98 of what is stated.
+    """
+    hardware = InstanceType.of(
+        "ml.p9.huge",
+        accelerators=8,
+        vcpus=8,
+        memory_gib=64,
+        accelerator_memory_gib=gib / 0.98,
+    )
+    setting = replace(setting_of(), hardware=hardware)
+
+    assert visible_bytes(hardware) == gib * GIB
+    assert (setting.prefill_tokens, setting.sequences) == (tokens, sequences)
+
+
+def test_a_share_of_nothing_is_one_that_was_given() -> None:
+    """
+    And not left out.
+    """
+    setting = setting_of(taken=Assumptions(gpu_memory_utilization=0))
+
+    assert setting.share(Case.EXPECTED) == 0
 
 
 @pytest.mark.parametrize(("version", "numbers"), [("0.7.3", 640), ("0.8.5", 576)])

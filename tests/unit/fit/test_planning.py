@@ -265,6 +265,35 @@ def test_fails_if_no_plan_can_be_made(
         plan(**given)  # type: ignore[arg-type] # values of several kinds
 
 
+def test_a_described_instance_type_needs_its_accelerators() -> None:
+    """
+    Memory of none is no memory.
+    """
+    none = InstanceType.of(
+        "ml.p9.huge", accelerators=0, vcpus=8, memory_gib=64, accelerator_memory_gib=24
+    )
+
+    with pytest.raises(ValueError, match=r"ml\.p9\.huge has no accelerator memory"):
+        plan(LLAMA.format("7b"), none)
+
+
+def test_only_powers_of_two_are_tried() -> None:
+    """
+    Three A100 would hold 90 GB, and divide 24 heads, but little else of a model.
+    """
+    model = ModelArchitecture.custom(
+        parameters=45 * 10**9,
+        kv_bytes_per_token=2048,
+        num_attention_heads=24,
+        num_key_value_heads=24,
+    )
+    given = plan(model, P4D, tensor_parallel_degree=3)
+    chosen = plan(model, P4D)
+
+    assert (given.tensor_parallel_degree, given.fits) == (3, True)
+    assert (chosen.tensor_parallel_degree, chosen.fits) == (4, True)
+
+
 def test_a_described_instance_type_needs_its_memory() -> None:
     """
     Without a figure nothing can be said.

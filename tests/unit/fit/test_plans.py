@@ -253,6 +253,17 @@ def test_the_last_byte_of_the_cache_can_be_used(cache: int, *, fits: bool) -> No
     assert (exact.fits, exact.sequences) == (fits, int(fits))
 
 
+def test_less_than_a_block_is_no_room() -> None:
+    """
+    Even where it would hold the sequence, whose padding is not counted at best.
+    """
+    found = plan(LLAMA_13B, P4D, engine_version=V11).best
+    terms = replace(found.terms, kv_cache=1)
+    empty = replace(found, terms=terms, kv_cache_room=1, kv_cache_tokens=0)
+
+    assert (empty.loads, empty.fits, empty.sequences) == (False, False, 0)
+
+
 @pytest.mark.parametrize(
     ("degree", "copies", "cpus"),
     # 96 cores and 8 accelerators: 0.8 of each share of 12, 24, 48, 60 and 96.

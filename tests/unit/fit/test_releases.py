@@ -54,6 +54,18 @@ def test_graphs_are_counted_since_0_20_to_be_cautious() -> None:
     assert release_of("vllm", "0.19.0").graphs_in_share == Range(0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("engine", "adds"), [("vllm", False), ("tgi", True), ("tensorrt-llm", True)]
+)
+def test_who_keeps_a_prefill_beside_its_logits(engine: str, *, adds: bool) -> None:
+    """
+    Of the others nobody has shown that it is gone by then.
+    """
+    found = release_of(engine, "0.19.0")  # type: ignore[arg-type] # a parameter
+
+    assert found.adds_prefill == adds
+
+
 @pytest.mark.parametrize(("engine", "share"), [("tgi", 1), ("tensorrt-llm", 0.95)])
 def test_other_engines_have_one_row(engine: str, share: float) -> None:
     """

@@ -194,3 +194,23 @@ def test_a_reason_is_told_once(stack: Stack, own_role: iam.IRole) -> None:
         {"AwsSolutions-IAM5[Resource::arn:1/*]": "why"},
         {"AwsSolutions-IAM5[Resource::arn:2/*]": "and"},
     ]
+
+
+def test_reasons_of_one_resource_are_told_together(
+    stack: Stack, own_role: iam.IRole
+) -> None:
+    """
+    The last word has all of them: what was told before is not taken back.
+    """
+    access = access_of(stack, own_role)
+    for sid, reason in (("A", "why"), ("B", "and why")):
+        wide = Statement(
+            sid=sid, actions=[f"s3:{sid}"], resources=["*"], wildcard_reason=reason
+        )
+        (policy,) = access.allow([wide])
+
+    assert isinstance(policy, iam.Policy)
+    assert [entry.data for entry in policy.node.metadata] == [
+        {ANY_RESOURCE: "why"},
+        {ANY_RESOURCE: "why; and why"},
+    ]

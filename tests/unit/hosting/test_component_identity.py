@@ -11,6 +11,7 @@ import pytest
 from aws_cdk import App, CfnParameter, PhysicalName, Stack, Stage
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
+from constructs import Construct
 
 from cdk_sagemaker_llm import (
     Endpoint,
@@ -91,6 +92,16 @@ def test_the_id_changes_with_each_thing_that_the_service_cannot_change() -> None
 
     assert len(set(ids)) == len(ids)
     assert component(fresh())[0] == ids[0]
+
+
+def test_names_are_told_apart_where_one_ends_and_another_begins() -> None:
+    """
+    An endpoint and a component on it are two names.
+    """
+    one = component(fresh(), endpoint_name="ab", name="c")[0]
+    other = component(fresh(), endpoint_name="a", name="bc")[0]
+
+    assert one != other
 
 
 def test_every_stage_has_the_same_ids() -> None:
@@ -186,6 +197,28 @@ def test_a_derived_name_changes_where_the_component_is_replaced() -> None:
     assert len(set(names)) == len(names)
     assert all(re.fullmatch("llama-[0-9a-f]{8}", name or "") for name in names)
     assert component(fresh(), prefix="llama")[1] == names[0]
+
+
+def test_components_of_one_id_and_prefix_have_names_of_their_own() -> None:
+    """
+    In several scopes on one endpoint: the whole path counts.
+    """
+    stack = fresh()
+    endpoint = Endpoint.from_endpoint_name(stack, "Endpoint", "shared")
+    model = Model(stack, "Model", model=LLAMA, serving=TGI)
+    for team in ("Red", "Blue"):
+        InferenceComponent(
+            Construct(stack, team),
+            "It",
+            endpoint=endpoint,
+            model=model,
+            resources=ONE,
+            inference_component_name_prefix="llama",
+        )
+    found = Template.from_stack(stack).find_resources(COMPONENT).values()
+    names = {each["Properties"]["InferenceComponentName"] for each in found}
+
+    assert len(names) == 2
 
 
 @pytest.mark.parametrize(

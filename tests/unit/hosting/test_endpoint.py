@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Stack
+from aws_cdk import App, CfnParameter, Environment, Stack
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Match, Template
 
@@ -18,6 +19,7 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     LlmEndpoint,
     Model,
+    Network,
     ProductionVariant,
     ResourceRequirements,
 )
@@ -422,3 +424,106 @@ def test_fails_if_it_is_granted_to_nobody(
     for granted in (endpoint, endpoint.endpoint, host, one):
         with pytest.raises(ValueError, match="LLM182 grantee must be whom to grant it"):
             granted.grant_invoke(grantee)  # type: ignore[arg-type] # the mistake
+
+
+def two_variants(stack: Stack, *roles: iam.IRole) -> Endpoint:
+    """
+    Define an endpoint whose variants have models of these roles.
+    """
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.12xlarge",
+            variant_name=f"V{number}",
+            model=Model(stack, f"Model{number}", model=MISTRAL, serving=TRT, role=role),
+        )
+        for number, role in enumerate(roles)
+    ]
+    config = EndpointConfig(stack, "Config", variants=variants)
+    return Endpoint(stack, "Endpoint", endpoint_config=config)
+
+
+def test_an_endpoint_of_one_role_can_be_granted_something(
+    stack: Stack, caller: iam.Role
+) -> None:
+    """
+    Two variants may share it.
+    """
+    endpoint = two_variants(stack, caller, caller)
+    grant = endpoint.grant_invoke(endpoint)
+
+    assert grant.success
+    (statement,) = written(stack, "IAM::Policy")["CallerDefaultPolicy"]["Properties"][
+        "PolicyDocument"
+    ]["Statement"]
+    assert statement["Action"] == "sagemaker:InvokeEndpoint"
+
+
+def test_fails_if_an_endpoint_of_two_roles_is_granted_something(
+    stack: Stack, own_role: iam.IRole, caller: iam.Role
+) -> None:
+    """
+    One of them would go without.
+    """
+    endpoint = two_variants(stack, own_role, caller)
+    message = "Test/Endpoint must have one known execution role to be granted anything"
+    with pytest.raises(ValueError, match=f"{message}, got 2; grant to the models"):
+        _ = endpoint.grant_principal
+
+
+def test_an_endpoint_has_the_security_groups_of_all_that_it_runs(
+    stack: Stack, vpc: ec2.IVpc, own_role: iam.IRole
+) -> None:
+    """
+    Of its variants' models, or of its components' network.
+    """
+    group, other = (
+        ec2.SecurityGroup.from_security_group_id(stack, name, f"sg-{name}")
+        for name in ("One", "Other")
+    )
+    networks = [Network(vpc=vpc, security_groups=[each]) for each in (group, other)]
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.12xlarge",
+            variant_name=f"V{number}",
+            model=Model(
+                stack, f"Model{number}", model=MISTRAL, serving=TRT, network=network
+            ),
+        )
+        for number, network in enumerate(networks)
+    ]
+    filled = EndpointConfig(stack, "Filled", variants=variants)
+    shared = EndpointConfig(
+        stack,
+        "Shared",
+        variants=[ProductionVariant(instance_type="ml.g5.12xlarge")],
+        execution_role=own_role,
+        network=networks[1],
+    )
+    one = Endpoint(stack, "Endpoint", endpoint_config=filled)
+    two = Endpoint(stack, "Host", endpoint_config=shared)
+
+    def groups(endpoint: Endpoint) -> list[str]:
+        return [each.security_group_id for each in endpoint.connections.security_groups]
+
+    assert groups(one) == ["sg-One", "sg-Other"]
+    assert groups(two) == ["sg-Other"]
+
+
+def test_another_environment_refers_to_an_endpoint_by_its_name(app: App) -> None:
+    """
+    The ARN has it in lower case, as the service writes it.
+    """
+    here, there = (
+        Stack(app, region, env=Environment(account="111111111111", region=region))
+        for region in ("us-east-1", "eu-west-1")
+    )
+    model = Model(here, "Model", model=MISTRAL, serving=TRT)
+    hosts = ProductionVariant(instance_type="ml.g5.12xlarge", model=model)
+    config = EndpointConfig(here, "Config", variants=[hosts])
+    endpoint = Endpoint(here, "It", endpoint_config=config, endpoint_name="My-Chat")
+    arn = there.resolve(endpoint.endpoint_arn)
+
+    assert there.resolve(endpoint.endpoint_name) == "My-Chat"
+    assert arn["Fn::Join"][1][-1] == (
+        ":sagemaker:us-east-1:111111111111:endpoint/my-chat"
+    )

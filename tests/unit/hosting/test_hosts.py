@@ -94,6 +94,50 @@ def test_a_fleet_counts_the_most_instances_there_may_be(stack: Stack) -> None:
     assert host(instance_type="ml.g5.13xlarge").fleet is None
 
 
+@pytest.mark.parametrize(
+    ("count", "least", "most", "messages"),
+    [
+        (1, 0, 1, []),
+        (1, -1, 2, ["min_instance_count must be at least 0, got -1"]),
+        (1, 0, 0, ["max_instance_count must be at least 1, got 0"]),
+        # A bound that is none is not held against the other.
+        (1, 3, 0, ["max_instance_count must be at least 1, got 0"]),
+        (
+            1,
+            3,
+            2,
+            [
+                (
+                    "max_instance_count must be at least min_instance_count, got "
+                    "max_instance_count=2 and min_instance_count=3"
+                )
+            ],
+        ),
+        # What a pattern has as one number is told of as one.
+        (-1, -1, 2, ["initial_instance_count must be at least 1, got -1"]),
+        (
+            0,
+            -1,
+            2,
+            [
+                "initial_instance_count must be at least 1, got 0",
+                "min_instance_count must be at least 0, got -1",
+            ],
+        ),
+    ],
+)
+def test_each_number_of_instances_is_told_of_once(
+    count: int, least: int, most: int, messages: list[str]
+) -> None:
+    """
+    What they start with, the least and the most.
+    """
+    scaling = ManagedInstanceScaling(min_instance_count=least, max_instance_count=most)
+    found = host(initial_instance_count=count, managed_instance_scaling=scaling)
+
+    assert [each.message for each in found.findings] == messages
+
+
 def test_the_host_image_is_the_models() -> None:
     """
     None where there is no hardware, or the default one will do.

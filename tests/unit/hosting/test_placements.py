@@ -4,6 +4,8 @@ What runs on an endpoint's hosts, and whether they can roll.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from aws_cdk import CfnParameter, Stack
 
@@ -13,10 +15,14 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     LlmEndpoint,
     Model,
+    NeuronX,
+    ProductionVariant,
     ResourceRequirements,
     Tgi,
     Vllm,
 )
+from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
+from cdk_sagemaker_llm.hosting.placements import Placements
 from tests.unit.hosting.written import warnings_of
 
 TGI = Tgi("1.4.5")
@@ -118,6 +124,80 @@ def test_another_packing_may_leave_the_room(stack: Stack) -> None:
         hosts.add_model(name, model=GPT2, serving=TGI, resources=needs)
 
     assert rolling(stack) == []
+
+
+def test_the_newest_is_given_the_room_that_another_packing_leaves(
+    stack: Stack,
+) -> None:
+    """
+    One and three are free at first; A, A and B beside C and C leave none idle.
+    """
+    hosts = host(stack, most=2)
+    for name, devices, copies in (("A", 3, 2), ("B", 2, 1), ("C", 4, 1)):
+        needs = ResourceRequirements(copies=copies, accelerators=devices)
+        hosts.add_model(name, model=GPT2, serving=TGI, resources=needs)
+
+    assert rolling(stack) == []
+
+
+def shared() -> Placements:
+    """
+    Return what runs on two variants of one endpoint: nothing yet.
+    """
+    variants = [
+        define_variant(ProductionVariant(instance_type=P4D, variant_name=name))
+        for name in ("Blue", "Green")
+    ]
+    return Placements(define_endpoint_config(variants, hosts_components=True))
+
+
+def test_each_variant_has_places_and_warnings_of_its_own() -> None:
+    """
+    A component of one name may run on each.
+    """
+    placements = shared()
+    all_eight = ResourceRequirements(accelerators=8)
+    said = []
+    for variant in ("Blue", "Green"):
+        place = placements.beside(variant, "It", all_eight)
+        assert place is not None
+        assert place.name == "It"
+        assert place.findings() == []
+        said += [each.code for each in placements.keep(variant, place)]
+    again = placements.beside("Blue", "It", all_eight)
+
+    assert said == ["LLM245", "LLM245"]
+    assert again is not None
+    assert again.name == "It (2)"
+    assert [each.code for each in again.findings()] == ["LLM104"]
+    assert placements.beside("Red", "It", all_eight) is None
+
+
+def test_a_third_of_one_name_has_a_name_too() -> None:
+    """
+    By number.
+    """
+    placements = shared()
+    names = []
+    for _ in range(3):
+        place = placements.beside("Blue", "It", ResourceRequirements(accelerators=1))
+        assert place is not None
+        assert placements.keep("Blue", place) == []
+        names.append(place.name)
+
+    assert names == ["It", "It (2)", "It (3)"]
+
+
+def test_room_is_not_spoken_of_where_not_all_have_a_place() -> None:
+    """
+    Which copies are left over is said, or was not found out.
+    """
+    placements = shared()
+    place = placements.beside("Blue", "It", ResourceRequirements(accelerators=8))
+    assert place is not None
+    undecided = replace(place.packing, left_over={"It": 1})
+
+    assert placements.keep("Blue", replace(place, packing=undecided)) == []
 
 
 def test_what_has_no_copies_needs_no_room(stack: Stack) -> None:
@@ -232,3 +312,22 @@ def test_fails_if_a_model_is_split_over_more_devices_than_its_copies_have(
             define()
     else:
         assert define().resources.accelerators == devices
+
+
+def test_fails_if_a_neuron_image_reserves_no_accelerator(stack: Stack) -> None:
+    """
+    Though it has no CUDA version.
+    """
+    neuron = NeuronX("0.29.0", n_positions=4096)
+    hosts = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.inf2.48xlarge", engine=neuron
+    )
+    with pytest.raises(
+        ValueError, match="LLM197 image djl-neuronx 0.29.0 runs on accelerators"
+    ):
+        hosts.add_model(
+            "It",
+            model=GPT2,
+            serving=neuron,
+            resources=ResourceRequirements(cpus=1, memory_mib=1024),
+        )

@@ -4,6 +4,8 @@ Roles that a user gives: changed by their own means, or not at all.
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +25,8 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
+from cdk_sagemaker_llm.hosting.access import access_of
+from cdk_sagemaker_llm.hosting.roles import access_id, same_role
 from tests.unit.hosting.expected import ACCESS_TO_MINE, ROLE_ARN
 from tests.unit.hosting.written import warnings_of, written
 
@@ -209,6 +213,79 @@ def test_a_role_that_may_not_be_changed_is_not(
             "is, where the role is made [ack: cdk-sagemaker-llm:LLM237]"
         )
     ]
+
+
+def test_a_role_that_may_not_be_changed_gets_no_managed_policy_either(
+    stack: Stack,
+) -> None:
+    """
+    However much its models need: all of it is told of.
+    """
+    role = untouchable(stack)
+    for number in range(30):
+        weights = S3Model(f"s3://weights{number}/{'long' * 64}/")
+        Model(stack, f"M{number}", model=weights, serving=TGI, role=role)
+
+    Template.from_stack(stack).resource_count_is("AWS::IAM::ManagedPolicy", 0)
+
+
+def test_a_model_that_needs_nothing_new_waits_for_the_policy_too(
+    stack: Stack,
+) -> None:
+    """
+    SageMaker uses the role for it as well.
+    """
+    role = imported(stack)
+    for name in ("A", "B"):
+        weights = S3Model("s3://weights/a/")
+        Model(stack, name, model=weights, serving=TGI, role=role)
+    models = written(stack, "SageMaker::Model").values()
+
+    assert [model["DependsOn"] for model in models] == [[ACCESS_TO_MINE]] * 2
+
+
+def test_a_place_is_told_by_the_whole_path(app: App, stack: Stack) -> None:
+    """
+    A stack whose name begins alike is another one.
+    """
+    alike = Stack(app, "Test2")
+    here, there = (
+        iam.Role(each, "Role", assumed_by=SAGEMAKER) for each in (stack, alike)
+    )
+
+    assert access_id(here, stack) == "SageMakerAccessOf:Role"
+    assert access_id(there, stack) == "SageMakerAccessOf:/Test2/Role"
+    assert access_id(imported(stack), stack) == "SageMakerAccess:mine"
+
+
+def test_every_object_of_a_role_is_held(stack: Stack) -> None:
+    """
+    Another object might else get its number, and be taken for the same role.
+    """
+    access = access_of(stack, imported(stack))
+    again = imported(stack, "Again")
+    known = weakref.ref(again)
+    shared = access_of(stack, again)
+    del again
+    gc.collect()
+
+    assert shared is access
+    assert known() is not None
+
+
+def test_two_objects_of_one_placeholder_are_one_role(stack: Stack) -> None:
+    """
+    Whatever ARN the deployment gives, it gives to both; another one is another role.
+    """
+    arns = [CfnParameter(stack, name).value_as_string for name in ("Arn", "Else")]
+    one, same = (
+        iam.Role.from_role_arn(stack, name, arns[0]) for name in ("One", "Same")
+    )
+    other = iam.Role.from_role_arn(stack, "Other", arns[1])
+
+    assert same_role(one, same)
+    assert not same_role(one, other)
+    assert not same_role(one, imported(stack))
 
 
 def test_a_customised_role_is_not_changed_but_reported(

@@ -345,6 +345,44 @@ def test_a_key_of_the_volumes_is_the_roles_to_use(stack: Stack, key: kms.IKey) -
     assert dependencies_of(stack, "SageMaker::EndpointConfig") == [["LlmModelAccess"]]
 
 
+def test_a_key_of_the_volumes_is_every_models_roles_to_use(
+    stack: Stack, key: kms.IKey
+) -> None:
+    """
+    Each variant's instances have volumes, and the configuration waits for both roles.
+    """
+    variants = [
+        ProductionVariant(
+            instance_type="ml.p3.2xlarge",
+            variant_name=name,
+            model=Model(stack, name, model=HuggingFaceModel("gpt2"), serving=TGI),
+        )
+        for name in ("Blue", "Green")
+    ]
+    EndpointConfig(stack, "Config", variants=variants, kms_key=key)
+
+    for name in ("BlueAccess", "GreenAccess"):
+        assert statements_of(stack, name)["EncryptVolumes"] == ENCRYPT_VOLUMES
+    assert dependencies_of(stack, "SageMaker::EndpointConfig") == [
+        ["BlueAccess", "GreenAccess"]
+    ]
+
+
+def test_a_key_of_shared_volumes_is_the_hosts_role_to_use(
+    stack: Stack, key: kms.IKey
+) -> None:
+    """
+    Whatever models come and go.
+    """
+    hosts = ProductionVariant(instance_type="ml.p3.16xlarge")
+    role = iam.Role(stack, "Role", assumed_by=SAGEMAKER)
+    EndpointConfig(stack, "Config", variants=[hosts], execution_role=role, kms_key=key)
+    (name,) = written(stack, "IAM::Policy")
+
+    assert statements_of(stack, name)["EncryptVolumes"] == ENCRYPT_VOLUMES
+    assert dependencies_of(stack, "SageMaker::EndpointConfig") == [[name]]
+
+
 def test_roles_of_one_path_in_two_places_are_two(app: App, stack: Stack) -> None:
     """
     One in a stack of that name, the other in a construct of that name.

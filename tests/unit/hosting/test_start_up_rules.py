@@ -96,6 +96,31 @@ def test_a_type_without_a_new_enough_host_is_named() -> None:
     ]
 
 
+def test_no_host_image_is_named_where_none_is_of_that_version() -> None:
+    """
+    To leave the chosen one out would not do.
+    """
+    newest = ImageRelease("djl-lmi", "1", "repository", "1-cu140", frozenset())
+
+    assert [str(each) for each in found(G5, newest, OLD_HOST)] == [
+        (
+            f"LLM198 image djl-lmi 1 of CUDA 14.0 does not start with the driver of "
+            f"{OLD_HOST} of ml.g5.12xlarge; choose another image or another instance "
+            "type"
+        )
+    ]
+
+
+def test_a_host_image_that_deployment_decides_is_not_judged(stack: Stack) -> None:
+    """
+    Nor is the devices' kind forgotten for it.
+    """
+    later = CfnParameter(stack, "HostImage").value_as_string
+
+    assert found(G5, LMI, later) == []
+    assert [each.code for each in found(INF2, LMI, later)] == ["LLM127"]
+
+
 def test_a_type_without_accelerators_is_named() -> None:
     """
     Whatever the image needs.

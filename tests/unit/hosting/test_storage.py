@@ -18,12 +18,15 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.hosting.storage import volume_findings, volume_gib
 from cdk_sagemaker_llm.serving.loading import download_seconds
 from tests.unit.hosting.written import properties_of, warnings_of
 
 TGI = Tgi("3.3.6")
 NEURON = NeuronX("0.29.0", n_positions=4096)
 ON_S3 = "s3://weights/llama/"
+GIB = 2**30
 
 
 def variant(stack: Stack) -> dict[str, Any]:
@@ -144,6 +147,52 @@ def test_types_without_local_storage_get_a_volume_for_the_weights(
     assert len(volume_warnings(stack)) == warned
 
 
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        (None, None),
+        # Twice 15 GiB are the default's 30, and a byte more is a GiB more.
+        (15 * GIB, None),
+        (15 * GIB + 1, 31),
+        (30 * GIB, 60),
+        (256 * GIB, 512),
+        (257 * GIB, 512),
+    ],
+)
+def test_a_volume_holds_the_weights_twice(
+    weights: int | None, expected: int | None
+) -> None:
+    """
+    In whole GiB, up to what the service has.
+    """
+    assert volume_gib(find_instance_type("ml.inf2.48xlarge"), weights) == expected
+    assert volume_gib(find_instance_type("ml.g5.12xlarge"), weights) is None
+    assert volume_gib(None, weights) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "weights", "warned"),
+    [
+        (None, 30 * GIB, False),
+        (None, 30 * GIB + 1, True),
+        (100, 100 * GIB, False),
+        (100, 100 * GIB + 1, True),
+        (1, None, False),
+    ],
+)
+def test_a_volume_may_be_full_to_the_last_byte(
+    asked: int | None, weights: int | None, *, warned: bool
+) -> None:
+    """
+    Of what was asked for, or the default.
+    """
+    size = None if asked is None else Size.gibibytes(asked)
+    neuron = find_instance_type("ml.inf2.48xlarge")
+
+    assert bool(volume_findings(neuron, size, weights)) == warned
+    assert volume_findings(None, size, weights) == []
+
+
 def test_local_storage_is_not_spoken_of(stack: Stack) -> None:
     """
     It is as large as it is.
@@ -189,7 +238,10 @@ def test_the_volume_of_shared_hosts_is_said_when_they_are_defined(
     ]
 
 
-def test_a_volume_that_the_deployment_decides_is_not_doubted(stack: Stack) -> None:
+@pytest.mark.parametrize("architecture", [None, "meta-llama/Llama-2-70b-hf"])
+def test_a_volume_that_the_deployment_decides_is_not_doubted(
+    stack: Stack, architecture: str | None
+) -> None:
     """
     Nothing is guessed.
     """
@@ -197,7 +249,7 @@ def test_a_volume_that_the_deployment_decides_is_not_doubted(stack: Stack) -> No
     LlmEndpoint(
         stack,
         "It",
-        model=S3Model(ON_S3),
+        model=S3Model(ON_S3, architecture=architecture),
         serving=NEURON,
         instance_type="ml.inf2.48xlarge",
         volume_size=Size.gibibytes(number),

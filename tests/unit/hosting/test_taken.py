@@ -128,3 +128,31 @@ def test_fails_if_a_component_is_named_twice_in_any_case(stack: Stack) -> None:
             resources=ONE,
             inference_component_name="CHAT",
         )
+
+
+def test_fails_if_two_components_of_ones_own_have_one_name(stack: Stack) -> None:
+    """
+    No pattern is between them; a name that was refused is free for another.
+    """
+    host = hosting(stack)
+    model = Model(stack, "Model", serving=Tgi("3.3.6"), model=GPT2, role=host.role)
+
+    def define(id: str, name: str, devices: int = 1) -> None:
+        InferenceComponent(
+            stack,
+            id,
+            endpoint=host.endpoint,
+            model=model,
+            resources=ResourceRequirements(accelerators=devices),
+            inference_component_name=name,
+        )
+
+    with pytest.raises(ValueError, match="LLM104"):
+        define("Large", "llama", devices=5)
+    define("One", "llama")
+    with pytest.raises(ValueError, match="LLM183 inference_component_name 'LLAMA'"):
+        define("Two", "LLAMA")
+    define("Three", "other")
+
+    template = Template.from_stack(stack)
+    template.resource_count_is("AWS::SageMaker::InferenceComponent", 2)

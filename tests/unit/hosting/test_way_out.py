@@ -98,6 +98,50 @@ def test_a_way_out_is_enough(stack: Stack, vpc: ec2.IVpc) -> None:
     assert warned(stack) == []
 
 
+@pytest.mark.parametrize("name", ["HF_ENDPOINT", "HTTPS_PROXY", "https_proxy"])
+def test_a_mirror_or_a_proxy_is_a_way_out(
+    stack: Stack, vpc: ec2.IVpc, name: str
+) -> None:
+    """
+    By each name that the Hub's client reads.
+    """
+    Model(
+        stack,
+        "It",
+        model=HUB,
+        serving=TGI,
+        network=Network(vpc=vpc, subnets=ISOLATED),
+        environment={name: "https://proxy.example.com"},
+    )
+
+    assert warned(stack) == []
+
+
+@pytest.mark.parametrize("kind", ["isolated_subnets", "public_subnets"])
+def test_one_subnet_with_a_way_out_is_not_spoken_of(stack: Stack, kind: str) -> None:
+    """
+    Only where none has one.
+    """
+    vpc = ec2.Vpc(
+        stack,
+        "Own",
+        max_azs=2,
+        subnet_configuration=[
+            ec2.SubnetConfiguration(name=each.name, subnet_type=each)
+            for each in (
+                ec2.SubnetType.PUBLIC,
+                ec2.SubnetType.PRIVATE_WITH_EGRESS,
+                ec2.SubnetType.PRIVATE_ISOLATED,
+            )
+        ],
+    )
+    one = getattr(vpc, kind)[0]
+    mixed = ec2.SubnetSelection(subnets=[one, vpc.private_subnets[1]])
+    Model(stack, "It", model=HUB, serving=TGI, network=Network(vpc=vpc, subnets=mixed))
+
+    assert warned(stack) == []
+
+
 @pytest.mark.parametrize(("groups", "fails"), [(5, False), (6, True)])
 def test_five_security_groups_are_the_most(
     stack: Stack, vpc: ec2.IVpc, groups: int, *, fails: bool

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import ClassVar, Literal, Self, cast
 
-from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm._tokens import is_unresolved, placeholder_in
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
@@ -392,6 +392,10 @@ def _environment(model: ModelSource | None) -> dict[str, str]:
 
 
 def _plain(value: object) -> PropertyValue:
+    later = placeholder_in(value)
+    if later is not None:
+        # Whoever writes it says that it comes too late for a file.
+        return later
     if isinstance(value, Mapping):
         return json.dumps(value, separators=(",", ":"), sort_keys=True)
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -72,6 +72,22 @@ def test_the_whole_container() -> None:
     )
 
 
+def test_the_tag_of_an_image_is_the_version() -> None:
+    """
+    What is written, and what the options are held against, whatever was given.
+    """
+    tag = find_image("djl-lmi", "0.36.0").tag
+    options = {"option.async_scheduling": True}
+    by_tag = Vllm("0.30.0", image=tag, options=options)
+
+    assert told(by_tag) == []
+    assert text_of(by_tag) == text_of(Vllm("0.36.0", options=options))
+    (early, *_) = told(Vllm("0.30.0", options=options))
+    assert early.startswith(
+        "LLM158 option.async_scheduling has no effect in vllm at LMI 0.30"
+    )
+
+
 def test_an_address_known_at_deployment_is_a_variable() -> None:
     """
     LMI turns it into the option; a file is too early.
@@ -230,6 +246,21 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
+            Vllm(
+                speculative_config={
+                    "method": "ngram",
+                    "num_speculative_tokens": NUMBER_AT_DEPLOYMENT,
+                }
+            ),
+            MODEL,
+            [
+                (
+                    "LLM114 option.speculative_config is known only at deployment, too "
+                    "late for a file; pass it in an environment variable"
+                )
+            ],
+        ),
+        (
             Vllm(),
             HuggingFaceModel("meta-llama/Llama-3.2-1B"),
             [
@@ -258,6 +289,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
         "a key unchecked",
         "unreadable",
         "a placeholder",
+        "a placeholder inside",
         "gated",
         "gated with a token",
         "on S3",

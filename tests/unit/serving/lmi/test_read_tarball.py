@@ -75,6 +75,7 @@ def test_links_inside_are_followed(tmp_path: Path) -> None:
     links = [
         member("in/up.py", tarfile.SYMTYPE, "../one.py"),
         member("hard.py", tarfile.LNKTYPE, "in/two.py"),
+        member("in/hard.py", tarfile.LNKTYPE, "one.py"),
         member("again.py", tarfile.SYMTYPE, "in/up.py"),
         member("more", tarfile.SYMTYPE, "in"),
         member("shown.py", tarfile.SYMTYPE, ".hidden/x.py"),
@@ -85,6 +86,7 @@ def test_links_inside_are_followed(tmp_path: Path) -> None:
         {
             "one.py": b"1",
             "in/two.py": b"2",
+            "inner.py": b"4",
             ".hidden/x.py": b"3",
             **{link.name: link for link in links},
         },
@@ -95,8 +97,11 @@ def test_links_inside_are_followed(tmp_path: Path) -> None:
     assert read.files == {
         "again.py": b"1",
         "hard.py": b"2",
+        "in/hard.py": b"1",
         "in/two.py": b"2",
         "in/up.py": b"1",
+        "inner.py": b"4",
+        "more/hard.py": b"1",
         "more/two.py": b"2",
         "more/up.py": b"1",
         "one.py": b"1",
@@ -228,6 +233,32 @@ def test_64_mib_are_the_bound(more: int, codes: list[str], tmp_path: Path) -> No
 
     assert [finding.code for finding in read.findings] == codes
     assert ("b" in read.files) is not bool(more)
+
+
+def test_a_link_into_a_circle_leads_round_as_well(tmp_path: Path) -> None:
+    """
+    Though it is no part of it.
+    """
+    links = {
+        name: member(name, tarfile.SYMTYPE, target)
+        for name, target in (("a", "b"), ("b", "c"), ("c", "b"))
+    }
+    read = tarball_files(packed(tmp_path / "x.tar.gz", links))
+
+    assert told(read) == [
+        f"LLM185 {name!r} is a link that leads round in a circle{WAY_OUT}"
+        for name in ("a", "b", "c")
+    ]
+
+
+def test_what_follows_the_last_byte_is_still_read(tmp_path: Path) -> None:
+    """
+    An empty file takes none.
+    """
+    half = bytes(32 * MIB)
+    path = packed(tmp_path / "x.tar.gz", {"a": half, "b": half, "c": b""})
+
+    assert list(tarball_files(path).files) == ["a", "b", "c"]
 
 
 def test_links_that_multiply_end_at_the_bound(tmp_path: Path) -> None:

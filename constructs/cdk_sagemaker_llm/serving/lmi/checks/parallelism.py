@@ -130,7 +130,7 @@ def _counts_devices(subject: Subject) -> bool:
 def _takes_all_devices(subject: Subject) -> bool:
     # PyModel counts workers over every device times the stages, and finds none.
     written = subject.option("tensor_parallel_degree")
-    left_out = written is None and not subject.planned
+    left_out = written is None and not subject.decided_elsewhere
     return subject.runs("trtllm") and (left_out or written == "max")
 
 

@@ -67,6 +67,12 @@ def translated(
             {"option.model_id": "s3://b/m/"},
         ),
         (f"{LMI} 0.28.0", {"HF_MODEL_ID": "s3://b/m/", "HF_TASK": "x"}, {}),
+        (f"{LMI} 0.28.0", {"HF_MODEL_ID": "djl://a/b/c", "HF_TASK": "x"}, {}),
+        (
+            f"{LMI} 0.30.0",
+            {"SERVING_MIN_WORKERS": "1", "SERVING_MAX_WORKERS": "2"},
+            {"minWorkers": "1", "maxWorkers": "2"},
+        ),
         (f"{LMI} 0.36.0", {"HF_MODEL_ID": "/opt/ml/model", "HF_REVISION": "x"}, {}),
         # TGI's and SageMaker's names, on images for GPUs.
         (f"{DS} 0.26.0", {"SM_NUM_GPUS": "4"}, {}),
@@ -246,6 +252,48 @@ def test_what_deployment_decides_has_no_value() -> None:
     assert found.properties == {}
     assert found.unknown == {"option.dtype", "option.tensor_parallel_degree"}
     assert found.lost == []
+
+
+def test_what_deployment_decides_wins_like_any_value() -> None:
+    """
+    Though nobody can say by which value.
+    """
+    degree, timeout = "option.tensor_parallel_degree", "option.predict_timeout"
+    found = translated(
+        f"{LMI} 0.36.0",
+        {
+            "OPTION_TENSOR_PARALLEL_DEGREE": AT_DEPLOYMENT,
+            "TENSOR_PARALLEL_DEGREE": "4",
+            "PREDICT_TIMEOUT": "60",
+            "SAGEMAKER_MODEL_SERVER_TIMEOUT_SECONDS": AT_DEPLOYMENT,
+        },
+    )
+    sagemakers = "SAGEMAKER_MODEL_SERVER_TIMEOUT_SECONDS"
+
+    assert found.properties == {}
+    assert found.unknown == {degree, timeout}
+    assert found.lost == [
+        Lost(
+            "TENSOR_PARALLEL_DEGREE", "4", degree, "OPTION_TENSOR_PARALLEL_DEGREE", None
+        ),
+        Lost("PREDICT_TIMEOUT", "60", timeout, sagemakers, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "eager"), [("true", "false"), ("false", "true"), ("1", "true")]
+)
+def test_cuda_graphs_are_the_contrary_of_eager(value: str, eager: str) -> None:
+    """
+    A placeholder is neither.
+    """
+    graphs = "ENABLE_CUDA_GRAPHS"
+    later = translated(f"{LMI} 0.28.0", {graphs: AT_DEPLOYMENT})
+
+    assert translated(f"{LMI} 0.28.0", {graphs: value}).properties == {
+        "option.enforce_eager": eager
+    }
+    assert (later.properties, later.unknown) == ({}, {"option.enforce_eager"})
 
 
 @pytest.mark.parametrize(
