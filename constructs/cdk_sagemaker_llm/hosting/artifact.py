@@ -30,6 +30,8 @@ from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.scope import belongs, folders_of, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 
+# What Linux takes as the name of a file.
+_LONGEST_NAME = 255
 _UNBOUND = "StackSynthesizerBoundStackFirst"
 # It stands among the app's own stacks: no user's id is like this one.
 _WRITERS_ID = "cdk-sagemaker-llm:ServingArtifacts"
@@ -231,3 +233,20 @@ def check_files(files: Mapping[str, bytes]) -> None:
         raise ValueError(
             f"paths must stay inside the tarball, got {', '.join(outside)}"
         )
+    wrong = next(filter(_is_no_path, files), None)
+    if wrong is not None:
+        raise ValueError(
+            "paths must have names of 1 to 255 bytes between slashes, without NUL, "
+            f"got {wrong!r}"
+        )
+    folders = {str(parent) for name in files for parent in Path(name).parents}
+    both = sorted(folders & {str(Path(name)) for name in files})
+    if both:
+        raise ValueError(f"a path must be a file or a folder, got both for {both[0]!r}")
+
+
+def _is_no_path(name: str) -> bool:
+    return any(
+        not 1 <= len(part.encode()) <= _LONGEST_NAME or "\0" in part
+        for part in name.removesuffix("/").split("/")
+    )

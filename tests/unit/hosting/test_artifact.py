@@ -17,7 +17,7 @@ from aws_cdk import App, CfnResource, Stack, Stage
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import CustomContainer, Model, ServingArtifact
-from cdk_sagemaker_llm.hosting.artifact import content_hash, tarball
+from cdk_sagemaker_llm.hosting.artifact import check_files, content_hash, tarball
 from tests.unit.hosting.written import keywords_of, required_keywords_of
 
 FILES = {"serving.properties": b"engine=MPI\n", "model.py": b"# empty\n"}
@@ -331,3 +331,33 @@ def test_a_second_synthesis_writes_what_was_deleted(app: App) -> None:
     app.synth(force=True)
 
     assert written.read_bytes() == tarball({"a": b"1"})
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "a/b"], "a path must be a file or a folder, got both for 'a'"),
+        (["a/b/c", "a/b"], "a path must be a file or a folder, got both for 'a/b'"),
+        (["a\0b"], "paths must have names of 1 to 255 bytes"),
+        ([""], "paths must have names of 1 to 255 bytes"),
+        (["a//b"], "paths must have names of 1 to 255 bytes"),
+        (["a/" + "b" * 256], "paths must have names of 1 to 255 bytes"),
+        (["ä" * 128], "paths must have names of 1 to 255 bytes"),
+    ],
+)
+def test_fails_if_a_tarball_could_not_be_unpacked(
+    names: list[str], message: str
+) -> None:
+    """
+    A host would find out.
+    """
+    with pytest.raises(ValueError, match=message):
+        check_files(dict.fromkeys(names, b""))
+
+
+@pytest.mark.parametrize("name", ["a/b", "b" * 255, "ab/a", "ä" * 127])
+def test_a_path_that_a_host_takes_passes(name: str) -> None:
+    """
+    Beside one that only begins like it.
+    """
+    check_files({name: b"", "a.b": b""})

@@ -66,11 +66,11 @@ def test_the_host_image_follows_the_cuda_version(
     assert host_image(stack, properties) == expected
 
 
-def test_the_newest_of_the_components_decides_for_their_hosts(
+def test_the_default_engine_decides_for_hosts_that_are_told_nothing(
     stack: Stack, properties: Properties
 ) -> None:
     """
-    The endpoint's configuration is written when its last component is known.
+    Whatever their components are.
     """
     host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.p4d.24xlarge")
     needs = ResourceRequirements(accelerators=1)
