@@ -23,6 +23,12 @@ class DeepSpeed(LmiServing):
     ``DeepSpeed("0.26.0", smoothquant=SmoothQuant(alpha=0.5))``
 
     Args:
+        rolling_batch:
+            How requests are batched: ``deepspeed``, ``auto`` or ``disable``, with
+            which it serves architectures that it has no rolling batch for, one batch
+            after the other.
+            If left out, it is ``deepspeed``.
+
         max_tokens: Tokens of prompt and answer together. If left out, it is 1024.
 
         enable_cuda_graph: Whether to record CUDA graphs.
@@ -42,6 +48,7 @@ class DeepSpeed(LmiServing):
     backend: ClassVar[str] = "deepspeed"
 
     _: KW_ONLY
+    rolling_batch: str | None = None
     max_tokens: int | None = option("max_tokens", COUNT)
     enable_cuda_graph: bool | None = option("enable_cuda_graph")
     triangular_masking: bool | None = option("triangular_masking")
@@ -54,7 +61,8 @@ class DeepSpeed(LmiServing):
         return "DeepSpeed"
 
     def _scheduling(self) -> Mapping[str, PropertyValue]:
-        return {"option.rolling_batch": "deepspeed"}
+        batch = "deepspeed" if self.rolling_batch is None else self.rolling_batch
+        return {"option.rolling_batch": batch}
 
     def _more(self) -> Mapping[str, PropertyValue]:
         return self.smoothquant.as_deepspeed() if self.smoothquant else {}

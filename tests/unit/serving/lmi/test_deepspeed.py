@@ -19,6 +19,7 @@ from tests.unit.serving.lmi.parameters import (
 )
 
 OWN: list[Row] = [
+    ("rolling_batch", "auto", "option.rolling_batch=auto"),
     ("quantize", "dynamic_int8", "option.quantize=dynamic_int8"),
     ("max_tokens", 2048, "option.max_tokens=2048"),
     ("enable_cuda_graph", True, "option.enable_cuda_graph=true"),
@@ -64,7 +65,7 @@ def test_all_parameters_are_written_in_their_order() -> None:
         "option.model_id=org/model\n"
         "option.revision=abc123\n"
         "option.max_rolling_batch_size=24\n"
-        "option.rolling_batch=deepspeed\n"
+        "option.rolling_batch=auto\n"
         "option.model_loading_timeout=900\n"
         "option.predict_timeout=60\n"
         "option.dtype=fp16\n"
@@ -106,3 +107,20 @@ def test_what_it_asks_of_the_memory_is_not_modelled() -> None:
     No plan is made with it.
     """
     assert DeepSpeed("0.26.0").prepare(MODEL, 1).demand is None
+
+
+@pytest.mark.parametrize(
+    ("rolling_batch", "codes"),
+    [(None, ["LLM175"]), ("auto", ["LLM175"]), ("disable", [])],
+)
+def test_a_model_without_a_rolling_batch_is_served_without_one(
+    rolling_batch: str | None, codes: list[str]
+) -> None:
+    """
+    As the finding says.
+    """
+    mistral = HuggingFaceModel("a/b", architecture="MistralForCausalLM")
+    serving = DeepSpeed("0.27.0", rolling_batch=rolling_batch, tensor_parallel_degree=1)
+    found = serving.prepare(mistral, 1).findings
+
+    assert [each.code for each in found if each.code < "LLM2"] == codes
