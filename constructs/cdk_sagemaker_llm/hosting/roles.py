@@ -13,6 +13,7 @@ from constructs import Construct, IConstruct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.imports import OTHER_ARN
 from cdk_sagemaker_llm.hosting.reporting import annotate
 from cdk_sagemaker_llm.hosting.scope import account_of, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.statements import Statement
@@ -29,11 +30,14 @@ UNTOUCHED_ROLE = Rule(
 
 def role_findings(scope: Construct, role: iam.IRole | None) -> list[Finding]:
     """
-    Check that a given role is of the stack's account: SageMaker takes no other, and a
-    policy here would go to its namesake.
+    Check that a given role is one, and of the stack's account: SageMaker takes no
+    other, and a policy here would go to its namesake.
     """
     if role is None:
         return []
+    arn = role.role_arn
+    if not is_unresolved(arn) and ":role/" not in arn:
+        return [OTHER_ARN.finding(f"role must be an IAM role, got {arn!r}")]
     theirs, ours = role.principal_account, account_of(scope)
     if theirs is None or is_unresolved(theirs) or is_unresolved(ours) or theirs == ours:
         return []

@@ -369,3 +369,13 @@ def test_an_account_that_is_not_known_is_not_judged(agnostic_stack: Stack) -> No
     Model(agnostic_stack, "It", model=S3Model("s3://b/a/"), serving=TGI, role=role)
 
     assert len(written(agnostic_stack, "IAM::Policy")) == 1
+
+
+def test_fails_if_what_is_given_is_no_role(stack: Stack) -> None:
+    """
+    An ARN of a user is taken by the CDK.
+    """
+    user = iam.Role.from_role_arn(stack, "User", "arn:aws:iam::111111111111:user/x")
+    message = "LLM195 role must be an IAM role, got 'arn:aws:iam::111111111111:user/x'"
+    with pytest.raises(ValueError, match=message):
+        Model(stack, "It", model=S3Model("s3://bucket/a/"), serving=TGI, role=user)
