@@ -138,11 +138,13 @@ def read_config(given: Mapping[str, Any] | str | Path) -> Config:
             "config must be a mapping, a config.json's text or its path, got "
             f"{shown(given)}"
         )
-    text = given if isinstance(given, str) and "{" in given else _file_text(given)
+    is_text = isinstance(given, str) and "{" in given
+    text = str(given) if is_text else _file_text(given)
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise ValueError(f"config.json is no JSON: {fault}") from fault
+        name = "config.json" if is_text else str(given)
+        raise ValueError(f"{name} is no JSON: {fault}") from fault
     if not isinstance(values, Mapping):
         raise ValueError(  # noqa: TRY004 - the content of the caller's file
             "config.json must hold an object"
