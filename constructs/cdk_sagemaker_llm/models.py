@@ -125,6 +125,11 @@ class S3Model:
         object.__setattr__(self, "architecture", looked_up(self.architecture))
         hold_kinds(self)
         fault = _uri_fault(self.uri)
+        if fault is not None and _hides_its_bucket(self.uri):
+            raise ValueError(
+                f"uri is known only at deployment, and must be {fault} at synth; write "
+                "S3Model.from_bucket(Bucket.from_bucket_name(...), prefix)"
+            )
         if fault is not None:
             raise ValueError(f"uri must be {fault}, got {redacted(repr(self.uri))}")
 
@@ -240,6 +245,14 @@ def _uri_fault(uri: str) -> str | None:
         return f"{_PREFIX}, whose prefix is not empty"
     fault = bucket_fault(bucket)
     return fault and f"{_PREFIX}, whose bucket has {fault}"
+
+
+def _hides_its_bucket(uri: str) -> bool:
+    """
+    Whether a placeholder stands where an address has its bucket and slash.
+    """
+    is_open = not uri.startswith("s3://") or "/" not in uri.removeprefix("s3://")
+    return is_unresolved(uri) and is_open
 
 
 def class_of(architecture: ModelArchitecture | str | None) -> str | None:

@@ -12,13 +12,19 @@ import itertools
 from collections.abc import Iterable
 
 _LIKELY = 12
+_LIKENESS = 0.6
+# A name that is longer than this times another is less like it than that.
+_LONGEST = 2 / _LIKENESS - 1
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """
     Return the known names most like the given one, best first.
     """
-    return list(_nearest(name, tuple(known), count))
+    names = tuple(known)
+    if len(name) > _LONGEST * max(map(len, names), default=0):
+        return []
+    return list(_nearest(name, names, count))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -27,7 +33,7 @@ def _nearest(name: str, known: tuple[str, ...], count: int) -> tuple[str, ...]:
     # in common leave it a handful.
     pairs = _pairs(name)
     likely = sorted(known, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
-    return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=0.6))
+    return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=_LIKENESS))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -125,6 +125,33 @@ def test_the_wrong_model_id_is_told_word_for_word() -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["{}", "s3://{}", "{}/prefix/"])
+def test_an_address_that_hides_its_bucket_is_shown_the_way_out(form: str) -> None:
+    """
+    A bucket's own name may be known only at deployment.
+    """
+    uri = form.format("${Token[TOKEN.1239]}")
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        S3Model(uri)
+
+    assert str(caught.value) == (
+        "uri is known only at deployment, and must be a prefix such as "
+        "'s3://bucket/prefix/' at synth; write "
+        "S3Model.from_bucket(Bucket.from_bucket_name(...), prefix)"
+    )
+
+
+def test_an_open_address_without_its_last_slash_is_told_of_that() -> None:
+    """
+    Its bucket may stay open.
+    """
+    name = "${Token[TOKEN.1239]}"
+
+    assert S3Model(f"s3://{name}/prefix/").bucket_name == name
+    with pytest.raises(ValueError, match="^uri must be a prefix such as "):
+        S3Model(f"s3://{name}/prefix")
+
+
 def test_the_wrong_uri_is_told_word_for_word() -> None:
     """
     With the form of one that is right.

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.architectures.weight_format import (
     plain_format,
     read_format,
 )
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.architectures import known_config, model_names
 from cdk_sagemaker_llm.credential_forms import redacted
 from cdk_sagemaker_llm.wording import any_of, nearest
@@ -116,6 +117,7 @@ class ModelArchitecture:
         return _read(read_config(config))
 
     @classmethod
+    @held
     def of(cls, model_id: str) -> ModelArchitecture:
         """
         Look a model up by its name on the Hugging Face Hub, in any case.

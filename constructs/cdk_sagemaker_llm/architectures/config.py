@@ -5,9 +5,12 @@ Reading a Hugging Face ``config.json``, whatever its keys are called.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from cdk_sagemaker_llm.arguments.kinds import shown
 
 # More than any size of a model, and little enough for their products to be a float.
 _MOST = 10**9
@@ -130,11 +133,18 @@ def read_config(given: Mapping[str, Any] | str | Path) -> Config:
     """
     if isinstance(given, Mapping):
         return Config(given)
-    text = given if isinstance(given, str) and "{" in given else _file_text(given)
+    if not isinstance(given, str | os.PathLike):
+        raise ValueError(  # noqa: TRY004 - as every value of a wrong kind
+            "config must be a mapping, a config.json's text or its path, got "
+            f"{shown(given)}"
+        )
+    is_text = isinstance(given, str) and "{" in given
+    text = str(given) if is_text else _file_text(given)
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise ValueError(f"config.json is no JSON: {fault}") from fault
+        name = "config.json" if is_text else str(given)
+        raise ValueError(f"{name} is no JSON: {fault}") from fault
     if not isinstance(values, Mapping):
         raise ValueError(  # noqa: TRY004 - the content of the caller's file
             "config.json must hold an object"

@@ -92,6 +92,17 @@ def _member_written(value: object) -> str:
     return f"write RoutingStrategy.{name or 'LEAST_OUTSTANDING_REQUESTS'}"
 
 
+def _is_hosting_type(value: object) -> bool:
+    # EC2's class of the CDK has the same name.
+    return _is_a("InstanceType")(value) and not hasattr(type(value), "is_burstable")
+
+
+def _hosting_type_written(value: object) -> str:
+    if _is_a("InstanceType")(value):
+        return f"write {'ml.' + str(value.to_string())!r}"  # type: ignore[attr-defined] # EC2's class
+    return _called(value) if _names(value, "InstanceType") else ""
+
+
 _KEPT_ELSEWHERE = (
     "use a Secret, or SecretValue.secrets_manager(...): what stands in code or in a "
     "template is no secret"
@@ -109,15 +120,7 @@ CLASSES: Mapping[str, Kind] = {
         "an image of the catalogue",
         "write CustomContainer.from_uri(...), or find_image(...)",
     ),
-    "InstanceType": Kind(
-        "an InstanceType",
-        # EC2's in the CDK has the same name.
-        lambda value: _is_a("InstanceType")(value) and hasattr(value, "accelerators"),
-        lambda value: (
-            _called(value)
-            or ("write 'ml.g5.xlarge'" if _is_a("InstanceType")(value) else "")
-        ),
-    ),
+    "InstanceType": Kind("an InstanceType", _is_hosting_type, _hosting_type_written),
     "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
     "Model": _instance_of("Model", "a Model that is defined in a stack"),
     "ModelBase": _instance_of("ModelBase", "a Model that is defined in a stack"),

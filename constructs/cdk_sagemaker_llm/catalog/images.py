@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
 
@@ -221,6 +222,7 @@ def image_families() -> list[str]:
     return list(load("images.json")["families"])
 
 
+@held
 def image_versions(family: str) -> list[str]:
     """
     Return the versions of a family, oldest first.
@@ -228,6 +230,7 @@ def image_versions(family: str) -> list[str]:
     return list(_family(family)["versions"])
 
 
+@held
 def find_image(family: str, version: str) -> ImageRelease:
     """
     Look an image up by family and version.

@@ -8,7 +8,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
+from cdk_sagemaker_llm.arguments import held, hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
 
@@ -142,6 +142,7 @@ def host_image_names() -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+@held
 def find_instance_type(name: str) -> InstanceType:
     """
     Look an instance type up by its API name.

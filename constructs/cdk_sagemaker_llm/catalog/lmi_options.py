@@ -5,7 +5,7 @@ Options of serving.properties: which LMI version and backend knows which, and ho
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,12 +111,7 @@ def option_spans(key: str) -> tuple[Span, ...]:
     for backend, rows in _tables()["backends"].items():
         if key in rows:
             found += _row_spans(backend, rows[key])
-        found += [
-            Span(backend, h["from"], h["to"])
-            for row in rows.values()
-            for h in row.get("history", ())
-            if h.get("alias") == key
-        ]
+        found += [Span(backend, h["from"], h["to"]) for h in _aliases(backend, key)]
     return tuple(sorted(found, key=lambda span: row_versions().index(span.first)))
 
 
@@ -177,7 +172,7 @@ def _tables() -> Mapping[str, Any]:
 
 def _model_type(backend: str, key: str, row: str) -> OptionType | None:
     rows = _tables()["backends"].get(backend, {})
-    entries = [*rows.get(key, {}).get("history", ()), *_aliases(rows, key)]
+    entries = [*rows.get(key, {}).get("history", ()), *_aliases(backend, key)]
     for entry in entries:
         if Span(backend, entry["from"], entry["to"]).covers(row):
             choices = tuple(str(choice) for choice in entry.get("choices", ()))
@@ -185,13 +180,19 @@ def _model_type(backend: str, key: str, row: str) -> OptionType | None:
     return None
 
 
-def _aliases(rows: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    return [
-        entry
-        for row in rows.values()
-        for entry in row.get("history", ())
-        if entry.get("alias") == key
-    ]
+def _aliases(backend: str, key: str) -> Sequence[Mapping[str, Any]]:
+    return _all_aliases(backend).get(key, ())
+
+
+@functools.cache
+def _all_aliases(backend: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    # By name: names that nobody knows are looked up by the thousand.
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in _tables()["backends"].get(backend, {}).values():
+        for entry in row.get("history", ()):
+            if "alias" in entry:
+                found.setdefault(entry["alias"], []).append(entry)
+    return found
 
 
 def _documented_type(backend: str, key: str, row: str) -> OptionType | None:

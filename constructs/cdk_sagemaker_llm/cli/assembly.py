@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,33 @@ def read_assembly(path: Path) -> Assembly:
         except AssemblyError as fault:
             found.faults.append(str(fault))
     return found
+
+
+def unknown_version(path: Path) -> str:
+    """
+    Say that a cloud assembly is written in a newer form than the installed CDK's; empty
+    if it is not, or if that is not known.
+    """
+    written = str(read_json(path / MANIFEST).get("version", ""))
+    known = _schema_version()
+    if _major(written) <= _major(known) or not known:
+        return ""
+    return (
+        f"{MANIFEST} is of version {written}, and the installed CDK writes {known}: "
+        "what is new in it is not seen"
+    )
+
+
+def _schema_version() -> str:
+    try:
+        return metadata.version("aws-cdk.cloud-assembly-schema")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _major(version: str) -> int:
+    first = version.split(".", maxsplit=1)[0]
+    return int(first) if first.isdecimal() else 0
 
 
 def text_of(value: object) -> str:

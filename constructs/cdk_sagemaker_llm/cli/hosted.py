@@ -12,11 +12,13 @@ from typing import Any
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.assembly import (
+    Assembly,
     Stack,
     artifact_files,
     image_of,
     read_assembly,
     text_of,
+    unknown_version,
 )
 from cdk_sagemaker_llm.cli.references import means
 from cdk_sagemaker_llm.cli.reports import Report
@@ -65,6 +67,13 @@ def hosted_reports(path: Path) -> list[Report]:
         AssemblyError: If its manifest cannot be read.
     """
     found = read_assembly(path)
+    nothing = [_unchecked(str(path), "it holds no model to check")]
+    version = unknown_version(path)
+    newer = [_unchecked(str(path), version)] if version else []
+    return [*(_reports(path, found) or nothing), *newer]
+
+
+def _reports(path: Path, found: Assembly) -> list[Report]:
     return [
         *(
             _report(found.stacks, stack, name, properties)

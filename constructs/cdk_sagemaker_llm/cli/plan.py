@@ -180,6 +180,11 @@ def _demand(serving: str, version: str | None) -> Demand:
     prepared = _ENGINES[serving].prepare(None, None)
     usual = Demand(architecture=None, assumptions=Assumptions())
     demand = prepared.demand or usual
+    if version is not None and demand.engine != "vllm":
+        raise ValueError(
+            f"--engine-version is that of vLLM, and --serving is {serving}; leave it "
+            "out"
+        )
     return replace(demand, engine_version=version or demand.engine_version)
 
 

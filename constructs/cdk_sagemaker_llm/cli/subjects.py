@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import (
     LARGEST_ARTIFACT,
+    LARGEST_PROPERTIES,
     PROPERTIES,
     Artifact,
 )
@@ -27,7 +28,11 @@ from cdk_sagemaker_llm.serving.lmi.folder import (
     read_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
-from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files, single_file
+from cdk_sagemaker_llm.serving.lmi.read_folder import (
+    folder_files,
+    no_file,
+    single_file,
+)
 from cdk_sagemaker_llm.serving.lmi.read_tarball import is_tarball, tarball_files
 
 # A line that only a serving.properties has.
@@ -50,16 +55,38 @@ def reports_of(path: Path, target: Target) -> list[Report]:
         _check_kind(path)
         return [_report(str(path), single_file(path), target)]
     if not path.is_dir():
-        raise MisuseError(f"{path} does not exist")
+        raise MisuseError(f"{path} {no_file(path) or 'does not exist'}")
     if is_assembly(path):
         return hosted_reports(path)
+    return _folder_reports(path, target)
+
+
+def _folder_reports(path: Path, target: Target) -> list[Report]:
     folders = _artifact_folders(path)
-    if not folders:
-        raise MisuseError(
-            f"{path} holds neither {PROPERTIES} nor manifest.json; name a file, an "
-            "artifact's folder, a folder of these, or cdk.out"
-        )
-    return [_folder_report(folder, target) for folder in folders]
+    broken = _broken_folders(path)
+    if folders:
+        checked = [_folder_report(folder, target) for folder in folders]
+        return [*checked, *(_unchecked(folder, why) for folder, why in broken.items())]
+    for folder, why in broken.items():
+        raise MisuseError(f"{folder}: {why}")
+    raise MisuseError(
+        f"{path} holds neither {PROPERTIES} nor manifest.json; name a file, an "
+        "artifact's folder, a folder of these, or cdk.out"
+    )
+
+
+def _unchecked(folder: Path, why: str) -> Report:
+    return Report(str(folder), [], is_checked=False, left_out=(why,))
+
+
+def _broken_folders(path: Path) -> dict[Path, str]:
+    """
+    Return the folders whose serving.properties is no file, with what it is.
+    """
+    children = [] if (path / PROPERTIES).is_file() else sorted(path.iterdir())
+    folders = [path, *(child for child in children if child.is_dir())]
+    found = ((folder, no_file(folder / PROPERTIES)) for folder in folders)
+    return {folder: f"{PROPERTIES} {why}" for folder, why in found if why}
 
 
 def _check_kind(path: Path) -> None:
@@ -70,7 +97,8 @@ def _check_kind(path: Path) -> None:
         if path.stat().st_size > LARGEST_ARTIFACT:
             # What is too large for an artifact is told of as such.
             return
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(LARGEST_PROPERTIES)
     except OSError as fault:
         raise MisuseError(f"{path} cannot be read: {fault.strerror}") from fault
     is_named = path.suffix == ".properties"

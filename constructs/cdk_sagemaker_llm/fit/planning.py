@@ -8,6 +8,7 @@ import math
 from dataclasses import fields
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.demand import Assumptions, EngineName
 from cdk_sagemaker_llm.fit.memory import Setting
@@ -22,6 +23,7 @@ DEFAULT_CONTEXT_LENGTH = 4096
 WEIGHT_BITS = (4, 8, 16, 32)
 
 
+@held
 def plan(
     architecture: ModelArchitecture | str,
     instance_type: InstanceType | str,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.fit.planning import plan
@@ -54,6 +55,7 @@ class Recommendation:
         return "\n".join([type(self.serving).__name__, *lines])
 
 
+@held
 def recommend(
     architecture: ModelArchitecture | str,
     instance_type: InstanceType | str,

@@ -10,8 +10,8 @@ import io
 import os
 import tarfile
 import tempfile
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -30,11 +30,11 @@ from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.scope import belongs, folders_of, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 
-# What Linux takes as the name of a file.
-_LONGEST_NAME = 255
 _UNBOUND = "StackSynthesizerBoundStackFirst"
 # It stands among the app's own stacks: no user's id is like this one.
 _WRITERS_ID = "cdk-sagemaker-llm:ServingArtifacts"
+# Of file systems on Linux.
+_LONGEST_PART = 255
 
 
 class ServingArtifact(Construct):
@@ -233,20 +233,28 @@ def check_files(files: Mapping[str, bytes]) -> None:
         raise ValueError(
             f"paths must stay inside the tarball, got {', '.join(outside)}"
         )
-    wrong = next(filter(_is_no_path, files), None)
-    if wrong is not None:
+    _check_names(files)
+
+
+def _check_names(files: Iterable[str]) -> None:
+    """
+    Refuse what no folder can hold when the tarball is unpacked.
+    """
+    paths = [PurePosixPath(name) for name in files]
+    odd = [path for path in paths if not path.parts or not _may_be_made(path)]
+    if odd:
         raise ValueError(
-            "paths must have names of 1 to 255 bytes between slashes, without NUL, "
-            f"got {wrong!r}"
+            f"paths must have parts of 1 to {_LONGEST_PART} bytes without NUL, got "
+            f"{str(odd[0])[:_LONGEST_PART]!r}"
         )
-    folders = {str(parent) for name in files for parent in Path(name).parents}
-    both = sorted(folders & {str(Path(name)) for name in files})
+    folders = {folder for path in paths for folder in path.parents}
+    both = [str(path) for path in paths if path in folders]
     if both:
-        raise ValueError(f"a path must be a file or a folder, got both for {both[0]!r}")
+        raise ValueError(
+            f"paths must be files or folders, and {both[0]!r} would be both"
+        )
 
 
-def _is_no_path(name: str) -> bool:
-    return any(
-        not 1 <= len(part.encode()) <= _LONGEST_NAME or "\0" in part
-        for part in name.removesuffix("/").split("/")
-    )
+def _may_be_made(path: PurePosixPath) -> bool:
+    parts = (part.encode() for part in path.parts)
+    return all(len(part) <= _LONGEST_PART and b"\0" not in part for part in parts)

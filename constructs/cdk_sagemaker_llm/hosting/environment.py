@@ -14,8 +14,10 @@ from cdk_sagemaker_llm.serving.rules import API
 
 # CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
 _MOST_VARIABLES = 100
+_LONGEST_NAME = 1024
 _LONGEST_VALUE = 1024
 _MOST_BYTES = 32 * 1024
+_SHOWN = 30
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 
 LARGE_ENVIRONMENT = Rule(
@@ -44,13 +46,32 @@ def environment_findings(
 
 
 def _name_findings(variables: Mapping[str, str]) -> list[Finding]:
+    return [finding for name in variables for finding in _findings_of_name(name)]
+
+
+def _findings_of_name(name: str) -> list[Finding]:
+    if is_unresolved(name):
+        # CloudFormation takes functions as values only.
+        return [
+            IMPOSSIBLE_NAME.finding(
+                "a name in environment must be known at synth, got a placeholder",
+                "write the name itself; its value may be known only at deployment",
+            )
+        ]
+    if len(name) > _LONGEST_NAME:
+        return [
+            IMPOSSIBLE_NAME.finding(
+                f"a name in environment must be at most {_LONGEST_NAME} characters "
+                f"long, got {len(name)}, beginning with {name[:_SHOWN]!r}"
+            )
+        ]
+    if _NAME.match(name):
+        return []
     return [
         IMPOSSIBLE_NAME.finding(
             "a name in environment must be letters, digits and underscores, with no "
             f"digit first, got {name!r}",
         )
-        for name in variables
-        if not is_unresolved(name) and not _NAME.match(name)
     ]
 
 

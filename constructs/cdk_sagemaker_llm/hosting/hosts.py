@@ -20,11 +20,13 @@ from cdk_sagemaker_llm.hosting.host_image import choose_host_image, purpose_find
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
+    gibibytes,
     host_image_findings,
     least_findings,
     name_findings,
     range_findings,
     seconds,
+    size_findings,
     timeout_findings,
 )
 from cdk_sagemaker_llm.hosting.network import Network
@@ -270,9 +272,9 @@ def _fitted(
     """
     if variant.model_data_download_timeout is None:
         variant = replace(variant, model_data_download_timeout=model.download_timeout)
-    gibibytes = volume_gib(hardware, model.weight_bytes)
-    if variant.volume_size is None and gibibytes is not None:
-        variant = replace(variant, volume_size=Size.gibibytes(gibibytes))
+    asked = volume_gib(hardware, model.weight_bytes)
+    if variant.volume_size is None and asked is not None:
+        variant = replace(variant, volume_size=Size.gibibytes(asked))
     return variant
 
 
@@ -397,11 +399,15 @@ def _key_findings(variants: Sequence[VariantDefinition]) -> list[Finding]:
 def _volume_findings(
     variant: ProductionVariant, hardware: InstanceType | None
 ) -> list[Finding]:
-    if hardware is None or variant.volume_size is None:
+    size = variant.volume_size
+    if size is None:
         return []
+    if hardware is None:
+        return size_findings("volume_size", size)
     if hardware.volume_size_supported:
-        gibibytes = variant.volume_size.to_gibibytes()
-        return range_findings("volume_size", gibibytes, 1, LARGEST_VOLUME_GIB, " GiB")
+        return size_findings("volume_size", size) or range_findings(
+            "volume_size", gibibytes(size), 1, LARGEST_VOLUME_GIB, " GiB"
+        )
     return [
         LOCAL_STORAGE.finding(
             f"{hardware} refuses volume_size: it has local NVMe storage",

@@ -4,7 +4,9 @@ The service's rules for what users may choose: names, counts, ranges and time-ou
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -15,7 +17,7 @@ from cdk_sagemaker_llm.serving.rules import API, OUTSIDE_RANGE
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, Size
 
 # botocore 1.44.5: EndpointName, VariantName and InferenceComponentName.
 _LONGEST_NAME = 63
@@ -30,8 +32,11 @@ IMPOSSIBLE_COUNT = Rule(
     "LLM105", "a count or bound is outside what the service takes", API
 )
 UNKNOWN_HOST_IMAGE = Rule("LLM184", "a host image is none that the API lists", API)
+UNCOUNTABLE = Rule(
+    "LLM129", "a time or a size is not in the whole units that the service counts", API
+)
 
-_seconds: WeakKeyDictionary[Duration, float] = WeakKeyDictionary()
+_counted: WeakKeyDictionary[Duration | Size, float | None] = WeakKeyDictionary()
 
 
 def name_findings(parameter: str, name: str | None) -> list[Finding]:
@@ -120,7 +125,27 @@ def timeout_findings(
     Check a time-out against the API's bounds.
     """
     most = _TIMEOUT_SECONDS[1]
-    return range_findings(parameter, seconds(timeout), least, most, " seconds")
+    return time_findings(parameter, timeout) or range_findings(
+        parameter, seconds(timeout), least, most, " seconds"
+    )
+
+
+def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
+    """
+    Check that the service can count a time: in whole seconds.
+    """
+    if time is None:
+        return []
+    return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
+
+
+def size_findings(parameter: str, size: Size | None) -> list[Finding]:
+    """
+    Check that the service can count a size: in whole GiB.
+    """
+    if size is None:
+        return []
+    return _unit_findings(parameter, gibibytes(size), "GiB", "Size.gibibytes")
 
 
 def count_findings(parameter: str, value: float, least: int) -> list[Finding]:
@@ -152,11 +177,59 @@ def bounds_findings(
 
 def seconds(timeout: Duration | None) -> float | None:
     """
-    Return a duration in seconds, as the API counts, or ``None`` for none.
+    Return a duration in seconds, as the API counts.
+
+    ``None`` for none, and for a placeholder in another unit.
     """
     if timeout is None:
         return None
-    if timeout not in _seconds:
-        # A call into Node (ADR 2), and several checks ask the same.
-        _seconds[timeout] = timeout.to_seconds()
-    return _seconds[timeout]
+    return _count(timeout, lambda: timeout.to_seconds(integral=False))
+
+
+def gibibytes(size: Size | None) -> float | None:
+    """
+    Return a size in GiB, as the API counts.
+
+    ``None`` for none, and for a placeholder in another unit.
+    """
+    if size is None:
+        return None
+    return _count(size, lambda: _unrounded(size))
+
+
+def _unrounded(size: Size) -> float:
+    # Whoever has a size has imported it already.
+    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415
+
+    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)
+
+
+def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | None:
+    if amount not in _counted:
+        try:
+            # A call into Node (ADR 2), and several checks ask the same.
+            _counted[amount] = convert()
+        except RuntimeError:
+            # What deployment alone knows cannot be converted.
+            _counted[amount] = None
+    return _counted[amount]
+
+
+def _unit_findings(
+    parameter: str, count: float | None, unit: str, factory: str
+) -> list[Finding]:
+    if count is None:
+        return [
+            UNCOUNTABLE.finding(
+                f"{parameter} is known only at deployment, and must be in {unit} then",
+                f"write {factory}(...)",
+            )
+        ]
+    if is_unresolved(count) or float(count).is_integer():
+        return []
+    return [
+        UNCOUNTABLE.finding(
+            f"{parameter} must be of whole {unit}, got {count:g}",
+            f"write {factory}({math.ceil(count)})",
+        )
+    ]

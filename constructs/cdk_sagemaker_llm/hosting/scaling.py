@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
     seconds,
+    time_findings,
 )
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
@@ -120,7 +121,7 @@ class TargetTrackingScaling(Construct):
             If left out, it is 300 seconds.
 
     Raises:
-        ValueError: If the target value is not above 0.
+        ValueError: If the target value is not above 0, or a time of no whole seconds.
     """
 
     @checked
@@ -135,7 +136,12 @@ class TargetTrackingScaling(Construct):
         scale_in_cooldown: Duration | None = None,
         scale_out_cooldown: Duration | None = None,
     ) -> None:
-        report(scope, id, _value_findings(target_value))
+        found = [
+            *_value_findings(target_value),
+            *time_findings("scale_in_cooldown", scale_in_cooldown),
+            *time_findings("scale_out_cooldown", scale_out_cooldown),
+        ]
+        report(scope, id, found)
         super().__init__(scope, id)
         tracking = appscaling.CfnScalingPolicy
         self.cfn_scaling_policy = tracking(

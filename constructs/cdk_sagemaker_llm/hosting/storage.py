@@ -11,6 +11,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.limits import gibibytes
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def volume_findings(
         return []
     has = DEFAULT_VOLUME_GIB
     if volume_size is not None:
-        asked = volume_size.to_gibibytes()
-        if is_unresolved(asked):
+        asked = gibibytes(volume_size)
+        if asked is None or is_unresolved(asked):
             return []
         has = round(asked)
     if weights is None and volume_size is None:

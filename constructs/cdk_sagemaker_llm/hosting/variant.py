@@ -12,7 +12,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.hosting.limits import seconds
+from cdk_sagemaker_llm.hosting.limits import gibibytes, seconds
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -196,7 +196,7 @@ class ProductionVariant:
         return 1.0 if weight is None else weight
 
     def _gibibytes(self) -> float | None:
-        return None if self.volume_size is None else self.volume_size.to_gibibytes()
+        return gibibytes(self.volume_size)
 
     def _managed_scaling(
         self,

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
 _PREFIX = "check_"
 
@@ -30,3 +32,14 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
         if name.startswith(_PREFIX)
         and getattr(value, "__module__", None) == module.__name__
     )
+
+
+def device_findings(accelerators: int | None) -> list[Finding]:
+    """
+    Find a number of devices that no copy can have; on a host without any it is 0.
+    """
+    if accelerators is None or is_unresolved(accelerators) or accelerators >= 0:
+        return []
+    return [
+        OUTSIDE_RANGE.finding(f"accelerators must be at least 0, got {accelerators}")
+    ]

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.checks import device_findings
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
@@ -30,6 +32,7 @@ TGI = "huggingface-llm"
 CHECKED_FAMILIES = (*LMI, TGI, TGI_NEURON)
 
 
+@held
 def check_environment(
     environment: Mapping[str, str],
     *,
@@ -65,7 +68,7 @@ def check_environment(
         What was found, errors and warnings, in the order of the checks.
 
     Raises:
-        ValueError: If there is no such container.
+        ValueError: If there is no such container, or an argument is not of its kind.
     """
     if container not in CHECKED_FAMILIES:
         near = nearest(container, CHECKED_FAMILIES, count=1)
@@ -78,6 +81,10 @@ def check_environment(
             find_image(container, version)
         except ValueError as fault:
             return [UNKNOWN_IMAGE.finding(str(fault))]
+    impossible = device_findings(accelerators)
+    if impossible:
+        return impossible
+    if container in LMI:
         return lmi_findings(
             environment,
             container=container,

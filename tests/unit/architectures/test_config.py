@@ -175,3 +175,15 @@ def test_fails_if_nothing_can_be_read(given: str | Path, message: str) -> None:
         read_config(given)
 
     assert str(caught.value).startswith(message)
+
+
+def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:
+    """
+    Any path may have been given.
+    """
+    path = tmp_path / "hosts"
+    path.write_text("127.0.0.1 localhost", encoding="utf-8")
+
+    for given in (path, str(path)):
+        with pytest.raises(ValueError, match=f"^{path} is no JSON: "):
+            read_config(given)

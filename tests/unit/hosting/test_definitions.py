@@ -123,6 +123,38 @@ def test_a_variable_may_begin_with_an_underscore() -> None:
     assert refused(environment={"_": "1", "a_B1": "2"}) == []
 
 
+def test_a_name_has_1024_characters_at_most() -> None:
+    """
+    One that is longer is not repeated (botocore, EnvironmentKey).
+    """
+    assert refused(environment={"A" * 1024: "1"}) == []
+    assert refused(environment={"A" * 1025: "1"}) == [
+        (
+            "LLM106",
+            (
+                "a name in environment must be at most 1024 characters long, got 1025, "
+                f"beginning with {'A' * 30!r}"
+            ),
+            "",
+        )
+    ]
+
+
+def test_fails_if_a_name_is_known_only_at_deployment(stack: Stack) -> None:
+    """
+    CloudFormation has functions for values alone: the synthesis ended in Node.
+    """
+    name = CfnParameter(stack, "P").value_as_string
+
+    assert refused(environment={name: "1"}) == [
+        (
+            "LLM106",
+            "a name in environment must be known at synth, got a placeholder",
+            "write the name itself; its value may be known only at deployment",
+        )
+    ]
+
+
 def test_1024_characters_pass_and_one_more_does_not() -> None:
     """
     Each value that is too long is named, and none is repeated.

@@ -8,6 +8,7 @@ rules that they break.
 
 from __future__ import annotations
 
+import math
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ PROPERTIES = "serving.properties"
 # library's own; SageMaker itself would take gigabytes.
 LARGEST_ARTIFACT = 64 * 1024 * 1024
 MOST_FILES = 10_000
+# A line each for some hundred options are 10 KiB.
+LARGEST_PROPERTIES = 256 * 1024
 
 TOO_LARGE = Rule("LLM118", "the serving folder holds more than configuration and code")
 CANNOT_TRAVEL = Rule(
@@ -29,6 +32,7 @@ CANNOT_TRAVEL = Rule(
 )
 
 _MIB = 2**20
+_KIB = 2**10
 
 
 class ArtifactError(ValueError):
@@ -74,7 +78,15 @@ def size_findings(path: str, sizes: Mapping[str, int]) -> list[Finding]:
     """
     total = sum(sizes.values())
     if total <= LARGEST_ARTIFACT:
-        return []
+        return [
+            TOO_LARGE.finding(
+                f"{name} in {path!r} holds {math.ceil(size / _KIB)} KiB; a "
+                f"{PROPERTIES} holds at most {LARGEST_PROPERTIES // _KIB} KiB",
+                "write options only; put other content into a file of its own",
+            )
+            for name, size in sizes.items()
+            if not is_of_a_size(name, size)
+        ]
     largest = max(sizes, key=lambda name: sizes[name])
     return [
         TOO_LARGE.finding(
@@ -126,7 +138,16 @@ def readable(sizes: Mapping[str, int]) -> Iterable[str]:
         read += sizes[name]
         if read > LARGEST_ARTIFACT:
             return
-        yield name
+        if is_of_a_size(name, sizes[name]):
+            yield name
+
+
+def is_of_a_size(name: str, size: int) -> bool:
+    """
+    Whether a file is no larger than it is to be read: options are checked one by one.
+    """
+    is_options = name.rpartition("/")[2] == PROPERTIES
+    return size <= LARGEST_PROPERTIES or not is_options
 
 
 def leads_out(path: str) -> bool:

@@ -98,7 +98,7 @@ class ServingFolder:
         """
         chosen = choose_image(self.container_family, self.version, self.image)
         found = [*chosen.findings, *self._family_findings(chosen)]
-        if not Path(self.path).is_dir():
+        if not _is_folder(self.path):
             found.append(NO_FOLDER.finding(f"path {str(self.path)!r} is not a folder"))
             return Prepared(None, tuple(found))
         if model is not None:
@@ -202,6 +202,14 @@ class ServingFolder:
             accelerators=accelerators,
             architecture=config_of(self._kind(properties)),
         )
+
+
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        # A name that is too long, or that no file can have.
+        return False
 
 
 def _assumptions(properties: Mapping[str, str]) -> Assumptions:

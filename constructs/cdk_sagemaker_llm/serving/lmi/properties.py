@@ -8,6 +8,7 @@ TensorRT-LLM images up to 0.32 read it a second time with a naive line splitter
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 
@@ -19,6 +20,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
 _LINE_END = r"\r\n|\r|\n"
 _KEY = re.compile(r"[A-Za-z0-9_.\-]+\Z")
+_TO_KEY_END = re.compile(rf"(?:[^\\=:{_BLANKS}]|\\.?)*", re.DOTALL)
 
 
 class PropertiesError(ValueError):
@@ -76,7 +78,13 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
     Raises:
         PropertiesError: As ``parse``.
     """
-    return (_key_and_value(line) for line in _logical_lines(text))
+    return iter(_pairs(text))
+
+
+# Each image that may read a file asks for the same.
+@functools.lru_cache(maxsize=8)
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_key_and_value(line) for line in _logical_lines(text))
 
 
 def _checked_key(key: str) -> str:
@@ -142,12 +150,8 @@ def _key_and_value(line: str) -> tuple[str, str]:
 
 
 def _key_end(line: str) -> int:
-    escaped = False
-    for index, character in enumerate(line):
-        if not escaped and (character in "=:" or character in _BLANKS):
-            return index
-        escaped = character == "\\" and not escaped
-    return len(line)
+    match = _TO_KEY_END.match(line)
+    return match.end() if match else 0
 
 
 def _unescape(text: str) -> str:

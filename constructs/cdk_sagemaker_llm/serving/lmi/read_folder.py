@@ -34,6 +34,26 @@ _CIRCLE = "is a link that leads round in a circle"
 _BROKEN = {errno.ELOOP: _CIRCLE, errno.ENOENT: "is a link to nothing"}
 
 
+def no_file(path: Path) -> str | None:
+    """
+    Say what stands at a path in place of a file; ``None`` for a file, or for nothing.
+
+    Raises:
+        OSError: If the system does not tell.
+    """
+    if not os.path.lexists(path):
+        return None
+    try:
+        mode = path.stat().st_mode
+    except OSError as fault:
+        if fault.errno not in _BROKEN:
+            raise
+        return _BROKEN[fault.errno]
+    if stat.S_ISDIR(mode):
+        return "is a folder, no file"
+    return _NO_FILES.get(stat.S_IFMT(mode))
+
+
 def folder_files(path: Path) -> Artifact:
     """
     Read what travels of a folder.

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.serving.lmi.artifact import (
     ArtifactError,
     cannot_travel,
     is_left_behind,
+    is_of_a_size,
     leads_out,
     size_findings,
     too_many,
@@ -138,7 +139,11 @@ class _Reading:
         self.findings += size_findings(self._path, self._sizes)
         travelling = sorted(n for n in self._sizes if not is_left_behind(n))
         return Artifact(
-            {name: self._files[name] for name in travelling if name in self._files},
+            {
+                name: self._files[name]
+                for name in travelling
+                if name in self._files and is_of_a_size(name, self._sizes[name])
+            },
             {name: self._sizes[name] for name in travelling},
             tuple(self.findings),
         )

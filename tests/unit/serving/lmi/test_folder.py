@@ -68,6 +68,14 @@ def test_fails_if_the_folder_is_missing(tmp_path: Path) -> None:
     assert "mixtrall' is not a folder" in found.message
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"], ids=["long", "NUL"])
+def test_fails_if_no_folder_can_have_the_name(tmp_path: Path, name: str) -> None:
+    """
+    As for one that is missing, where the system refuses to look.
+    """
+    assert [found.code for found in errors(tmp_path / name)] == ["LLM108"]
+
+
 def test_fails_if_there_is_no_serving_properties(tmp_path: Path) -> None:
     """
     Such a folder would start an empty server.

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cdk_sagemaker_llm.arguments import held
+from cdk_sagemaker_llm.arguments.kinds import shown
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.checks import checks_of
+from cdk_sagemaker_llm.serving.checks import checks_of, device_findings
 from cdk_sagemaker_llm.serving.lmi.checks import (
     combinations,
     launcher,
@@ -41,6 +43,7 @@ _CHECKS = checks_of(
 )
 
 
+@held
 def check_properties(
     text: str,
     *,
@@ -84,8 +87,14 @@ def check_properties(
 
     Returns:
         What was found, errors and warnings, in the order of the checks.
+
+    Raises:
+        ValueError: If an argument is not of its kind.
     """
-    misuse = _misuse(container, version, backend)
+    misuse = [
+        *_misuse(container, version, backend),
+        *device_findings(accelerators),
+    ]
     if misuse:
         return misuse
     parsed_version = LmiVersion.parse(version)
@@ -193,5 +202,10 @@ def _architecture(
         heads, model_type = given.get("num_attention_heads"), given.get("model_type")
         known = model_type if isinstance(model_type, str) else model_type_of(names[0])
         return names[0], heads if isinstance(heads, int) else None, known
+    if not hasattr(given, "architecture"):
+        raise ValueError(
+            "architecture must be a class such as 'MistralForCausalLM', a config.json "
+            f"as a mapping, or a ModelArchitecture, got {shown(given)}"
+        )
     name = given.architecture
     return name, given.num_attention_heads, model_type_of(name)

@@ -4,12 +4,16 @@ Checks of the text itself: what Java and the partition script make of it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.sources import JAVA
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, pairs
+
+# The script ends on the first of them.
+_MOST_LINES = 50
 
 
 def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
@@ -24,7 +28,7 @@ def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
     yield from _ascii_findings(text)
     yield from _repetitions(text)
     if read_twice:
-        yield from _partition_script_findings(text)
+        yield from itertools.islice(_partition_script_findings(text), _MOST_LINES)
 
 
 UNREAD = Rule(

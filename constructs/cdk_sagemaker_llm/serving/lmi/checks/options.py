@@ -62,6 +62,9 @@ _TENSORRT_LLM_EXTRAS = frozenset(
     }
 )
 
+# Each is compared with hundreds of names, for every image that may read the file.
+_MOST_TOLD = 50
+
 UNKNOWN_OPTION = Rule("LLM204", "an option does not exist and is ignored", MODELS)
 NO_EFFECT = Rule(
     "LLM205", "an option has no effect with that backend or version", MODELS
@@ -87,12 +90,36 @@ def check_names(subject: Subject) -> Iterator[Finding]:
     """
     if _has_code_of_its_own(subject):
         return
+    foreign = [key for key in subject.properties if _is_foreign(key)]
+    untold = frozenset(foreign[_MOST_TOLD:])
     for key in subject.properties:
+        if key in untold:
+            continue
         # A release that the tables do not reach may have learned the option.
         certain = subject.version.is_described and not _was_known(subject, key)
         strict = subject.strict and certain
         for finding in _name_findings(subject, key):
             yield _as_error(finding) if strict else finding
+    if untold:
+        rest = _untold(subject, len(untold))
+        strict = subject.strict and subject.version.is_described
+        yield _as_error(rest) if strict else rest
+
+
+def _is_foreign(key: str) -> bool:
+    """
+    Whether no version of any backend knows a key, with its prefix or without.
+    """
+    name = key.removeprefix("option.")
+    known = is_option_name(key) or is_option_name(f"option.{key}")
+    return not known and key not in _WITHOUT_PREFIX and name not in _TENSORRT_LLM_EXTRAS
+
+
+def _untold(subject: Subject, count: int) -> Finding:
+    return UNKNOWN_OPTION.finding(
+        f"{count} more names are no options of {_where(subject)}: they are ignored",
+        "leave them out",
+    )
 
 
 def _was_known(subject: Subject, key: str) -> bool:
@@ -133,6 +160,7 @@ def _name_findings(subject: Subject, key: str) -> Iterator[Finding]:
         yield _without_effect(subject, key)
 
 
+@functools.lru_cache(maxsize=16384)
 def is_option_name(key: str) -> bool:
     """
     Whether some version knows the key, as an option or an argument of vLLM.

@@ -1,0 +1,142 @@
+"""
+Functions refuse what is of no right kind, each in the caller's words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from aws_cdk import Stack
+from aws_cdk import aws_ec2 as ec2
+
+from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, ModelArchitecture
+from cdk_sagemaker_llm.catalog.images import find_image, image_versions
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.fit import plan, recommend
+from cdk_sagemaker_llm.serving import check_environment, check_properties
+
+MISTRAL, G5 = "mistralai/Mistral-7B-v0.1", "ml.g5.2xlarge"
+NONE: Any = None
+ONE: Any = 1
+ENGINES = "engine must be 'vllm', 'tgi' or 'tensorrt-llm', got "
+
+planned: Callable[..., Any] = partial(plan, MISTRAL, G5)
+recommended: Callable[..., Any] = partial(recommend, MISTRAL, G5)
+in_file: Callable[..., Any] = partial(
+    check_properties,
+    "engine=Python\n",
+    container="djl-lmi",
+    version="0.36.0",
+    accelerators=1,
+)
+in_variables: Callable[..., Any] = partial(
+    check_environment,
+    {"HF_MODEL_ID": "gpt2"},
+    container="djl-lmi",
+    version="0.36.0",
+    accelerators=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (partial(planned, engine="vlm"), ENGINES + "'vlm' (str)"),
+        (partial(planned, engine=0), ENGINES + "0 (int)"),
+        (partial(planned, engine=[]), ENGINES + "a value of type list"),
+        (
+            partial(planned, tensor_parallel_degree=math.nan),
+            "tensor_parallel_degree must be a whole number, got nan (float)",
+        ),
+        (
+            partial(planned, context_length="x"),
+            "context_length must be a whole number, got 'x' (str)",
+        ),
+        (
+            partial(plan, MISTRAL, NONE),
+            "instance_type must be an InstanceType or text, got None",
+        ),
+        (
+            partial(recommended, context_length=1.5),
+            "context_length must be a whole number, got 1.5 (float)",
+        ),
+        (partial(find_instance_type, NONE), "name must be text, got None"),
+        (partial(find_image, "djl-lmi", NONE), "version must be text, got None"),
+        (partial(find_image, ONE, "1"), "family must be text, got 1 (int); write '1'"),
+        (partial(image_versions, NONE), "family must be text, got None"),
+        (
+            partial(ModelArchitecture.from_config, NONE),
+            "config must be a mapping, a config.json's text or its path, got None",
+        ),
+        (partial(ModelArchitecture.of, NONE), "model_id must be text, got None"),
+        (
+            partial(in_file, accelerators="x"),
+            "accelerators must be a whole number, got 'x' (str)",
+        ),
+        (
+            partial(in_file, accelerators=math.nan),
+            "accelerators must be a whole number, got nan (float)",
+        ),
+        (
+            partial(in_file, architecture=1),
+            (
+                "architecture must be a class such as 'MistralForCausalLM', a "
+                "config.json as a mapping, or a ModelArchitecture, got 1 (int)"
+            ),
+        ),
+        (
+            partial(
+                check_environment,
+                {"HF_MODEL_ID": ONE},
+                container="djl-lmi",
+                version="0.36.0",
+                accelerators=1,
+            ),
+            "environment['HF_MODEL_ID'] must be text, got 1 (int); write '1'",
+        ),
+    ],
+)
+def test_fails_in_the_callers_words(call: Callable[[], object], message: str) -> None:
+    """
+    With one ``ValueError`` that names the argument.
+    """
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        call()
+
+
+@pytest.mark.parametrize("check", [in_file, in_variables])
+def test_finds_a_number_of_devices_below_none(check: Callable[..., Any]) -> None:
+    """
+    Nothing else can be said of such a copy.
+    """
+    assert list(map(str, check(accelerators=-1))) == [
+        "LLM111 accelerators must be at least 0, got -1"
+    ]
+
+
+def test_no_accelerators_are_a_number_of_them() -> None:
+    """
+    A host may have none; that the image needs one is a finding elsewhere.
+    """
+    assert in_file(accelerators=0) == in_file(accelerators=None)
+
+
+def test_fails_for_an_instance_type_of_ec2(stack: Stack) -> None:
+    """
+    The CDK's class has the same name, and what is meant is offered.
+    """
+    message = (
+        "E: LLM182 instance_type must be text or an InstanceType, got a value of type "
+        "InstanceType; write 'ml.g5.xlarge'"
+    )
+    wrong: Any = ec2.InstanceType("g5.xlarge")
+
+    with pytest.raises(ValueError, match=f"{re.escape(message)}$"):
+        LlmEndpoint(stack, "E", model=HuggingFaceModel("gpt2"), instance_type=wrong)
+    with pytest.raises(ValueError, match=r"^instance_type .*; write 'ml\.g5\.xlarge'$"):
+        plan(MISTRAL, wrong)
