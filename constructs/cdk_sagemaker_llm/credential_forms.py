@@ -7,6 +7,7 @@ like one.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -63,6 +64,8 @@ def credentials_in(text: str) -> Iterator[tuple[str, int, int]]:
     """
     Return what looks like a credential: its kind, where it begins and where it ends.
     """
+    if not _hinted().search(text):
+        return
     bare = re.sub(_REFERENCE, lambda found: " " * len(found[0]), text)
     for kind, (hints, form) in _FORMS.items():
         if not any(hint in bare for hint in hints):
@@ -71,6 +74,12 @@ def credentials_in(text: str) -> Iterator[tuple[str, int, int]]:
             group = found.lastgroup or 0
             if not _is_stand_in(found[group], named=bool(found.lastgroup)):
                 yield kind, found.start(group), found.end(group)
+
+
+@functools.cache
+def _hinted() -> re.Pattern[str]:
+    hints = (hint for hints, _ in _FORMS.values() for hint in hints)
+    return re.compile("|".join(map(re.escape, hints)))
 
 
 def kind_of(text: str) -> str | None:

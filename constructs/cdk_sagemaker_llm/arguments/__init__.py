@@ -125,12 +125,15 @@ def _faults(declared: Mapping[str, object], given: Mapping[str, object]) -> list
     ]
 
 
-def _faults_of_one(annotation: object, name: str, value: object) -> list[Fault]:
+def _faults_of_one(annotation: object, name: str, value: object) -> Iterable[Fault]:
+    if value is None and str(annotation).endswith("| None"):
+        # What is left out is most of what there is.
+        return ()
     try:
-        return list(kind_of(str(annotation)).faults(name, value))
+        return kind_of(str(annotation)).faults(name, value)
     except UnknownKindError:
         # The scope and the like: what the CDK itself refuses in good words.
-        return []
+        return ()
 
 
 __all__ = [

@@ -4,6 +4,7 @@ Options of the TGI launcher: which version knows which variable, and how it read
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,7 @@ def tgi_versions() -> tuple[str, ...]:
     return tuple(_table()["versions"])
 
 
+@functools.lru_cache
 def described_version(version: str) -> str:
     """
     Return the version whose row describes another one: itself, or the newest before.
@@ -93,6 +95,8 @@ def tgi_option_span(name: str) -> tuple[str, str | None]:
     return row["from"], row["to"]
 
 
+# Every check asks for its variables anew.
+@functools.lru_cache(maxsize=1024)
 def find_tgi_option(name: str, version: str) -> TgiOption | None:
     """
     Look up how a version reads a variable; ``None`` where it does not.
@@ -115,6 +119,7 @@ def _table() -> Mapping[str, Any]:
     return load("tgi_options.json")
 
 
+@functools.cache
 def _rows() -> Mapping[str, Any]:
     return {**_table()["options"], **_table()["router"]}
 
@@ -129,6 +134,7 @@ def _newest(entries: list[Mapping[str, Any]], version: str) -> Mapping[str, Any]
     return [e for e in entries if _numbers(e["from"]) <= _numbers(version)][-1]
 
 
+@functools.lru_cache
 def _numbers(version: str) -> tuple[int, ...]:
     # What is no number, as in a release candidate, counts as 0.
     return tuple(int(p) if p.isdecimal() else 0 for p in version.split("."))

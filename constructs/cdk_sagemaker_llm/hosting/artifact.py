@@ -88,7 +88,7 @@ class ServingArtifact(Construct):
             source_hash=self.asset_hash,
             file_name=os.path.relpath(target, folders.templates),
             packaging=FileAssetPackaging.FILE,
-            display_name=f"{self.node.path} model tarball",
+            display_name=f"{self.to_string()} model tarball",
         )
         _write_at_synthesis(self, target)
         return location.bucket_name, location.object_key
@@ -108,7 +108,7 @@ class ServingArtifact(Construct):
                 path=str(path),
                 asset_hash=self.asset_hash,
                 asset_hash_type=AssetHashType.CUSTOM,
-                display_name=f"{self.node.path} model tarball",
+                display_name=f"{self.to_string()} model tarball",
             )
         return asset.s3_bucket_name, asset.s3_object_key
 

@@ -4,6 +4,7 @@ Choosing the image that runs, and the checks that every backend shares of it.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm._tokens import is_unresolved
@@ -57,6 +58,7 @@ class ChosenImage:
     findings: tuple[Finding, ...]
 
 
+@functools.lru_cache
 def choose_image(family: str, version: str, image: str | None = None) -> ChosenImage:
     """
     Find the image of a version, or the one that was named instead.
