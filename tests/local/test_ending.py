@@ -261,6 +261,16 @@ def test_a_signal_before_the_command_is_there_is_not_lost(
         assert not (tmp_path / "ran").exists()
 
 
+@pytest.fixture(name="hang_up", autouse=True)
+def _hang_up() -> Iterator[None]:
+    """
+    Let children be ended by SIGHUP, also where the tests themselves run under nohup.
+    """
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @contextmanager
 def terminal(*command: str | Path) -> Iterator[tuple[int, int]]:
     """
