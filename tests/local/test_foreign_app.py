@@ -163,10 +163,8 @@ def test_the_linters_find_nothing(tmp_path: Path) -> None:
     assert [str(m) for m in found if m.rule.id != "W3010"] == []
 
 
-@pytest.mark.skipif(
-    not CHECKOV.exists(),
-    reason="its pins clash with the project's: `make test` installs it on its own",
-)
+# Its pins clash with the project's, so that it has an environment of its own.
+@pytest.mark.skipif(not CHECKOV.exists(), reason="`make test` installs checkov")
 def test_checkov_finds_nothing(tmp_path: Path) -> None:
     """
     What is acknowledged has its reason in the template.

@@ -4,7 +4,6 @@ Whether a model fits an instance type, how often, and what decides it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
@@ -104,8 +103,7 @@ def _check_numbers(taken: Assumptions) -> None:
     """
     for one in fields(taken):
         value = getattr(taken, one.name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (is_number and 0 <= value < math.inf):
+        if value is not None and value < 0:
             raise ValueError(
                 f"{one.name} must be a number of at least 0, got {value!r}"
             )

@@ -142,6 +142,4 @@ def _version_findings(
 
 
 def _is_version(cuda_version: str | None) -> bool:
-    return cuda_version is None or (
-        isinstance(cuda_version, str) and _VERSION.match(cuda_version) is not None
-    )
+    return cuda_version is None or _VERSION.match(cuda_version) is not None

@@ -236,12 +236,8 @@ class InferenceComponent(InferenceComponentBase):
         Raises:
             ValueError: If the bounds are wrong.
         """
-        scalable = ScalableCopyCount(
-            self,
-            "Scaling",
-            inference_component_name=self.inference_component_name,
-            min_capacity=min_capacity,
-            max_capacity=max_capacity,
+        scalable = super().auto_scale_copy_count(
+            min_capacity=min_capacity, max_capacity=max_capacity
         )
         annotate(self, self._room_findings(max_capacity))
         annotate(self, self._start_findings(min_capacity, max_capacity))

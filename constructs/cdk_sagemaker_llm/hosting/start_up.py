@@ -75,7 +75,7 @@ def host_findings(
         rule.finding(
             f"image {image.family} {image.version} of CUDA {image.cuda_version} "
             f"{found.value} with {_driver(hardware, host_image)} of {hardware}",
-            _remedy(hardware, host_image, image, hosts_components=hosts_components),
+            _remedy(hardware, image, hosts_components=hosts_components),
         )
     ]
 
@@ -89,13 +89,12 @@ def _driver(hardware: InstanceType, host_image: str | None) -> str:
 
 def _remedy(
     hardware: InstanceType,
-    host_image: str | None,
     image: ImageRelease,
     *,
     hosts_components: bool,
 ) -> str:
     right = host_image_for(hardware, image.cuda_version)
-    if right == host_image or match(hardware, right, image) is not Match.RUNS:
+    if match(hardware, right, image) is not Match.RUNS:
         return "choose another image or another instance type"
     if hosts_components:
         return (
