@@ -29,6 +29,8 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
+from cdk_sagemaker_llm.hosting.access import access_of
+from cdk_sagemaker_llm.hosting.statements import Statement
 from tests.conftest import ACCOUNT, REGION, STRICT
 from tests.unit.hosting.expected import (
     ATTACH_TO_VPC,
@@ -395,3 +397,27 @@ def test_roles_of_one_path_in_two_places_are_two(app: App, stack: Stack) -> None
     policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
 
     assert [len(each["Properties"]["Roles"]) for each in policies] == [1, 1]
+
+
+@pytest.mark.parametrize(("statements", "managed"), [(4, 0), (5, 1)])
+def test_what_is_asked_for_at_once_goes_to_several_policies_too(
+    stack: Stack, statements: int, managed: int
+) -> None:
+    """
+    Half of what IAM allows inline is 5,120 characters; each statement here has some
+    1,080.
+    """
+    sagemaker = iam.ServicePrincipal("sagemaker.amazonaws.com")
+    role = iam.Role(stack, "Role", assumed_by=sagemaker)
+    actions = ("GetObject", "PutObject", "DeleteObject", "GetObjectAcl", "PutObjectAcl")
+    asked = [
+        Statement(
+            sid=name, actions=[f"s3:{name}"], resources=[f"arn:aws:s3:::b/{'x' * 1000}"]
+        )
+        for name in actions[:statements]
+    ]
+    access_of(stack, role).allow(asked)
+    template = Template.from_stack(stack)
+
+    template.resource_count_is("AWS::IAM::Policy", 1)
+    template.resource_count_is("AWS::IAM::ManagedPolicy", managed)
