@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.local.runtime.model_server import (
     ContainerError,
     generate,
 )
+from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
@@ -144,12 +145,12 @@ def _of_model(world: World, name: str) -> tuple[dict[str, Any], str | None]:
 def _container(
     world: World, described: dict[str, Any], role: str | None
 ) -> ServingContainer:
-    url = described.get("ModelDataUrl") or described.get("ArtifactUrl")
-    artifact = world.surroundings.read_object(url) if url else None
-    if url and artifact is None:
-        raise missing_data(url, role, world.region)
+    data = next(ModelData.of(described), None)
+    if data and not world.artifacts.is_there(data):
+        raise missing_data(data.url, role, world.region)
+    options = world.artifacts.options(data) if data else {}
     image = described.get("Image", "")
-    found = serving_container(image, described.get("Environment", {}), artifact)
+    found = serving_container(image, described.get("Environment", {}), options)
     if found is None:
         raise _invalid(
             f"The embedded AWS does not know the answers of image {image!r}: it stands "

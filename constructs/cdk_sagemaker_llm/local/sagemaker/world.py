@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
 from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
 from cdk_sagemaker_llm.local.sagemaker.store import Record, Shelf
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
@@ -58,6 +59,7 @@ class World:
     account: str
     partition: str
     surroundings: Surroundings
+    artifacts: Artifacts = field(init=False)
     models: Shelf[Record] = field(init=False)
     configs: Shelf[Record] = field(init=False)
     endpoints: Shelf[Endpoint] = field(init=False)
@@ -69,6 +71,7 @@ class World:
         """
         Lay out one shelf for each kind.
         """
+        self.artifacts = Artifacts(self.surroundings)
         self.models = Shelf("model", self._arn("model"))
         self.configs = Shelf("endpoint configuration", self._arn("endpoint-config"))
         # The API reference of CreateEndpoint: the name is case-insensitive there.
