@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.local.runtime.model_server import (
     ContainerError,
     generate,
 )
+from cdk_sagemaker_llm.local.runtime.routing import choose_variant
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
@@ -105,9 +106,17 @@ def _behind(
             "Inference Component Name header or consider using inference components."
         )
     variants = {v["VariantName"]: v for v in endpoint.config["ProductionVariants"]}
-    name = invocation.variant or next(iter(variants))
+    name = invocation.variant or choose_variant(endpoint)
+    if name is None:
+        raise _invalid(f"Every variant of endpoint {endpoint.name} has weight 0.")
     if name not in variants:
         raise _invalid(f"Variant {name} of endpoint {endpoint.name} not found.")
+    fleet = endpoint.fleets[name]
+    if fleet.instance_type and fleet.instances == 0:
+        raise _invalid(
+            f"Variant {name} of endpoint {endpoint.name} has no instances to process "
+            "this request."
+        )
     return name, *_of_model(world, variants[name]["ModelName"])
 
 

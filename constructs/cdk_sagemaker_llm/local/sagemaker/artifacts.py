@@ -87,8 +87,10 @@ class Artifacts:
         location = data.location
         if location is not None and data.prefix:
             location = location.child(_PROPERTIES)
-        version = location and self.surroundings.object_version(location)
-        if location is None or version is None:
+        if location is None:
+            return {}
+        version = self.surroundings.object_version(location)
+        if version is None:
             return {}
         key = (location, version)
         if key not in self._options:

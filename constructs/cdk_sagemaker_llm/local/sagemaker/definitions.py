@@ -9,6 +9,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
+from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
 
@@ -73,7 +74,8 @@ class Definitions:
         """
         List models.
         """
-        found, token = self._world.models.page(
+        found, token = page(
+            self._world.models,
             request,
             lambda model: {
                 "ModelName": model.name,
@@ -124,7 +126,8 @@ class Definitions:
         """
         List endpoint configurations.
         """
-        found, token = self._world.configs.page(
+        found, token = page(
+            self._world.configs,
             request,
             lambda config: {
                 "EndpointConfigName": config.name,

@@ -26,6 +26,9 @@ class Endpoint(Record):
     config: dict[str, Any]
     fleets: dict[str, Fleet]
     weights: dict[str, float]
+    status: str = "InService"
+    # How far each variant is ahead of its turn, or behind it.
+    turns: dict[str, int] = field(default_factory=dict)
 
     @property
     def takes_components(self) -> bool:
@@ -47,6 +50,7 @@ class Component(Record):
     endpoint_name: str
     variant_name: str
     copies: int
+    status: str = "InService"
 
 
 @dataclass
