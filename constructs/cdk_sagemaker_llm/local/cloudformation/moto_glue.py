@@ -6,8 +6,9 @@ Everything that moto lacks or does otherwise is mended here, each with its reaso
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from moto.cloudformation import models, urls
 from moto.cloudformation.exceptions import (
@@ -24,9 +25,15 @@ from moto.cloudformation.utils import (
 )
 from moto.core.responses import ActionResult, EmptyResult
 
+from cdk_sagemaker_llm.local.cloudformation.changes import (
+    Change,
+    changes,
+    without_values,
+)
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_PAGE = 100  # The service's pages are of 1 MB.
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
@@ -39,6 +46,22 @@ class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
     """
 
     code = "ChangeSetNotFound"
+
+
+class EmbeddedChangeSet(ChangeSet):
+    """
+    A change set that announces what its execution will do.
+    """
+
+    changes: list[Change]  # type: ignore[assignment]  # in the words of the API
+
+    def diff(self) -> list[Change]:  # type: ignore[override]  # the same
+        """
+        List the changes; moto knows only actions and names.
+        """
+        stack = self.stack
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
+        return changes(stack, stack.draft(self.template, self.parameters))
 
 
 class EmbeddedCloudFormation(CloudFormationBackend):
@@ -80,7 +103,9 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Update a stack, or refuse if nothing would change.
         """
         stack = self._stack(name)
-        if _unchanged(stack, template, parameters, tags):
+        if _unchanged(stack, template, parameters, tags) and not changes(
+            stack, stack.draft(template, parameters)
+        ):
             raise ValidationError(name, message="No updates are to be performed.")
         stack.role_arn = role_arn
         stack.tags = stack.tags if tags is None else tags
@@ -110,7 +135,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             stack = self._stack(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
-        change_set = ChangeSet(
+        change_set = EmbeddedChangeSet(
             change_set_type=change_set_type,
             change_set_id=generate_changeset_id(
                 change_set_name, self.region_name, self.account_id
@@ -124,8 +149,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             tags=tags,
             role_arn=role_arn,
         )
-        empty = change_set_type == "UPDATE" and _unchanged(
-            stack, template, parameters, tags
+        empty = (
+            change_set_type == "UPDATE"
+            and not change_set.changes
+            and _unchanged(stack, template, parameters, tags)
         )
         change_set.status = "FAILED" if empty else "CREATE_COMPLETE"
         change_set.execution_status = "UNAVAILABLE" if empty else "AVAILABLE"
@@ -133,7 +160,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         self.change_sets[change_set.change_set_id] = change_set
         return change_set.change_set_id, stack.stack_id
 
-    def find_change_set(self, name: str, stack_name: str | None) -> ChangeSet:
+    def find_change_set(self, name: str, stack_name: str | None) -> EmbeddedChangeSet:
         """
         Find a change set by ARN, or by its name and its stack's.
 
@@ -145,6 +172,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 change_set.change_set_name == name
                 and stack_name in (None, change_set.stack_name, change_set.stack_id)
             ):
+                assert isinstance(change_set, EmbeddedChangeSet)  # noqa: S101 - mypy
                 return change_set
         raise ChangeSetNotFound(f"ChangeSet [{name}] does not exist")
 
@@ -238,6 +266,14 @@ class EmbeddedResponse(CloudFormationResponse):
     moto's API with the calls that the CDK CLI trips over.
     """
 
+    RESPONSE_KEY_PATH_TO_TRANSFORMER: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        path: transform
+        for path, transform in (
+            CloudFormationResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER.items()
+        )
+        if path != "DescribeChangeSetOutput.Changes"
+    }
+
     def create_change_set(self) -> ActionResult:
         """
         Prepare a change set.
@@ -274,9 +310,36 @@ class EmbeddedResponse(CloudFormationResponse):
 
     def describe_change_set(self) -> ActionResult:
         """
-        Describe the change set of the stack that is asked for.
+        Describe the change set of the stack that is asked for, a page at a time.
         """
-        return ActionResult(self._change_set())
+        change_set = self._change_set()
+        with_values = self._get_bool_param("IncludePropertyValues")
+        page, following = _page(change_set.changes, self._get_param("NextToken"))
+        shown = [c if with_values else without_values(c) for c in page]
+        return ActionResult(
+            {
+                "ChangeSetName": change_set.change_set_name,
+                "ChangeSetId": change_set.change_set_id,
+                "StackId": change_set.stack_id,
+                "StackName": change_set.stack_name,
+                "Description": change_set.description,
+                "Parameters": change_set.parameters,
+                "CreationTime": change_set.creation_time,
+                "ExecutionStatus": change_set.execution_status,
+                "Status": change_set.status,
+                "StatusReason": change_set.status_reason,
+                "NotificationARNs": change_set.notification_arns or [],
+                "Capabilities": [],
+                "Tags": [
+                    {"Key": key, "Value": value}
+                    for key, value in (change_set.tags or {}).items()
+                ],
+                "Changes": [
+                    {"Type": "Resource", "ResourceChange": change} for change in shown
+                ],
+                "NextToken": following,
+            }
+        )
 
     def delete_change_set(self) -> EmptyResult:
         """
@@ -324,7 +387,7 @@ class EmbeddedResponse(CloudFormationResponse):
         assert isinstance(backend, EmbeddedCloudFormation)  # noqa: S101 - for mypy
         return backend
 
-    def _change_set(self) -> ChangeSet:
+    def _change_set(self) -> EmbeddedChangeSet:
         return self._backend.find_change_set(
             self._get_param("ChangeSetName"), self._get_param("StackName")
         )
@@ -368,6 +431,14 @@ def install() -> None:
     Put our stacks behind moto's API, before any backend is made.
     """
     models.cloudformation_backends.backend = EmbeddedCloudFormation
+
+
+def _page(items: list[Any], token: str | None) -> tuple[list[Any], str | None]:
+    if token is not None and not token.isdecimal():
+        raise ValidationError(message=f"Invalid NextToken: {token}")
+    start = int(token or 0)
+    end = start + _PAGE
+    return items[start:end], str(end) if end < len(items) else None
 
 
 def _unchanged(

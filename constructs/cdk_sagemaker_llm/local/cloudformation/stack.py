@@ -6,6 +6,7 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -90,6 +91,24 @@ class EmbeddedResourceMap(ResourceMap):
         """
         zones = [f"{self._region_name}{letter}" for letter in "abc"]
         return _without_none(clean_json(_with_zones(value, zones), self))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """
+    A template as it would be deployed.
+
+    Args:
+        template: The template, parsed.
+
+        resolver: What resolves its functions.
+
+        plan: The resources it declares, dependencies first.
+    """
+
+    template: dict[str, Any]
+    resolver: EmbeddedResourceMap
+    plan: list[Declaration]
 
 
 class EmbeddedStack(Stack):
@@ -204,18 +223,39 @@ class EmbeddedStack(Stack):
             self.events[-1].timestamp = max(self.events[-1].timestamp, earliest)
 
     def _create_resource_map(self) -> ResourceMap:
+        return self._resolver(self.template_dict, self.parameters)
+
+    def _resolver(
+        self, template: dict[str, Any], parameters: dict[str, Any]
+    ) -> EmbeddedResourceMap:
         resource_map = EmbeddedResourceMap(
             self.stack_id,
             self.name,
-            self.parameters,
+            parameters,
             self.tags,
             account_id=self.account_id,
             region_name=self.region_name,
-            template=self.template_dict,
+            template=template,
             cross_stack_resources=self.cross_stack_resources,
         )
         resource_map.load()
         return resource_map
+
+    def draft(self, template: str, parameters: dict[str, Any]) -> Draft:
+        """
+        Read a template that the stack could be brought to; nothing changes.
+
+        Raises:
+            ValidationError: If it cannot be deployed.
+        """
+        parsed = self.parse_template(template)
+        try:
+            resolver = self._resolver(parsed, parameters)
+            plan = declarations(parsed, resolver.lazy_condition_map)
+        except (ResourceError, CircularDependencyError) as error:
+            raise ValidationError(message=str(error)) from error
+        resolver.made = self.resources
+        return Draft(template=parsed, resolver=resolver, plan=plan)
 
     def load(self, template: str, parameters: dict[str, Any]) -> list[Declaration]:
         """
@@ -224,24 +264,12 @@ class EmbeddedStack(Stack):
         Raises:
             ValidationError: If it cannot be deployed; then nothing has changed.
         """
-        before = self.template, self.template_dict, self.parameters, self.resource_map
+        draft = self.draft(template, parameters)
         self.template, self.parameters = template, parameters
-        try:
-            self._parse_template()
-            self.resource_map = self._create_resource_map()
-            conditions = self.resource_map.lazy_condition_map
-            plan = declarations(self.template_dict, conditions)
-        except Exception as error:
-            self.template, self.template_dict, self.parameters, self.resource_map = (
-                before
-            )
-            if isinstance(error, ResourceError | CircularDependencyError):
-                raise ValidationError(message=str(error)) from error
-            raise
-        self.resource_map.made = before[3].made  # type: ignore[attr-defined]  # our map
+        self.template_dict, self.resource_map = draft.template, draft.resolver
         self.description = self.template_dict.get("Description")
         self.output_map = self._create_output_map()
-        return plan
+        return draft.plan
 
     def create_resources(self) -> None:
         """
