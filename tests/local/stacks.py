@@ -180,3 +180,63 @@ def hosted(image: str = TGI, **changes: Untyped) -> Template:
             "Target": {"Value": {"Ref": "Target"}},
         },
     }
+
+
+def hosting_components(copies: int = 8, **component: Untyped) -> Template:
+    """
+    Declare an endpoint for components and one of them.
+    """
+    return {
+        "Resources": {
+            "Model": {
+                "Type": "AWS::SageMaker::Model",
+                "Properties": {
+                    "ExecutionRoleArn": ROLE,
+                    "PrimaryContainer": {"Image": component.pop("image", TGI)},
+                },
+            },
+            "Config": {
+                "Type": "AWS::SageMaker::EndpointConfig",
+                "Properties": {
+                    "ExecutionRoleArn": ROLE,
+                    "ProductionVariants": [
+                        {
+                            "VariantName": "AllTraffic",
+                            "InstanceType": "ml.p4d.24xlarge",
+                            "InitialInstanceCount": 1,
+                        }
+                    ],
+                },
+            },
+            "Endpoint": {
+                "Type": "AWS::SageMaker::Endpoint",
+                "Properties": {
+                    "EndpointConfigName": {
+                        "Fn::GetAtt": ["Config", "EndpointConfigName"]
+                    }
+                },
+            },
+            "Component": {
+                "Type": "AWS::SageMaker::InferenceComponent",
+                "Properties": {
+                    "EndpointName": {"Fn::GetAtt": ["Endpoint", "EndpointName"]},
+                    "VariantName": "AllTraffic",
+                    "RuntimeConfig": {"CopyCount": copies},
+                    "Specification": {
+                        "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
+                        "ComputeResourceRequirements": {
+                            "NumberOfAcceleratorDevicesRequired": 1,
+                            "MinMemoryRequiredInMb": 1024,
+                        },
+                    },
+                    **component,
+                },
+            },
+        },
+        "Outputs": {
+            "Component": {
+                "Value": {"Fn::Select": [1, {"Fn::Split": ["/", {"Ref": "Component"}]}]}
+            },
+            "Name": {"Value": {"Fn::GetAtt": ["Endpoint", "EndpointName"]}},
+        },
+    }

@@ -217,9 +217,7 @@ def test_values_are_shown_only_where_they_are_asked_for(
     name = unique("stack")
     stacks.create(name, {"Resources": {"Topic": _topic(DisplayName="a")}})
 
-    changes = change_sets.plain(
-        name, {"Resources": {"Topic": _topic(DisplayName="b")}}
-    )
+    changes = change_sets.plain(name, {"Resources": {"Topic": _topic(DisplayName="b")}})
 
     change = changes[0]["ResourceChange"]
     assert "BeforeContext" not in change

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.hosting_requests import REGISTRY, ROLE, TGI, unique
-from tests.local.stacks import Stacks, Template, hosted
+from tests.local.hosting_requests import REGISTRY, TGI, unique
+from tests.local.stacks import Stacks, Template, hosted, hosting_components
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
@@ -20,66 +19,6 @@ if TYPE_CHECKING:
 @pytest.fixture(name="stacks", scope="module")
 def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
     return Stacks(embedded_aws)
-
-
-def hosting_components(copies: int = 8, **component: Untyped) -> Template:
-    """
-    Declare an endpoint for components and one of them.
-    """
-    return {
-        "Resources": {
-            "Model": {
-                "Type": "AWS::SageMaker::Model",
-                "Properties": {
-                    "ExecutionRoleArn": ROLE,
-                    "PrimaryContainer": {"Image": component.pop("image", TGI)},
-                },
-            },
-            "Config": {
-                "Type": "AWS::SageMaker::EndpointConfig",
-                "Properties": {
-                    "ExecutionRoleArn": ROLE,
-                    "ProductionVariants": [
-                        {
-                            "VariantName": "AllTraffic",
-                            "InstanceType": "ml.p4d.24xlarge",
-                            "InitialInstanceCount": 1,
-                        }
-                    ],
-                },
-            },
-            "Endpoint": {
-                "Type": "AWS::SageMaker::Endpoint",
-                "Properties": {
-                    "EndpointConfigName": {
-                        "Fn::GetAtt": ["Config", "EndpointConfigName"]
-                    }
-                },
-            },
-            "Component": {
-                "Type": "AWS::SageMaker::InferenceComponent",
-                "Properties": {
-                    "EndpointName": {"Fn::GetAtt": ["Endpoint", "EndpointName"]},
-                    "VariantName": "AllTraffic",
-                    "RuntimeConfig": {"CopyCount": copies},
-                    "Specification": {
-                        "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
-                        "ComputeResourceRequirements": {
-                            "NumberOfAcceleratorDevicesRequired": 1,
-                            "MinMemoryRequiredInMb": 1024,
-                        },
-                    },
-                    **component,
-                },
-            },
-        },
-        "Outputs": {
-            "Component": {
-                "Value": {"Fn::Select": [1, {"Fn::Split": ["/", {"Ref": "Component"}]}]}
-            },
-            "Name": {"Value": {"Fn::GetAtt": ["Endpoint", "EndpointName"]}},
-        },
-    }
 
 
 class TestCreate:

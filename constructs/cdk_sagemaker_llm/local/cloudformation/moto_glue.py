@@ -6,9 +6,8 @@ Everything that moto lacks or does otherwise is mended here, each with its reaso
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 from moto.cloudformation import models, urls
 from moto.cloudformation.exceptions import (
@@ -30,10 +29,14 @@ from cdk_sagemaker_llm.local.cloudformation.changes import (
     changes,
     without_values,
 )
+from cdk_sagemaker_llm.local.cloudformation.drift_answers import (
+    DriftAnswers,
+    drift_information,
+)
+from cdk_sagemaker_llm.local.cloudformation.paging import page
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
 from cdk_sagemaker_llm.local.untyped import Untyped
 
-_PAGE = 100  # The service's pages are of 1 MB.
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
@@ -102,7 +105,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         Update a stack, or refuse if nothing would change.
         """
-        stack = self._stack(name)
+        stack = self.stack_named(name)
         if _unchanged(stack, template, parameters, tags) and not changes(
             stack, stack.draft(template, parameters)
         ):
@@ -132,7 +135,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         validate_create_change_set(change_set_name)
         if change_set_type == "UPDATE":
-            stack = self._stack(stack_name)
+            stack = self.stack_named(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
         change_set = EmbeddedChangeSet(
@@ -183,7 +186,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Carry a change set out; moto ends as complete whatever happens.
         """
         change_set = self.find_change_set(change_set_name, stack_name)
-        stack = self._stack(change_set.stack_id)
+        stack = self.stack_named(change_set.stack_id)
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
         if change_set.change_set_type == "CREATE":
@@ -200,7 +203,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         for stack in list(self.stacks.values()):
             if name_or_stack_id in (stack.name, stack.stack_id):
-                self._delete(self._stack(stack.stack_id))
+                self._delete(self.stack_named(stack.stack_id))
 
     def _delete(self, stack: EmbeddedStack) -> None:
         if stack.enable_termination_protection:
@@ -234,7 +237,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             **settings,
         )
 
-    def _stack(self, name_or_id: str) -> EmbeddedStack:
+    def stack_named(self, name_or_id: str) -> EmbeddedStack:
+        """
+        Find a stack by name or id; one that is gone by its id alone.
+        """
         stack = self.get_stack(name_or_id)
         if not isinstance(stack, EmbeddedStack):
             raise ValidationError(name_or_id)
@@ -247,7 +253,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             if stack.name == name and stack.status != "REVIEW_IN_PROGRESS":
                 raise AlreadyExistsException(f"Stack [{name}] already exists")
             if stack.name == name:
-                return self._stack(stack.stack_id)
+                return self.stack_named(stack.stack_id)
         stack = self._new_stack(name, {}, {}, tags=tags, role_arn=role_arn)
         self.stacks[stack.stack_id] = stack
         stack.enter("REVIEW_IN_PROGRESS", "User Initiated")
@@ -261,12 +267,13 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         self.exports.update({export.name: export for export in stack.exports})
 
 
-class EmbeddedResponse(CloudFormationResponse):
+class EmbeddedResponse(DriftAnswers):
     """
     moto's API with the calls that the CDK CLI trips over.
     """
 
-    RESPONSE_KEY_PATH_TO_TRANSFORMER: ClassVar[dict[str, Callable[[Any], Any]]] = {
+    # Without moto's own form of changes.
+    RESPONSE_KEY_PATH_TO_TRANSFORMER = {  # noqa: RUF012 - as in moto's class
         path: transform
         for path, transform in (
             CloudFormationResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER.items()
@@ -314,8 +321,8 @@ class EmbeddedResponse(CloudFormationResponse):
         """
         change_set = self._change_set()
         with_values = self._get_bool_param("IncludePropertyValues")
-        page, following = _page(change_set.changes, self._get_param("NextToken"))
-        shown = [c if with_values else without_values(c) for c in page]
+        shown, following = page(change_set.changes, self._get_param("NextToken"))
+        shown = [c if with_values else without_values(c) for c in shown]
         return ActionResult(
             {
                 "ChangeSetName": change_set.change_set_name,
@@ -365,27 +372,53 @@ class EmbeddedResponse(CloudFormationResponse):
         """
         Describe resources with their own status; moto shows the stack's.
         """
-        stack, resources = self._backend.describe_stack_resources(
-            self._get_param("StackName") or self._get_param("PhysicalResourceId"),
-            self._get_param("LogicalResourceId"),
+        stack = self._holder()
+        name = self._get_param("LogicalResourceId")
+        shown = [
+            _shown(stack, resource)
+            for resource in stack.resources.values()
+            if name in {None, resource.logical_resource_id}
+        ]
+        return ActionResult({"StackResources": shown})
+
+    def describe_stack_resource(self) -> ActionResult:
+        """
+        Describe one resource with its own status.
+        """
+        stack, resource = self._backend.describe_stack_resource(
+            self._get_param("StackName"), self._get_param("LogicalResourceId")
         )
-        return ActionResult({"StackResources": [_shown(stack, r) for r in resources]})
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
+        return ActionResult({"StackResourceDetail": _shown(stack, resource)})
 
     def list_stack_resources(self) -> ActionResult:
         """
         List resources with their own status; moto has CREATE_COMPLETE written down.
         """
-        stack, resources = self._backend.list_stack_resources(
-            self._get_param("StackName")
+        stack = self._stack_named()
+        resources, following = page(
+            list(stack.resources.values()), self._get_param("NextToken")
         )
         shown = [_shown(stack, resource) for resource in resources]
-        return ActionResult({"StackResourceSummaries": shown})
+        return ActionResult({"StackResourceSummaries": shown, "NextToken": following})
 
     @property
     def _backend(self) -> EmbeddedCloudFormation:
         backend = self.cloudformation_backend
         assert isinstance(backend, EmbeddedCloudFormation)  # noqa: S101 - for mypy
         return backend
+
+    def _holder(self) -> EmbeddedStack:
+        if self._get_param("StackName"):
+            return self._stack_named()
+        wanted = self._get_param("PhysicalResourceId")
+        for stack in self._backend.stacks.values():
+            for resource in self._backend.stack_named(
+                stack.stack_id
+            ).resources.values():
+                if resource.physical_resource_id == wanted:
+                    return self._backend.stack_named(stack.stack_id)
+        raise ValidationError(message=f"Stack for {wanted} does not exist")
 
     def _change_set(self) -> EmbeddedChangeSet:
         return self._backend.find_change_set(
@@ -433,14 +466,6 @@ def install() -> None:
     models.cloudformation_backends.backend = EmbeddedCloudFormation
 
 
-def _page(items: list[Any], token: str | None) -> tuple[list[Any], str | None]:
-    if token is not None and not token.isdecimal():
-        raise ValidationError(message=f"Invalid NextToken: {token}")
-    start = int(token or 0)
-    end = start + _PAGE
-    return items[start:end], str(end) if end < len(items) else None
-
-
 def _unchanged(
     stack: EmbeddedStack,
     template: str,
@@ -454,7 +479,7 @@ def _unchanged(
     )
 
 
-def _shown(stack: Stack, resource: Untyped) -> dict[str, Any]:
+def _shown(stack: EmbeddedStack, resource: Untyped) -> dict[str, Any]:
     return {
         "StackId": stack.stack_id,
         "StackName": stack.name,
@@ -465,4 +490,5 @@ def _shown(stack: Stack, resource: Untyped) -> dict[str, Any]:
         "ResourceStatusReason": resource.reason,
         "Timestamp": resource.updated,
         "LastUpdatedTimestamp": resource.updated,
+        "DriftInformation": drift_information(stack, resource.logical_resource_id),
     }

@@ -15,6 +15,7 @@ from moto.cloudformation.models import Event, Stack
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.graph import (
     CircularDependencyError,
     declarations,
@@ -115,6 +116,12 @@ class EmbeddedStack(Stack):
     """
     A stack whose resources go through ``Lifecycle``.
     """
+
+    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
+        super().__init__(*args, **kwargs)
+        self.drifts: dict[str, Drift] = {}
+        self.drift_detections: dict[str, dict[str, Any]] = {}
+        self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
 
     @staticmethod
     def cloudformation_name_type() -> str:
@@ -286,6 +293,9 @@ class EmbeddedStack(Stack):
         before = str(self.template), self.parameters
         plan = self.load(template, parameters)
         self.enter("UPDATE_IN_PROGRESS", "User Initiated")
+        # As in the service: what was found is of the stack as it was.
+        self.drifts.clear()
+        self.drift_information = {"StackDriftStatus": "NOT_CHECKED"}
         if not Lifecycle(self).update(plan):
             self.load(*before)
 
