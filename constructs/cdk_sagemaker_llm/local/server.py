@@ -53,7 +53,8 @@ def main(arguments: list[str]) -> None:
     server = make_server(
         "127.0.0.1",
         0,
-        Gateway(moto, options.region),
+        # moto's services read the account from there, at every request.
+        Gateway(moto, options.region, os.environ["MOTO_ACCOUNT_ID"]),
         threaded=True,
         request_handler=QuietRequestHandler,
         fd=options.fd,

@@ -24,6 +24,16 @@ from moto.cloudformation.utils import (
 )
 from moto.core.responses import ActionResult, EmptyResult
 
+from cdk_sagemaker_llm.local.cloudformation.changes import (
+    Change,
+    changes,
+    without_values,
+)
+from cdk_sagemaker_llm.local.cloudformation.drift_answers import (
+    DriftAnswers,
+    drift_information,
+)
+from cdk_sagemaker_llm.local.cloudformation.paging import page
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -39,6 +49,22 @@ class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
     """
 
     code = "ChangeSetNotFound"
+
+
+class EmbeddedChangeSet(ChangeSet):
+    """
+    A change set that announces what its execution will do.
+    """
+
+    changes: list[Change]  # type: ignore[assignment]  # in the words of the API
+
+    def diff(self) -> list[Change]:  # type: ignore[override]  # the same
+        """
+        List the changes; moto knows only actions and names.
+        """
+        stack = self.stack
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
+        return changes(stack, stack.draft(self.template, self.parameters))
 
 
 class EmbeddedCloudFormation(CloudFormationBackend):
@@ -79,8 +105,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         Update a stack, or refuse if nothing would change.
         """
-        stack = self._stack(name)
-        if _unchanged(stack, template, parameters, tags):
+        stack = self.stack_named(name)
+        if _unchanged(stack, template, parameters, tags) and not changes(
+            stack, stack.draft(template, parameters)
+        ):
             raise ValidationError(name, message="No updates are to be performed.")
         stack.role_arn = role_arn
         stack.tags = stack.tags if tags is None else tags
@@ -107,10 +135,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         validate_create_change_set(change_set_name)
         if change_set_type == "UPDATE":
-            stack = self._stack(stack_name)
+            stack = self.stack_named(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
-        change_set = ChangeSet(
+        change_set = EmbeddedChangeSet(
             change_set_type=change_set_type,
             change_set_id=generate_changeset_id(
                 change_set_name, self.region_name, self.account_id
@@ -124,8 +152,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             tags=tags,
             role_arn=role_arn,
         )
-        empty = change_set_type == "UPDATE" and _unchanged(
-            stack, template, parameters, tags
+        empty = (
+            change_set_type == "UPDATE"
+            and not change_set.changes
+            and _unchanged(stack, template, parameters, tags)
         )
         change_set.status = "FAILED" if empty else "CREATE_COMPLETE"
         change_set.execution_status = "UNAVAILABLE" if empty else "AVAILABLE"
@@ -133,7 +163,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         self.change_sets[change_set.change_set_id] = change_set
         return change_set.change_set_id, stack.stack_id
 
-    def find_change_set(self, name: str, stack_name: str | None) -> ChangeSet:
+    def find_change_set(self, name: str, stack_name: str | None) -> EmbeddedChangeSet:
         """
         Find a change set by ARN, or by its name and its stack's.
 
@@ -145,6 +175,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 change_set.change_set_name == name
                 and stack_name in (None, change_set.stack_name, change_set.stack_id)
             ):
+                assert isinstance(change_set, EmbeddedChangeSet)  # noqa: S101 - mypy
                 return change_set
         raise ChangeSetNotFound(f"ChangeSet [{name}] does not exist")
 
@@ -155,7 +186,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Carry a change set out; moto ends as complete whatever happens.
         """
         change_set = self.find_change_set(change_set_name, stack_name)
-        stack = self._stack(change_set.stack_id)
+        stack = self.stack_named(change_set.stack_id)
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
         if change_set.change_set_type == "CREATE":
@@ -172,7 +203,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         for stack in list(self.stacks.values()):
             if name_or_stack_id in (stack.name, stack.stack_id):
-                self._delete(self._stack(stack.stack_id))
+                self._delete(self.stack_named(stack.stack_id))
 
     def _delete(self, stack: EmbeddedStack) -> None:
         if stack.enable_termination_protection:
@@ -206,7 +237,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             **settings,
         )
 
-    def _stack(self, name_or_id: str) -> EmbeddedStack:
+    def stack_named(self, name_or_id: str) -> EmbeddedStack:
+        """
+        Find a stack by name or id; one that is gone by its id alone.
+        """
         stack = self.get_stack(name_or_id)
         if not isinstance(stack, EmbeddedStack):
             raise ValidationError(name_or_id)
@@ -219,7 +253,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             if stack.name == name and stack.status != "REVIEW_IN_PROGRESS":
                 raise AlreadyExistsException(f"Stack [{name}] already exists")
             if stack.name == name:
-                return self._stack(stack.stack_id)
+                return self.stack_named(stack.stack_id)
         stack = self._new_stack(name, {}, {}, tags=tags, role_arn=role_arn)
         self.stacks[stack.stack_id] = stack
         stack.enter("REVIEW_IN_PROGRESS", "User Initiated")
@@ -233,10 +267,19 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         self.exports.update({export.name: export for export in stack.exports})
 
 
-class EmbeddedResponse(CloudFormationResponse):
+class EmbeddedResponse(DriftAnswers):
     """
     moto's API with the calls that the CDK CLI trips over.
     """
+
+    # Without moto's own form of changes.
+    RESPONSE_KEY_PATH_TO_TRANSFORMER = {  # noqa: RUF012 - as in moto's class
+        path: transform
+        for path, transform in (
+            CloudFormationResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER.items()
+        )
+        if path != "DescribeChangeSetOutput.Changes"
+    }
 
     def create_change_set(self) -> ActionResult:
         """
@@ -274,9 +317,36 @@ class EmbeddedResponse(CloudFormationResponse):
 
     def describe_change_set(self) -> ActionResult:
         """
-        Describe the change set of the stack that is asked for.
+        Describe the change set of the stack that is asked for, a page at a time.
         """
-        return ActionResult(self._change_set())
+        change_set = self._change_set()
+        with_values = self._get_bool_param("IncludePropertyValues")
+        shown, following = page(change_set.changes, self._get_param("NextToken"))
+        shown = [c if with_values else without_values(c) for c in shown]
+        return ActionResult(
+            {
+                "ChangeSetName": change_set.change_set_name,
+                "ChangeSetId": change_set.change_set_id,
+                "StackId": change_set.stack_id,
+                "StackName": change_set.stack_name,
+                "Description": change_set.description,
+                "Parameters": change_set.parameters,
+                "CreationTime": change_set.creation_time,
+                "ExecutionStatus": change_set.execution_status,
+                "Status": change_set.status,
+                "StatusReason": change_set.status_reason,
+                "NotificationARNs": change_set.notification_arns or [],
+                "Capabilities": [],
+                "Tags": [
+                    {"Key": key, "Value": value}
+                    for key, value in (change_set.tags or {}).items()
+                ],
+                "Changes": [
+                    {"Type": "Resource", "ResourceChange": change} for change in shown
+                ],
+                "NextToken": following,
+            }
+        )
 
     def delete_change_set(self) -> EmptyResult:
         """
@@ -302,21 +372,35 @@ class EmbeddedResponse(CloudFormationResponse):
         """
         Describe resources with their own status; moto shows the stack's.
         """
-        stack, resources = self._backend.describe_stack_resources(
-            self._get_param("StackName") or self._get_param("PhysicalResourceId"),
-            self._get_param("LogicalResourceId"),
+        stack = self._holder()
+        name = self._get_param("LogicalResourceId")
+        shown = [
+            _shown(stack, resource)
+            for resource in stack.resources.values()
+            if name in {None, resource.logical_resource_id}
+        ]
+        return ActionResult({"StackResources": shown})
+
+    def describe_stack_resource(self) -> ActionResult:
+        """
+        Describe one resource with its own status.
+        """
+        stack, resource = self._backend.describe_stack_resource(
+            self._get_param("StackName"), self._get_param("LogicalResourceId")
         )
-        return ActionResult({"StackResources": [_shown(stack, r) for r in resources]})
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
+        return ActionResult({"StackResourceDetail": _shown(stack, resource)})
 
     def list_stack_resources(self) -> ActionResult:
         """
         List resources with their own status; moto has CREATE_COMPLETE written down.
         """
-        stack, resources = self._backend.list_stack_resources(
-            self._get_param("StackName")
+        stack = self._stack_named()
+        resources, following = page(
+            list(stack.resources.values()), self._get_param("NextToken")
         )
         shown = [_shown(stack, resource) for resource in resources]
-        return ActionResult({"StackResourceSummaries": shown})
+        return ActionResult({"StackResourceSummaries": shown, "NextToken": following})
 
     @property
     def _backend(self) -> EmbeddedCloudFormation:
@@ -324,7 +408,19 @@ class EmbeddedResponse(CloudFormationResponse):
         assert isinstance(backend, EmbeddedCloudFormation)  # noqa: S101 - for mypy
         return backend
 
-    def _change_set(self) -> ChangeSet:
+    def _holder(self) -> EmbeddedStack:
+        if self._get_param("StackName"):
+            return self._stack_named()
+        wanted = self._get_param("PhysicalResourceId")
+        for stack in self._backend.stacks.values():
+            for resource in self._backend.stack_named(
+                stack.stack_id
+            ).resources.values():
+                if resource.physical_resource_id == wanted:
+                    return self._backend.stack_named(stack.stack_id)
+        raise ValidationError(message=f"Stack for {wanted} does not exist")
+
+    def _change_set(self) -> EmbeddedChangeSet:
         return self._backend.find_change_set(
             self._get_param("ChangeSetName"), self._get_param("StackName")
         )
@@ -383,7 +479,7 @@ def _unchanged(
     )
 
 
-def _shown(stack: Stack, resource: Untyped) -> dict[str, Any]:
+def _shown(stack: EmbeddedStack, resource: Untyped) -> dict[str, Any]:
     return {
         "StackId": stack.stack_id,
         "StackName": stack.name,
@@ -394,4 +490,5 @@ def _shown(stack: Stack, resource: Untyped) -> dict[str, Any]:
         "ResourceStatusReason": resource.reason,
         "Timestamp": resource.updated,
         "LastUpdatedTimestamp": resource.updated,
+        "DriftInformation": drift_information(stack, resource.logical_resource_id),
     }

@@ -18,9 +18,11 @@ from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
     ScalingPolicyType,
 )
 
+NESTED = "AWS::CloudFormation::Stack"
+_CUSTOM = "AWS::CloudFormation::CustomResource"
 _SILENT = frozenset({"AWS::CDK::Metadata"})
 # moto has a class for nested stacks, which would bypass the lifecycle of this package.
-_LEFT_OUT = frozenset({"AWS::CloudFormation::Stack"})
+_LEFT_OUT = frozenset({NESTED})
 
 
 @functools.cache
@@ -40,3 +42,17 @@ def resource_type(name: str) -> ResourceType:
     if model is None or name in _LEFT_OUT:
         return NotEmulated(silent=name in _SILENT)
     return MotoType(name, model)
+
+
+def attributes_follow_properties(name: str) -> bool:
+    """
+    Tell whether an update in place may change what ``Fn::GetAtt`` gives.
+    """
+    return name == NESTED or is_custom(name)
+
+
+def is_custom(name: str) -> bool:
+    """
+    Tell whether a type is a custom resource, behind which stands a function.
+    """
+    return name.startswith("Custom::") or name == _CUSTOM

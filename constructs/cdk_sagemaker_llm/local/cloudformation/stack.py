@@ -6,6 +6,7 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from moto.cloudformation.models import Event, Stack
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.graph import (
     CircularDependencyError,
     declarations,
@@ -92,10 +94,34 @@ class EmbeddedResourceMap(ResourceMap):
         return _without_none(clean_json(_with_zones(value, zones), self))
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """
+    A template as it would be deployed.
+
+    Args:
+        template: The template, parsed.
+
+        resolver: What resolves its functions.
+
+        plan: The resources it declares, dependencies first.
+    """
+
+    template: dict[str, Any]
+    resolver: EmbeddedResourceMap
+    plan: list[Declaration]
+
+
 class EmbeddedStack(Stack):
     """
     A stack whose resources go through ``Lifecycle``.
     """
+
+    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
+        super().__init__(*args, **kwargs)
+        self.drifts: dict[str, Drift] = {}
+        self.drift_detections: dict[str, dict[str, Any]] = {}
+        self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
 
     @staticmethod
     def cloudformation_name_type() -> str:
@@ -204,18 +230,39 @@ class EmbeddedStack(Stack):
             self.events[-1].timestamp = max(self.events[-1].timestamp, earliest)
 
     def _create_resource_map(self) -> ResourceMap:
+        return self._resolver(self.template_dict, self.parameters)
+
+    def _resolver(
+        self, template: dict[str, Any], parameters: dict[str, Any]
+    ) -> EmbeddedResourceMap:
         resource_map = EmbeddedResourceMap(
             self.stack_id,
             self.name,
-            self.parameters,
+            parameters,
             self.tags,
             account_id=self.account_id,
             region_name=self.region_name,
-            template=self.template_dict,
+            template=template,
             cross_stack_resources=self.cross_stack_resources,
         )
         resource_map.load()
         return resource_map
+
+    def draft(self, template: str, parameters: dict[str, Any]) -> Draft:
+        """
+        Read a template that the stack could be brought to; nothing changes.
+
+        Raises:
+            ValidationError: If it cannot be deployed.
+        """
+        parsed = self.parse_template(template)
+        try:
+            resolver = self._resolver(parsed, parameters)
+            plan = declarations(parsed, resolver.lazy_condition_map)
+        except (ResourceError, CircularDependencyError) as error:
+            raise ValidationError(message=str(error)) from error
+        resolver.made = self.resources
+        return Draft(template=parsed, resolver=resolver, plan=plan)
 
     def load(self, template: str, parameters: dict[str, Any]) -> list[Declaration]:
         """
@@ -224,24 +271,12 @@ class EmbeddedStack(Stack):
         Raises:
             ValidationError: If it cannot be deployed; then nothing has changed.
         """
-        before = self.template, self.template_dict, self.parameters, self.resource_map
+        draft = self.draft(template, parameters)
         self.template, self.parameters = template, parameters
-        try:
-            self._parse_template()
-            self.resource_map = self._create_resource_map()
-            conditions = self.resource_map.lazy_condition_map
-            plan = declarations(self.template_dict, conditions)
-        except Exception as error:
-            self.template, self.template_dict, self.parameters, self.resource_map = (
-                before
-            )
-            if isinstance(error, ResourceError | CircularDependencyError):
-                raise ValidationError(message=str(error)) from error
-            raise
-        self.resource_map.made = before[3].made  # type: ignore[attr-defined]  # our map
+        self.template_dict, self.resource_map = draft.template, draft.resolver
         self.description = self.template_dict.get("Description")
         self.output_map = self._create_output_map()
-        return plan
+        return draft.plan
 
     def create_resources(self) -> None:
         """
@@ -258,6 +293,9 @@ class EmbeddedStack(Stack):
         before = str(self.template), self.parameters
         plan = self.load(template, parameters)
         self.enter("UPDATE_IN_PROGRESS", "User Initiated")
+        # As in the service: what was found is of the stack as it was.
+        self.drifts.clear()
+        self.drift_information = {"StackDriftStatus": "NOT_CHECKED"}
         if not Lifecycle(self).update(plan):
             self.load(*before)
 
