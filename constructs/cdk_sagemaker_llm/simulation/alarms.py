@@ -107,22 +107,33 @@ class Alarm:
     The state of one alarm, brought forward period by period.
     """
 
-    __slots__ = ("_points", "_run", "latest", "rule", "since", "state")
+    __slots__ = ("_points", "_run", "evaluated", "latest", "rule", "since", "state")
 
     def __init__(self, rule: AlarmRule) -> None:
         self.rule = rule
         self.state = INSUFFICIENT_DATA
         self.since = 0.0
+        self.evaluated = 0.0
         self.latest: float | None = None
         self._run = 0
         length = rule.evaluation_periods + _LOOKED_BACK
         self._points: deque[float | None] = deque(maxlen=length)
+
+    @property
+    def points(self) -> tuple[float | None, ...]:
+        """
+        The points that were looked at last, the newest at the end.
+
+        The newest is of the period that ended at ``evaluated``.
+        """
+        return tuple(self._points)
 
     def evaluate(self, end: float, read: Reader) -> bool:
         """
         Take in the period that ends at a moment; tell whether the state changed.
         """
         query = self.rule.query
+        self.evaluated = end
         if query.period > _MINUTE:
             # A long period slides by the minute, so that every point is another one.
             length = self._points.maxlen or 0
