@@ -1,0 +1,184 @@
+"""
+Capacity as Application Auto Scaling sees and sets it: through SageMaker's own API.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.watching.subjects import Subject
+
+_COMPONENT = "inference-component"
+
+
+class Counts(NamedTuple):
+    """
+    How many instances or copies were asked for, and how many serve.
+    """
+
+    desired: int
+    current: int
+    is_settled: bool
+
+
+_NOTHING = Counts(0, 0, is_settled=False)
+
+
+class HostedCapacity(abc.ABC):
+    """
+    What one scalable target scales; an ``Autoscaler`` works on it.
+
+    Its states and refusals are the service's, since it is asked as by any client.
+
+    Args:
+        hosting: The SageMaker it is in.
+    """
+
+    # What the service calls it in what it tells of its activities.
+    noun = ""
+
+    def __init__(self, hosting: SageMaker) -> None:
+        self._hosting = hosting
+        # Why the last change was refused; empty if it was not.
+        self.refusal = ""
+
+    @property
+    def desired(self) -> int:
+        """
+        The capacity that was asked for last.
+        """
+        return self._counts().desired
+
+    @property
+    def running(self) -> int:
+        """
+        The capacity that serves now.
+        """
+        return self._counts().current
+
+    @property
+    def is_settled(self) -> bool:
+        """
+        Whether the service takes another change.
+        """
+        return self._counts().is_settled
+
+    def set_desired(self, count: int, cause: str) -> None:  # noqa: ARG002 - the engine tells why
+        """
+        Ask the service for a capacity, which may refuse.
+        """
+        self.refusal = ""
+        try:
+            self._ask(count)
+        except AwsError as error:
+            self.refusal = error.message
+
+    def _counts(self) -> Counts:
+        try:
+            return self._read()
+        except AwsError:  # It is gone.
+            return _NOTHING
+
+    @abc.abstractmethod
+    def _read(self) -> Counts: ...
+
+    @abc.abstractmethod
+    def _ask(self, count: int) -> None: ...
+
+
+class VariantCapacity(HostedCapacity):
+    """
+    The instances of a variant.
+    """
+
+    noun = "instance"
+
+    def __init__(self, hosting: SageMaker, endpoint: str, variant: str) -> None:
+        super().__init__(hosting)
+        self._endpoint = endpoint
+        self._variant = variant
+
+    def _read(self) -> Counts:
+        asked = {"EndpointName": self._endpoint}
+        described = self._hosting.call("DescribeEndpoint", asked)
+        for variant in described["ProductionVariants"]:
+            if variant["VariantName"] == self._variant:
+                return Counts(
+                    variant["DesiredInstanceCount"],
+                    variant["CurrentInstanceCount"],
+                    described["EndpointStatus"] == "InService",
+                )
+        return _NOTHING
+
+    def _ask(self, count: int) -> None:
+        wanted = {"VariantName": self._variant, "DesiredInstanceCount": count}
+        self._hosting.call(
+            "UpdateEndpointWeightsAndCapacities",
+            {"EndpointName": self._endpoint, "DesiredWeightsAndCapacities": [wanted]},
+        )
+
+
+class ComponentCapacity(HostedCapacity):
+    """
+    The copies of an inference component.
+    """
+
+    noun = "copy"
+
+    def __init__(self, hosting: SageMaker, component: str) -> None:
+        super().__init__(hosting)
+        self._named = {"InferenceComponentName": component}
+
+    def _read(self) -> Counts:
+        described = self._hosting.call("DescribeInferenceComponent", self._named)
+        copies = described["RuntimeConfig"]
+        return Counts(
+            copies["DesiredCopyCount"],
+            copies["CurrentCopyCount"],
+            described["InferenceComponentStatus"] == "InService",
+        )
+
+    def _ask(self, count: int) -> None:
+        self._hosting.call(
+            "UpdateInferenceComponentRuntimeConfig",
+            {**self._named, "DesiredRuntimeConfig": {"CopyCount": count}},
+        )
+
+
+def capacity_of(hosting: SageMaker, resource_id: str) -> HostedCapacity:
+    """
+    Return the capacity behind a resource id of Application Auto Scaling's.
+    """
+    kind, _, rest = resource_id.partition("/")
+    if kind == _COMPONENT:
+        return ComponentCapacity(hosting, rest)
+    endpoint, _, variant = rest.split("/")
+    return VariantCapacity(hosting, endpoint, variant)
+
+
+def live(hosting: SageMaker) -> Iterator[tuple[Subject, int]]:
+    """
+    Tell which variants and components serve now, and with how much.
+    """
+    for endpoint in hosting.world.endpoints:
+        if endpoint.takes_components:
+            continue
+        asked = {"EndpointName": endpoint.name}
+        for variant in hosting.call("DescribeEndpoint", asked)["ProductionVariants"]:
+            if count := _current(variant):
+                yield Subject(endpoint.name, variant["VariantName"]), count
+    for component in hosting.world.components:
+        named = {"InferenceComponentName": component.name}
+        described = hosting.call("DescribeInferenceComponent", named)
+        count = described["RuntimeConfig"]["CurrentCopyCount"]
+        if count:
+            place = component.endpoint_name, component.variant_name
+            yield Subject(*place, component.name), count
+
+
+def _current(variant: dict[str, Any]) -> int:
+    return int(variant.get("CurrentInstanceCount") or 0)

@@ -1,0 +1,50 @@
+"""
+Whose metrics SageMaker publishes: a variant's with a model, or a component's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cdk_sagemaker_llm.simulation.metrics import Metric
+
+
+class Subject(NamedTuple):
+    """
+    A variant, or one of the components on it.
+
+    Args:
+        endpoint: The endpoint's name.
+
+        variant: The variant's name.
+
+        component: The component's name; empty for a variant with a model.
+    """
+
+    endpoint: str
+    variant: str
+    component: str = ""
+
+    def metric(self, name: str) -> Metric:
+        """
+        Return one of its metrics.
+        """
+        if self.component:
+            return Metric.of_component(name, self.component)
+        return Metric.of_variant(name, self.endpoint, self.variant)
+
+    @property
+    def invocations_each(self) -> str:
+        """
+        The name of its invocations by instance or copy.
+        """
+        return "InvocationsPerCopy" if self.component else "InvocationsPerInstance"
+
+    @property
+    def concurrency(self) -> str:
+        """
+        The name of its concurrent requests by instance or copy.
+        """
+        if self.component:
+            return "ConcurrentRequestsPerCopy"
+        return "ConcurrentRequestsPerModel"
