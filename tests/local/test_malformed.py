@@ -213,7 +213,9 @@ class TestInvocations:
         body = prompt("Who?")
         padded = body + b" " * (LIMIT - len(body))
 
-        assert call(EndpointName=endpoint, Body=padded)["InvokedProductionVariant"]
+        answer = call(EndpointName=endpoint, Body=padded)
+        assert answer["InvokedProductionVariant"] == "AllTraffic"
+        answer["Body"].close()
         with pytest.raises(ClientError, match=r"HTTP content length exceeded") as error:
             call(EndpointName=endpoint, Body=padded + b" ")
         response: Untyped = error.value.response

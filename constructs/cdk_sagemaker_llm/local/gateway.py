@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local import regions, shapes
+from cdk_sagemaker_llm.local import regions, scaling, shapes
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import (
@@ -40,6 +40,7 @@ HOSTING_PATH = "/_embedded/hosting"
 
 _INVOCATION = re.compile(r"/endpoints/([^/]+)/invocations(-response-stream)?")
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/")
+_SCALING = "AnyScaleFrontendService"
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
 
 
@@ -121,7 +122,7 @@ class Gateway:
         prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
         if prefix == "SageMaker":
             return _control(hosting, request, operation)
-        return _refuse_unreadable(request)
+        return _refuse(request, prefix, operation)
 
     def _signed_for(self, request: Request) -> tuple[str, str]:
         authorization = request.headers.get("Authorization", "")
@@ -182,11 +183,13 @@ class _Held:
         return [body]
 
 
-def _refuse_unreadable(request: Request) -> Response | None:
+def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
     # Some of moto's services take a body they cannot read for one without members.
     if (request.content_type or "").startswith("application/x-amz-json"):
         try:
-            read_json(request.get_data(cache=True))
+            asked = read_json(request.get_data(cache=True))
+            if prefix == _SCALING:
+                scaling.refuse_request(operation, asked)
         except AwsError as error:
             return json_error(error, __type=error.code, message=error.message)
     return None
