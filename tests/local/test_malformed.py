@@ -130,6 +130,7 @@ class TestArns:
             "arn:aws:sagemaker:us-east-1:999999999999:endpoint/other",
             "arn:aws:sagemaker:us-east-1:123456789012:endpoint/nobody",
             "arn:aws:sagemaker:eu-west-1:123456789012:training-job/other",
+            "arn:aws:sagemaker:us-east-1:123456789012:training-job/nobody",
             "arn:aws:s3:::some-bucket",
             "endpoint/other",
             "",
@@ -213,7 +214,9 @@ class TestInvocations:
         body = prompt("Who?")
         padded = body + b" " * (LIMIT - len(body))
 
-        assert call(EndpointName=endpoint, Body=padded)["InvokedProductionVariant"]
+        answer = call(EndpointName=endpoint, Body=padded)
+        assert answer["InvokedProductionVariant"] == "AllTraffic"
+        answer["Body"].close()
         with pytest.raises(ClientError, match=r"HTTP content length exceeded") as error:
             call(EndpointName=endpoint, Body=padded + b" ")
         response: Untyped = error.value.response
@@ -323,6 +326,15 @@ class TestOtherServices:
         _, answer = send(embedded_aws, b"{}", AMZ_JSON, service="coffee", path="/x/y")
 
         assert b"<!doctype" not in answer.lower()
+
+    def test_nothing_at_all(self, embedded_aws: EmbeddedAws) -> None:
+        """
+        Neither an operation nor a body.
+        """
+        status, answer = send(embedded_aws, b"", AMZ_JSON, service="sagemaker")
+
+        assert status == 404
+        assert json.loads(answer)["__type"] == "UnknownOperationException"
 
     def test_the_server_goes_on(self, embedded_aws: EmbeddedAws) -> None:
         """

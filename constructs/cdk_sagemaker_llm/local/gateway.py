@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local import regions, shapes
+from cdk_sagemaker_llm.local import regions, scaling, shapes
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import (
     JSON,
+    NoRouteError,
     error_response,
     explain,
-    is_query,
     json_error,
     read_json,
 )
@@ -40,6 +40,7 @@ HOSTING_PATH = "/_embedded/hosting"
 
 _INVOCATION = re.compile(r"/endpoints/([^/]+)/invocations(-response-stream)?")
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/")
+_SCALING = "AnyScaleFrontendService"
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
 
 
@@ -84,7 +85,12 @@ class Gateway:
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:
-            response = self._own(request, region)
+            try:
+                response = self._own(request, region)
+            except Exception as error:  # noqa: BLE001 - an answer that clients can read
+                traceback.print_exc()
+                fault = AwsError("InternalFailure", repr(error), 500)
+                response = json_error(fault, __type=fault.code, message=fault.message)
             if response is None:
                 return self._ask_moto(environ, start_response, service, body)
             return response(environ, start_response)
@@ -96,12 +102,13 @@ class Gateway:
         service: str,
         body: bytes = b"",
     ) -> Iterable[bytes]:
-        answer = _Held(start_response, empty_is_page=is_query(environ))
+        answer = _Held(start_response, empty_is_page=_answers_posts(environ, service))
         try:
             parts = self._moto(environ, answer.start)
             if not answer.is_held:
                 return parts
-            failure: Exception = RuntimeError(answer.status)
+            kind = NoRouteError if answer.status < "5" else RuntimeError
+            failure: Exception = kind(f"moto answers {answer.status}")
             if parts := answer.release(parts):
                 return parts
         except NotImplementedError as error:
@@ -121,12 +128,17 @@ class Gateway:
         prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
         if prefix == "SageMaker":
             return _control(hosting, request, operation)
-        return _refuse_unreadable(request)
+        return _refuse(request, prefix, operation)
 
     def _signed_for(self, request: Request) -> tuple[str, str]:
         authorization = request.headers.get("Authorization", "")
         found = _CREDENTIAL.search(authorization)
         return (found[1], found[2]) if found else (self._region, "")
+
+
+def _answers_posts(environ: WSGIEnvironment, service: str) -> bool:
+    # What S3 answers without a body is an answer.
+    return environ["REQUEST_METHOD"] == "POST" and service not in {"", "s3"}
 
 
 class _Held:
@@ -182,11 +194,13 @@ class _Held:
         return [body]
 
 
-def _refuse_unreadable(request: Request) -> Response | None:
+def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
     # Some of moto's services take a body they cannot read for one without members.
     if (request.content_type or "").startswith("application/x-amz-json"):
         try:
-            read_json(request.get_data(cache=True))
+            asked = read_json(request.get_data(cache=True))
+            if prefix == _SCALING:
+                scaling.refuse_request(operation, asked)
         except AwsError as error:
             return json_error(error, __type=error.code, message=error.message)
     return None
@@ -197,10 +211,6 @@ def _control(hosting: SageMaker, request: Request, operation: str) -> Response |
         return _answer(hosting, operation, request.get_data(cache=True))
     except AwsError as error:
         return json_error(error, __type=error.code, message=error.message)
-    except Exception as error:  # noqa: BLE001 - an answer that clients can read
-        traceback.print_exc()
-        fault = AwsError("InternalFailure", repr(error), 500)
-        return json_error(fault, __type=fault.code, message=fault.message)
 
 
 def _answer(hosting: SageMaker, operation: str, body: bytes) -> Response | None:

@@ -16,7 +16,8 @@ from markupsafe import escape
 from werkzeug.wrappers import Response
 
 from cdk_sagemaker_llm.local import shapes
-from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.errors import AwsError, validation
+from cdk_sagemaker_llm.local.sagemaker.service import TAG_OPERATIONS
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ _CBOR = "rpc-v2-cbor"
 _REST_XML = frozenset({"", "s3", "route53", "cloudfront"})
 # Services that are signed for under another name than their model's.
 _MODELS = {"monitoring": "cloudwatch", "elasticloadbalancing": "elbv2", "email": "ses"}
+
+
+class NoRouteError(Exception):
+    """
+    moto has nothing at an address.
+    """
 
 
 def read_json(body: bytes) -> dict[str, Any]:
@@ -66,6 +73,8 @@ def explain(
         _refuse_request(environ, _MODELS.get(service, service), body)
     except AwsError as refusal:
         return refusal
+    if isinstance(error, NoRouteError):
+        return AwsError("UnknownOperationException", str(error), 404)
     if isinstance(error, NotImplementedError):
         return AwsError("NotImplemented", f"not emulated: {error}")
     if isinstance(error, json.JSONDecodeError):
@@ -118,6 +127,9 @@ def _refuse_request(environ: WSGIEnvironment, service: str, body: bytes) -> None
     if _has_model(service):
         shapes.refuse_wrong_types(service, operation, asked)
         shapes.check(service, operation, asked)
+    if service == "sagemaker" and operation in TAG_OPERATIONS:
+        # moto looks for tags on what is not there.
+        raise validation(f'Could not find resource "{asked["ResourceArn"]}".')
 
 
 def _refuse_query(service: str, body: bytes) -> None:

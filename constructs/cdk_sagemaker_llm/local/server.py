@@ -19,7 +19,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import scaling
+from cdk_sagemaker_llm.local import monitoring, scaling
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.gateway import Gateway
 
@@ -48,6 +48,7 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
 
     scaling.install()
+    monitoring.install()
     moto_glue.install()
     moto = DomainDispatcherApplication(create_backend_app)
     server = make_server(
