@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 from moto.cloudwatch import models
 from moto.cloudwatch.exceptions import InvalidParameterCombination, ValidationError
-from moto.cloudwatch.models import Alarm, CloudWatchBackend
+from moto.cloudwatch.models import Alarm
 
 from cdk_sagemaker_llm.local import shapes
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.watching import answers
+from cdk_sagemaker_llm.local.watching.cloudwatch import WatchedCloudWatch
 
 _MISSING_DATA = ("breaching", "ignore", "missing", "notBreaching")
 _SHORT_PERIODS = frozenset({10, 20, 30})
@@ -43,7 +45,7 @@ _MEMBERS = {
 }
 
 
-class EmbeddedCloudWatch(CloudWatchBackend):
+class EmbeddedCloudWatch(WatchedCloudWatch):
     """
     moto's CloudWatch with the rules of PutMetricAlarm.
     """
@@ -55,7 +57,7 @@ class EmbeddedCloudWatch(CloudWatchBackend):
 
         return urls
 
-    def put_metric_alarm(self, **settings: Untyped) -> Alarm:  # type: ignore[override]  # keywords of moto's own
+    def put_metric_alarm(self, **settings: Untyped) -> Alarm:
         """
         Keep an alarm that can go off.
         """
@@ -78,6 +80,7 @@ def install() -> None:
     Put the rules into moto, before any backend is made.
     """
     models.cloudwatch_backends.backend = EmbeddedCloudWatch
+    answers.add_alarm_history()
 
 
 def _refuse_shape(settings: dict[str, Untyped]) -> None:

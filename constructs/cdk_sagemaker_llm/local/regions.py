@@ -7,12 +7,16 @@ from __future__ import annotations
 import functools
 
 from moto.applicationautoscaling.models import applicationautoscaling_backends
+from moto.cloudwatch.models import cloudwatch_backends
 from moto.s3.models import FakeKey, s3_backends
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.watching.watch import Watching
 
 NAMESPACE = "sagemaker"
 
@@ -25,6 +29,16 @@ def sagemaker(account: str, region: str) -> SageMaker:
     partition = get_partition(region)
     around = MotoSurroundings(account, region, partition)
     return SageMaker(World(region, account, partition, around))
+
+
+@functools.cache
+def watching(account: str, region: str) -> Watching:
+    """
+    Return what watches a region; it lives as long as the process.
+    """
+    cloudwatch: Untyped = cloudwatch_backends[account][region]
+    timeline = None if CLOCK.speed is None else CLOCK.timeline
+    return Watching(sagemaker(account, region), cloudwatch.publish, timeline)
 
 
 class MotoSurroundings:

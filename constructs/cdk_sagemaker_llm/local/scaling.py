@@ -19,6 +19,7 @@ from moto.applicationautoscaling.models import (
     FakeScalableTarget,
     ScalableDimensionValueSet,
 )
+from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
 from moto.core.exceptions import JsonRESTError
 
 from cdk_sagemaker_llm.local import regions, shapes
@@ -34,6 +35,10 @@ from cdk_sagemaker_llm.local.scaling_rules import (
 )
 from cdk_sagemaker_llm.local.schedules import refuse_action
 from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.watching import answers
+from cdk_sagemaker_llm.local.watching.activities import Told
+from cdk_sagemaker_llm.local.watching.policies import put_alarms
+from cdk_sagemaker_llm.local.watching.targets import Targets
 
 
 class EmbeddedScaling(ApplicationAutoscalingBackend):
@@ -58,7 +63,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             refuse_resource(r_id, dimension)
             self._refuse_target(r_id, dimension, settings)
         try:
-            return super().register_scalable_target(
+            target = super().register_scalable_target(
                 namespace, r_id, dimension, **settings
             )
         except (IndexError, ValueError) as error:
@@ -66,12 +71,25 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             raise AWSValidationException(
                 "Unsupported service namespace, resource type or scalable dimension"
             ) from error
+        if namespace == regions.NAMESPACE and self._acting:
+            self._acting.register(target)
+        return target
+
+    def describe_scalable_targets(
+        self, namespace: str, r_ids: list[str] | None, dimension: str | None
+    ) -> list[FakeScalableTarget]:
+        """
+        Return targets with the bounds that schedules have given them.
+        """
+        if self._acting:
+            self._acting.settle()
+        return super().describe_scalable_targets(namespace, r_ids, dimension)
 
     def deregister_scalable_target(
         self, namespace: str, r_id: str, dimension: str
     ) -> None:
         """
-        Remove a target, and its policies as the service does.
+        Remove a target, its policies and scheduled actions, as the service does.
         """
         super().deregister_scalable_target(namespace, r_id, dimension)
         for policy in list(self.policies.values()):
@@ -79,6 +97,13 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
                 self.delete_scaling_policy(
                     policy.policy_name, namespace, r_id, dimension
                 )
+        for action in list(self.scheduled_actions):
+            if (action.resource_id, action.scalable_dimension) == (r_id, dimension):
+                self.delete_scheduled_action(
+                    namespace, action.scheduled_action_name, r_id, dimension
+                )
+        if self._acting:
+            self._acting.deregister((r_id, dimension))
 
     def put_scaling_policy(  # noqa: PLR0917 - moto's signature
         self,
@@ -92,6 +117,10 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         """
         Keep a policy of a registered target.
         """
+        key = FakeApplicationAutoscalingPolicy.formulate_key(
+            service_namespace, resource_id, scalable_dimension, policy_name
+        )
+        before = self.policies.get(key)
         if service_namespace == regions.NAMESPACE:
             if not self._scalable_target_exists(resource_id, scalable_dimension):
                 raise AWSValidationException(
@@ -99,19 +128,65 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
                     f"{service_namespace}, resource ID: {resource_id}, scalable "
                     f"dimension: {scalable_dimension}"
                 )
-            key = FakeApplicationAutoscalingPolicy.formulate_key(
-                service_namespace, resource_id, scalable_dimension, policy_name
-            )
             # What is left out of a policy that exists stays as it is.
-            if policy_body or key not in self.policies:
+            if policy_body or before is None:
                 refuse_policy(scalable_dimension, policy_type, policy_body)
-        return super().put_scaling_policy(
+        policy = super().put_scaling_policy(
             policy_name,
             service_namespace,
             resource_id,
             scalable_dimension,
             policy_body,
             policy_type,
+        )
+        if service_namespace == regions.NAMESPACE:
+            self._set_up(policy, before)
+        return policy
+
+    def describe_scaling_policies(
+        self,
+        service_namespace: str,
+        resource_id: str,
+        scalable_dimension: str,
+        max_results: int | None,
+        next_token: str,
+    ) -> tuple[str | None, list[FakeApplicationAutoscalingPolicy]]:
+        """
+        Return policies, those of steps with the alarms whose action they are.
+        """
+        token, page = super().describe_scaling_policies(
+            service_namespace, resource_id, scalable_dimension, max_results, next_token
+        )
+        for policy in page:
+            if policy.policy_type == "StepScaling":
+                policy.alarms = [
+                    alarm
+                    for alarm in self._cloudwatch.alarms.values()
+                    if policy.policy_arn in (alarm.alarm_actions or ())
+                ]
+        return token, page
+
+    def delete_scaling_policy(
+        self,
+        policy_name: str,
+        service_namespace: str,
+        resource_id: str,
+        scalable_dimension: str,
+    ) -> None:
+        """
+        Delete a policy, with the alarms that were made for it.
+        """
+        key = FakeApplicationAutoscalingPolicy.formulate_key(
+            service_namespace, resource_id, scalable_dimension, policy_name
+        )
+        policy = self.policies.get(key)
+        if policy is not None:
+            if policy.policy_type == "StepScaling":
+                policy.alarms = []  # They are the client's.
+            if self._acting:
+                self._acting.delete_policy(policy)
+        super().delete_scaling_policy(
+            policy_name, service_namespace, resource_id, scalable_dimension
         )
 
     def put_scheduled_action(  # noqa: PLR0917 - moto's signature
@@ -162,6 +237,78 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             end_time,
             scalable_target_action,
         )
+        if self._acting:
+            for action in self.describe_scheduled_actions(
+                [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
+                service_namespace,
+                resource_id,
+                scalable_dimension,
+            ):
+                self._acting.schedule(action)
+
+    def delete_scheduled_action(
+        self,
+        service_namespace: str,
+        scheduled_action_name: str,
+        resource_id: str,
+        scalable_dimension: str,
+    ) -> None:
+        """
+        Delete a scheduled action.
+        """
+        super().delete_scheduled_action(
+            service_namespace, scheduled_action_name, resource_id, scalable_dimension
+        )
+        if self._acting:
+            key = resource_id, scalable_dimension
+            self._acting.unschedule(key, scheduled_action_name)
+
+    def describe_scaling_activities(self, request: dict[str, Any]) -> list[Told]:
+        """
+        Return what was done, the newest first.
+        """
+        if not self._acting or request["ServiceNamespace"] != regions.NAMESPACE:
+            return []
+        resource_id = request.get("ResourceId")
+        dimension = request.get("ScalableDimension")
+        refused_too = request.get("IncludeNotScaledActivities")
+        return [
+            told
+            for told in self._acting.told()
+            if resource_id in {None, told.resource_id}
+            and dimension in {None, told.dimension}
+            and (refused_too or not told.activity.not_scaled)
+        ]
+
+    @property
+    def _acting(self) -> Targets | None:
+        # None where no time runs: then no policy acts.
+        return regions.watching(self.account_id, self.region_name).targets
+
+    @property
+    def _cloudwatch(self) -> CloudWatchBackend:
+        return cloudwatch_backends[self.account_id][self.region_name]
+
+    def _set_up(
+        self,
+        policy: FakeApplicationAutoscalingPolicy,
+        before: FakeApplicationAutoscalingPolicy | None,
+    ) -> None:
+        # The same policy goes on under its ARN, with its alarms.
+        names = []
+        if before is not None:
+            policy.policy_arn = before.policy_arn
+            policy.creation_time = before.creation_time
+            if before.policy_type == "TargetTrackingScaling":
+                names = [alarm.name for alarm in before.alarms]
+            if self._acting:
+                self._acting.delete_policy(before)
+        if policy.policy_type == "TargetTrackingScaling":
+            policy.alarms = put_alarms(self._cloudwatch, policy, names)
+        kept = {alarm.name for alarm in policy.alarms}
+        self._cloudwatch.delete_alarms([name for name in names if name not in kept])
+        if self._acting:
+            self._acting.put_policy(policy)
 
     def _refuse_target(
         self, r_id: str, dimension: str, settings: dict[str, Any]
@@ -203,6 +350,7 @@ def install() -> None:
     Put SageMaker's rules into moto, before any backend is made.
     """
     models.applicationautoscaling_backends.backend = EmbeddedScaling
+    answers.add_scaling_activities()
     # An enumeration cannot be extended, so moto's is replaced where it is looked up.
     names = {member.name: member.value for member in ScalableDimensionValueSet}
     names["SAGEMAKER_VARIANT_CONCURRENCY"] = CONCURRENCY_DIMENSION

@@ -138,7 +138,9 @@ class Meter:
         counts = self._counts(subject, TEN_SECONDS, now)
         _add(counts, subject.concurrency, self._in_flight[subject] / max(1, capacity))
 
-    def _counts(self, subject: Subject, period: int, now: float) -> dict[str, Datapoint]:
+    def _counts(
+        self, subject: Subject, period: int, now: float
+    ) -> dict[str, Datapoint]:
         start = int(now // period) * period
         return self._counted.setdefault((subject, period, start), {})
 

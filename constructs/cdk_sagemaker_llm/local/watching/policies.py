@@ -115,7 +115,7 @@ def stepping_of(
     policy: FakeApplicationAutoscalingPolicy, rule: AlarmRule
 ) -> StepScaling:
     """
-    Return a policy of steps, which start from the threshold of the alarm that it is for.
+    Return a policy of steps, which count from the threshold of an alarm.
     """
     steps = policy.step_scaling_policy_configuration or {}
     return StepScaling(

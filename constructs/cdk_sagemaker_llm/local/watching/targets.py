@@ -5,7 +5,7 @@ The scalable targets of a region, each with what scales it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -78,6 +78,15 @@ class Target:
         )
         self.scaler.bound(bounds_of(self.kept))
 
+    def schedule(self, action: FakeScheduledAction) -> None:
+        """
+        Plan a scheduled action, unless its cron has what the engine does not read.
+        """
+        try:
+            self.scaler.schedule(scheduled(action))
+        except ValueError:
+            self.scaler.unschedule(action.scheduled_action_name)
+
     def settle(self) -> None:
         """
         Notice that a change is over, and that a schedule has moved the bounds.
@@ -130,9 +139,7 @@ class Targets:
         if key in self._targets:
             self._targets[key].take_over()
         else:
-            self._targets[key] = Target(
-                self._timeline, self._hosting, kept, self._log
-            )
+            self._targets[key] = Target(self._timeline, self._hosting, kept, self._log)
 
     def deregister(self, key: Key) -> None:
         """
@@ -172,7 +179,7 @@ class Targets:
         """
         target = self._targets.get((action.resource_id, action.scalable_dimension))
         if target is not None:
-            target.scaler.schedule(scheduled(action))
+            target.schedule(action)
 
     def unschedule(self, key: Key, name: str) -> None:
         """
@@ -238,13 +245,6 @@ def scheduled(action: FakeScheduledAction) -> ScheduledAction:
         start=_moment(action.start_time),
         end=_moment(action.end_time),
     )
-
-
-def answers(found: Iterable[Told]) -> list[dict[str, Any]]:
-    """
-    Return activities in the form of DescribeScalingActivities.
-    """
-    return [told.as_answer() for told in found]
 
 
 def _moment(value: Any) -> datetime | None:  # noqa: ANN401 - seconds, or a template's text

@@ -1,0 +1,207 @@
+"""
+CloudWatch that time runs in: metrics of the runtime, and alarms that change state.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from moto.cloudwatch.models import (
+    Alarm,
+    CloudWatchBackend,
+    MetricAggregatedDatum,
+    MetricDatum,
+    MetricDatumBase,
+)
+
+from cdk_sagemaker_llm.local import regions
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.watching.alarm_rules import metric_of
+from cdk_sagemaker_llm.local.watching.alarms import go_on, moment, start
+from cdk_sagemaker_llm.local.watching.meter import period_of, unit_of
+from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
+
+_DAY = 86_400
+
+
+class WatchedCloudWatch(CloudWatchBackend):
+    """
+    moto's CloudWatch, with what the runtime publishes and alarms that are watched.
+
+    A day of every metric of the runtime is kept; what clients put stays for ever.
+    """
+
+    def __init__(self, region_name: str, account_id: str) -> None:
+        super().__init__(region_name, account_id)
+        self._published: dict[Metric, deque[MetricDatumBase]] = {}
+        # The metrics that are being asked for; None for all.
+        self._asked: set[tuple[str, str]] | None = None
+
+    def publish(self, metric: Metric, start: float, point: Datapoint) -> None:
+        """
+        Take in what the runtime measured in a period.
+        """
+        datum = MetricAggregatedDatum(
+            metric.namespace,
+            metric.name,
+            min_stat=point.least,
+            max_stat=point.most,
+            sample_count=point.count,
+            sum_stat=point.total,
+            dimensions=[{"Name": n, "Value": v} for n, v in metric.dimensions],
+            timestamp=moment(start),
+            unit=unit_of(metric.name),
+        )
+        series = self._published.get(metric)
+        if series is None:
+            length = _DAY // period_of(metric.name)
+            series = self._published[metric] = deque(maxlen=length)
+        series.append(datum)
+
+    def get_all_metrics(self) -> list[MetricDatumBase]:
+        """
+        Return what clients have put and what the runtime has published.
+        """
+        asked = self._asked
+        published = [
+            datum
+            for metric, series in self._published.items()
+            if asked is None or (metric.namespace, metric.name) in asked
+            for datum in series
+        ]
+        return super().get_all_metrics() + published
+
+    def get_filtered_metrics(
+        self, metric_name: str, namespace: str, dimensions: list[dict[str, str]]
+    ) -> list[MetricDatumBase]:
+        """
+        Return one value of each metric, without looking at all that was published.
+        """
+        self._watching.publish_now()
+        found: list[MetricDatumBase] = []
+        newest = [series[-1] for series in self._published.values()]
+        for datum in (*super().get_all_metrics(), *newest):
+            if datum.filter(namespace, metric_name, dimensions, found):
+                found.append(datum)
+        return found
+
+    def get_metric_data(
+        self,
+        queries: list[dict[str, Any]],
+        start_time: datetime,
+        end_time: datetime,
+        scan_by: str = "TimestampAscending",
+    ) -> list[dict[str, Any]]:
+        """
+        Answer from the metrics that the queries name.
+        """
+        self._watching.publish_now()
+        metrics = [q["MetricStat"]["Metric"] for q in queries if "MetricStat" in q]
+        for metric in metrics:
+            # moto compares dimensions in the order in which they come.
+            metric.get("Dimensions", []).sort(key=lambda one: one["Name"])
+        if all("MetricStat" in q or "SELECT" not in q["Expression"] for q in queries):
+            self._asked = {(m["Namespace"], m["MetricName"]) for m in metrics}
+        try:
+            return super().get_metric_data(queries, start_time, end_time, scan_by)
+        finally:
+            self._asked = None
+
+    def get_metric_statistics(
+        self, namespace: str, metric_name: str, *settings: Untyped, **others: Untyped
+    ) -> list[Any]:
+        """
+        Answer from the metric that is named.
+        """
+        self._watching.publish_now()
+        self._asked = {(namespace, metric_name)}
+        try:
+            return super().get_metric_statistics(
+                namespace, metric_name, *settings, **others
+            )
+        finally:
+            self._asked = None
+
+    def put_metric_data(
+        self, namespace: str, metric_data: list[dict[str, Any]]
+    ) -> None:
+        """
+        Keep what a client puts, where alarms read it too.
+        """
+        now = moment(self._watching.now())
+        for member in metric_data:
+            if not member.get("Timestamp"):
+                member["Timestamp"] = now
+            if member.get("Dimensions"):
+                member["Dimensions"].sort(key=lambda one: one["Name"])
+        before = len(self.metric_data)
+        super().put_metric_data(namespace, metric_data)
+        for datum in self.metric_data[before:]:
+            metric = metric_of(datum.namespace, datum.name, datum.dimensions)
+            point = _point(datum)
+            if point is not None:
+                self._watching.store.add(metric, _seconds(datum.timestamp), point)
+
+    def put_metric_alarm(self, **settings: Untyped) -> Alarm:  # type: ignore[override]  # keywords of moto's own
+        """
+        Keep an alarm and watch it; one that is put again keeps its state.
+        """
+        before = self.alarms.get(settings["name"])
+        alarm = super().put_metric_alarm(**settings)
+        watching = self._watching
+        if before is not None:
+            go_on(alarm, before)
+        elif watching.alarms is not None:
+            start(alarm, watching.now())
+        if watching.alarms is not None:
+            watching.alarms.put(alarm)
+        return alarm
+
+    def delete_alarms(self, alarm_names: list[str]) -> None:
+        """
+        Forget alarms.
+        """
+        super().delete_alarms(alarm_names)
+        alarms = self._watching.alarms
+        if alarms is not None:
+            for name in alarm_names:
+                alarms.drop(name)
+
+    def set_alarm_state(
+        self, alarm_name: str, reason: str, reason_data: str, state_value: str
+    ) -> None:
+        """
+        Set a state until the alarm is evaluated again.
+        """
+        kept = self.alarms.get(alarm_name)
+        before = kept.state_value if kept else ""
+        super().set_alarm_state(alarm_name, reason, reason_data, state_value)
+        alarms = self._watching.alarms
+        if kept is not None and alarms is not None:
+            alarms.force(kept, before)
+
+    def get_alarms_by_alarm_names(self, alarm_names: list[str]) -> Iterable[Alarm]:
+        """
+        Return alarms by their names.
+        """
+        return [self.alarms[name] for name in alarm_names if name in self.alarms]
+
+    @property
+    def _watching(self) -> Untyped:
+        return regions.watching(self.account_id, self.region_name)
+
+
+def _point(datum: MetricDatumBase) -> Datapoint | None:
+    if isinstance(datum, MetricAggregatedDatum):
+        return Datapoint(datum.sum, datum.sample_count, datum.min, datum.max)
+    if isinstance(datum, MetricDatum):
+        return Datapoint(datum.value, 1.0, datum.value, datum.value)
+    return None
+
+
+def _seconds(timestamp: datetime) -> float:
+    aware = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
+    return aware.timestamp()

@@ -1,0 +1,76 @@
+"""
+One region, watched: its requests counted, its alarms evaluated, its targets scaled.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm.local.watching.alarms import Alarms
+from cdk_sagemaker_llm.local.watching.capacity import live
+from cdk_sagemaker_llm.local.watching.meter import MINUTE, TEN_SECONDS, Meter
+from cdk_sagemaker_llm.local.watching.publisher import Publisher
+from cdk_sagemaker_llm.local.watching.targets import Targets
+from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric, MetricStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+    from cdk_sagemaker_llm.simulation.clock import Timeline
+
+
+class Watching:
+    """
+    What happens by itself in one account and region.
+
+    Args:
+        hosting: Its SageMaker.
+
+        publish: Takes what the runtime measured in a period.
+
+        timeline: The time it lives in. If left out, nothing happens by itself, and
+            what is counted is published by the clock on the wall when it is read.
+    """
+
+    def __init__(
+        self,
+        hosting: SageMaker,
+        publish: Callable[[Metric, float, Datapoint], None],
+        timeline: Timeline | None = None,
+    ) -> None:
+        self.meter = Meter()
+        self.store = MetricStore()
+        self.alarms: Alarms | None = None
+        self.targets: Targets | None = None
+        self._publish = publish
+        self._timeline = timeline
+        if timeline is not None:
+            self.targets = Targets(timeline, hosting)
+            self.alarms = Alarms(timeline, self.store.read, self.targets.act)
+            Publisher(timeline, self.meter, lambda: live(hosting), self._take)
+            self._settle()
+
+    def now(self) -> float:
+        """
+        Return the time here, in seconds since the epoch.
+        """
+        return time.time() if self._timeline is None else self._timeline.now
+
+    def publish_now(self) -> None:
+        """
+        Publish what is counted, where no time runs that would do it.
+        """
+        if self._timeline is None:
+            for metric, start, point in self.meter.take(time.time() + MINUTE):
+                self._take(metric, start, point)
+
+    def _take(self, metric: Metric, start: float, point: Datapoint) -> None:
+        self.store.add(metric, start, point)
+        self._publish(metric, start, point)
+
+    def _settle(self) -> None:
+        if self._timeline is not None and self.targets is not None:
+            self.targets.settle()
+            self._timeline.after(TEN_SECONDS, self._settle)

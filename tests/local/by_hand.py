@@ -1,0 +1,166 @@
+"""
+The embedded AWS inside the test's own process, with its time run by hand.
+
+boto3 talks to the real front door, and neither a socket nor a second passes.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import boto3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.config import Config
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    create_backend_app,
+)
+from werkzeug.test import Client
+
+from cdk_sagemaker_llm.local import monitoring, regions, scaling
+from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.gateway import Gateway
+from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.watching.watch import Watching
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+# A Saturday, at a full hour.
+NOON = 1_800_187_200.0
+REGION = "us-east-1"
+
+_accounts = itertools.count(200_000_000_000)
+
+
+class HandRunAws:
+    """
+    An AWS of one account, in which time passes when a test says so.
+
+    Args:
+        account: The account.
+    """
+
+    def __init__(self, account: str) -> None:
+        self._account = account
+        self._wall = NOON
+        self._gateway = Client(Gateway(_moto(), REGION, account))
+
+    @property
+    def hosting(self) -> SageMaker:
+        """
+        Its SageMaker.
+        """
+        return regions.sagemaker(self._account, REGION)
+
+    @property
+    def watching(self) -> Watching:
+        """
+        What watches it.
+        """
+        return regions.watching(self._account, REGION)
+
+    @property
+    def minute(self) -> float:
+        """
+        The minutes since noon.
+        """
+        return (self._wall - NOON) / 60
+
+    def wall(self) -> float:
+        """
+        Return the time.
+        """
+        return self._wall
+
+    def run(self, seconds: float) -> None:
+        """
+        Let time pass.
+        """
+        self._wall += seconds
+        CLOCK.catch_up()
+
+    def client(self, service: str, **settings: Untyped) -> Untyped:
+        """
+        Make a boto3 client that talks to it, without retries.
+        """
+        settings.setdefault("config", Config(retries={"max_attempts": 0}))
+        client = boto3.client(  # type: ignore[call-overload]  # any service by name
+            service,
+            region_name=REGION,
+            endpoint_url="http://localhost",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
+            **settings,
+        )
+        client.meta.events.register("before-send", self._send)
+        return client
+
+    def _send(self, request: AWSPreparedRequest, **_: Untyped) -> AWSResponse:
+        answer = self._gateway.open(
+            request.url,
+            method=request.method,
+            headers=[(k, _text(v)) for k, v in request.headers.items()],
+            data=request.body,
+        )
+        raw = _Raw(answer.get_data())
+        return AWSResponse(request.url, answer.status_code, answer.headers, raw)
+
+
+class _Raw:
+    """
+    A body that urllib3 would have read from a socket.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def stream(self, *_: Untyped, **__: Untyped) -> Iterator[bytes]:
+        """
+        Return the body in one part.
+        """
+        yield self._body
+
+    def read(self, *_: Untyped) -> bytes:
+        """
+        Return the body, once.
+        """
+        body, self._body = self._body, b""
+        return body
+
+
+@contextmanager
+def hand_run_aws(speed: float | None = 1.0) -> Iterator[HandRunAws]:
+    """
+    Give an AWS of an account of its own; without a speed nothing takes time.
+    """
+    account = str(next(_accounts))
+    before = CLOCK._wall, CLOCK.speed  # noqa: SLF001 - the test's own time instead
+    with mock.patch.dict(os.environ, {"MOTO_ACCOUNT_ID": account}):
+        aws = HandRunAws(account)
+        CLOCK._wall = aws.wall  # noqa: SLF001 - as above
+        CLOCK.run_at(speed)
+        try:
+            yield aws
+        finally:
+            CLOCK._wall = before[0]  # noqa: SLF001 - as above
+            CLOCK.run_at(before[1])
+
+
+@functools.cache
+def _moto() -> WSGIApplication:
+    scaling.install()
+    monitoring.install()
+    application: WSGIApplication = DomainDispatcherApplication(create_backend_app)
+    return application
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
