@@ -11,7 +11,7 @@ from moto.cloudwatch.models import cloudwatch_backends
 from moto.s3.models import FakeKey, s3_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.clock import CLOCK, now
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.sagemaker.world import World
@@ -38,7 +38,7 @@ def watching(account: str, region: str) -> Watching:
     """
     cloudwatch: Untyped = cloudwatch_backends[account][region]
     timeline = None if CLOCK.speed is None else CLOCK.timeline
-    return Watching(sagemaker(account, region), cloudwatch.publish, timeline)
+    return Watching(sagemaker(account, region), cloudwatch.publish, now, timeline)
 
 
 class MotoSurroundings:

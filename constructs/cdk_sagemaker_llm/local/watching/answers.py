@@ -41,7 +41,7 @@ def add_alarm_history() -> None:
 
 def _describe_scaling_activities(response: Untyped) -> str:
     request: dict[str, Any] = json.loads(response.body)
-    most = request.get("MaxResults") or _MOST_ACTIVITIES
+    most = request.get("MaxResults", _MOST_ACTIVITIES)
     if not 1 <= most <= _MOST_ACTIVITIES:
         raise AWSValidationException(
             f"MaxResults must be between 1 and {_MOST_ACTIVITIES}"

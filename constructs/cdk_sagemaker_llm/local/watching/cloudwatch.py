@@ -5,7 +5,6 @@ CloudWatch that time runs in: metrics of the runtime, and alarms that change sta
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -182,12 +181,6 @@ class WatchedCloudWatch(CloudWatchBackend):
         alarms = self._watching.alarms
         if kept is not None and alarms is not None:
             alarms.force(kept, before)
-
-    def get_alarms_by_alarm_names(self, alarm_names: list[str]) -> Iterable[Alarm]:
-        """
-        Return alarms by their names.
-        """
-        return [self.alarms[name] for name in alarm_names if name in self.alarms]
 
     @property
     def _watching(self) -> Untyped:

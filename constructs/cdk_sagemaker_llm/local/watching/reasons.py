@@ -104,7 +104,7 @@ def _crossed(alarm: Alarm, told: list[Point]) -> str:
     else:
         least, change = rule.evaluation_periods - rule.needed + 1, "ALARM -> OK"
     return (
-        f"{number} out of the last {_points(rule.evaluation_periods)} [{listed}] "
+        f"{number} out of the last {rule.evaluation_periods} datapoints [{listed}] "
         f"{_were(number)} {compared} (minimum {_points(least)} for {change} "
         "transition)."
     )

@@ -4,7 +4,6 @@ One region, watched: its requests counted, its alarms evaluated, its targets sca
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.local.watching.alarms import Alarms
@@ -30,20 +29,24 @@ class Watching:
 
         publish: Takes what the runtime measured in a period.
 
+        now: What time it is.
+
         timeline: The time it lives in. If left out, nothing happens by itself, and
-            what is counted is published by the clock on the wall when it is read.
+            what is counted is published when it is read.
     """
 
     def __init__(
         self,
         hosting: SageMaker,
         publish: Callable[[Metric, float, Datapoint], None],
+        now: Callable[[], float],
         timeline: Timeline | None = None,
     ) -> None:
         self.meter = Meter()
         self.store = MetricStore()
         self.alarms: Alarms | None = None
         self.targets: Targets | None = None
+        self.now = now
         self._publish = publish
         self._timeline = timeline
         if timeline is not None:
@@ -52,18 +55,12 @@ class Watching:
             Publisher(timeline, self.meter, lambda: live(hosting), self._take)
             self._settle()
 
-    def now(self) -> float:
-        """
-        Return the time here, in seconds since the epoch.
-        """
-        return time.time() if self._timeline is None else self._timeline.now
-
     def publish_now(self) -> None:
         """
         Publish what is counted, where no time runs that would do it.
         """
         if self._timeline is None:
-            for metric, start, point in self.meter.take(time.time() + MINUTE):
+            for metric, start, point in self.meter.take(self.now() + MINUTE):
                 self._take(metric, start, point)
 
     def _take(self, metric: Metric, start: float, point: Datapoint) -> None:
