@@ -4,40 +4,13 @@ Moving copies together, so that instances can go.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from cdk_sagemaker_llm.fit.placement import Capacity
 from cdk_sagemaker_llm.simulation.clock import Planned
+from cdk_sagemaker_llm.simulation.fleet.copies import Copies
 from cdk_sagemaker_llm.simulation.fleet.journal import Journal
-from cdk_sagemaker_llm.simulation.fleet.parts import Copy, Instance, ScaleIn
+from cdk_sagemaker_llm.simulation.fleet.parts import Instance, ScaleIn
 from cdk_sagemaker_llm.simulation.fleet.placing import moves_off
 from cdk_sagemaker_llm.simulation.fleet.racks import Racks
-
-
-class Mover(Protocol):
-    """
-    A fleet, as far as moving copies goes.
-    """
-
-    def put(self, name: str, instance: Instance, replaces: Copy | None) -> None:
-        """
-        Place one more copy on an instance.
-        """
-
-    def take(self, copy: Copy, why: str) -> None:
-        """
-        Take a copy out of service.
-        """
-
-    def dismiss(self, instance: Instance, why: str) -> None:
-        """
-        Let an instance go as soon as its copies have ended.
-        """
-
-    def is_settled(self, name: str | None = None) -> bool:
-        """
-        Tell whether nothing is under way.
-        """
 
 
 class Consolidation:
@@ -48,11 +21,11 @@ class Consolidation:
     """
 
     def __init__(
-        self, journal: Journal, racks: Racks, mover: Mover, policy: ScaleIn | None
+        self, journal: Journal, racks: Racks, copies: Copies, policy: ScaleIn | None
     ) -> None:
         self._journal = journal
         self._racks = racks
-        self._mover = mover
+        self._copies = copies
         wanted = policy is not None and policy.strategy == "CONSOLIDATION"
         self._policy = policy if wanted else None
         self._planned: Planned | None = None
@@ -82,11 +55,11 @@ class Consolidation:
         for instance in self._racks.instances[:]:
             for copy in instance.copies[:]:
                 if copy.replaces is not None:
-                    self._mover.take(copy, "not moved after all")
+                    self._copies.take(copy, "not moved after all")
 
     def _consolidate(self) -> None:
         self._planned = None
-        if self._policy is None or not self._mover.is_settled():
+        if self._policy is None or not self._copies.is_settled():
             return
         self._emptying = []
         racks = self._racks
@@ -107,8 +80,8 @@ class Consolidation:
         frees.update(others)
         self._emptying.append(instance)
         if not instance.copies:
-            self._mover.dismiss(instance, "consolidated")
+            self._copies.dismiss(instance, "consolidated")
             return
         instance.state = "leaving"
         for copy, other in moves:
-            self._mover.put(copy.name, other, copy)
+            self._copies.put(copy.name, other, copy)

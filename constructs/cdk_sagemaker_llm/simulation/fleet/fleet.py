@@ -5,11 +5,10 @@ The instances behind a variant and the copies on them, as they change in time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.fleet.consolidating import Consolidation
+from cdk_sagemaker_llm.simulation.fleet.copies import Copies, Work
 from cdk_sagemaker_llm.simulation.fleet.journal import Journal
 from cdk_sagemaker_llm.simulation.fleet.parts import (
     Available,
@@ -38,26 +37,7 @@ from cdk_sagemaker_llm.simulation.fleet.scalables import (
     ScalableCopies,
     ScalableInstances,
 )
-from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, Seconds, seconds
-
-
-@dataclass(eq=False, kw_only=True, slots=True)
-class Work:
-    """
-    A model in a fleet: how many copies are wanted, and those there are.
-    """
-
-    name: str
-    needs: Needs
-    desired: int
-    start: Seconds
-    image: str
-    placement: Strategy
-    is_ready: bool
-    copies: list[Copy] = field(default_factory=list)
-    refusal: str | None = None
-    # Copies failed: no more are started until it is tried again.
-    is_held: bool = False
+from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, Seconds
 
 
 class Fleet:
@@ -119,9 +99,7 @@ class Fleet:
         self.managed = managed
         self._times = times or FleetTimes()
         self._listener = listener or Listener()
-        self._trouble = trouble or _no_trouble
         self._journal = Journal(timeline, self._listener)
-        self._works: dict[str, Work] = {}
         self._is_settling = self._is_due = False
         floor = minimum if managed and minimum is not None else instances
         ceiling = maximum if managed and maximum is not None else instances
@@ -134,10 +112,20 @@ class Fleet:
             times=self._times,
             capacity=capacity,
             provision_timeout=provision_timeout,
-            runs=self._start_waiting,
+            runs=self._run,
             changes=self._settle,
         )
-        self._consolidation = Consolidation(self._journal, self._racks, self, scale_in)
+        self._copies = Copies(
+            self._journal,
+            self._racks,
+            times=self._times,
+            trouble=trouble or _no_trouble,
+            changes=self._settle,
+        )
+        self._works = self._copies.works
+        self._consolidation = Consolidation(
+            self._journal, self._racks, self._copies, scale_in
+        )
         self._begin(instances, ready=ready)
 
     @property
@@ -277,7 +265,7 @@ class Fleet:
             racks.ask(why)
         self._consolidation.cancel()
         for instance in list(reversed(racks.usable))[: len(racks.usable) - count]:
-            self.dismiss(instance, why)
+            self._copies.dismiss(instance, why)
         for work in self._works.values():
             work.is_held = False
         self._settle()
@@ -307,7 +295,7 @@ class Fleet:
         # Before it is forgotten, or its copies would be started again.
         del self._works[name]
         for copy in reversed(work.copies[:]):
-            self.take(copy, "removed", work)
+            self._copies.take(copy, "removed", work)
         self._settle()
 
     def close(self) -> None:
@@ -319,20 +307,22 @@ class Fleet:
             self.remove(name)
         for instance in reversed(self.instances):
             if instance.state != "gone":
-                self.dismiss(instance, "closed")
+                self._copies.dismiss(instance, "closed")
 
     def restart(self, copy: Copy, why: str) -> None:
         """
         Have a copy's container start again: it takes no requests until it has.
         """
-        serving = self.serving(copy.name)
-        copy.state = "starting"
-        self._journal.note(f"serving copies of {copy.name}", serving, serving - 1, why)
-        self._listener.copy_leaving(copy)
-        work = self._works[copy.name]
-        delay = seconds(work.start, copy.instance.instance_type)
-        copy.planned = self._journal.later(delay, partial(self._serve, copy))
-        self._listener.changed()
+        self._copies.restart(copy, why)
+
+    def is_settled(self, name: str | None = None) -> bool:
+        """
+        Tell whether nothing is under way.
+
+        Args:
+            name: Of one model. If left out, of all of them and the instances.
+        """
+        return self._copies.is_settled(name)
 
     def desired(self, name: str) -> int:
         """
@@ -345,30 +335,13 @@ class Fleet:
         """
         Return how many copies take requests.
         """
-        return sum(copy.state == "serving" for copy in self._copies(name))
+        return self._copies.serving(name)
 
     def copies(self, name: str) -> tuple[Copy, ...]:
         """
         Return the copies there are, those on their way in and out included.
         """
-        return tuple(self._copies(name))
-
-    def is_settled(self, name: str | None = None) -> bool:
-        """
-        Tell whether nothing is under way.
-
-        Args:
-            name: Of one model. If left out, of all of them and the instances.
-        """
-        copies = [
-            copy
-            for instance in self._racks.instances
-            for copy in instance.copies
-            if name in {None, copy.name}
-        ]
-        moving = any(copy.state != "serving" for copy in copies)
-        coming = any(i.state in {"asked", "leaving"} for i in self._racks.instances)
-        return not moving and not (name is None and coming)
+        return tuple(self._works[name].copies)
 
     def refusal(self, name: str | None = None) -> str | None:
         """
@@ -411,52 +384,6 @@ class Fleet:
         """
         return ScalableInstances(self)
 
-    def put(self, name: str, instance: Instance, replaces: Copy | None = None) -> None:
-        """
-        Place one more copy on an instance.
-        """
-        work = self._works[name]
-        needs = needs_on(work.needs, instance.instance_type)
-        copy = Copy(name, instance, needs, self._journal.now, replaces=replaces)
-        instance.copies.append(copy)
-        work.copies.append(copy)
-        if instance.state == "running":
-            self._start(copy)
-
-    def take(self, copy: Copy, why: str, work: Work | None = None) -> None:
-        """
-        Take a copy out of service; it ends when it has finished what it has.
-        """
-        serves = copy.state == "serving"
-        if copy.planned is not None:
-            copy.planned.cancel()
-        if copy.state in {"leaving", "gone"}:
-            return
-        work = work or self._works[copy.name]
-        if not serves:
-            self._end(copy, work)
-            return
-        serving = sum(c.state == "serving" for c in work.copies)
-        copy.state = "leaving"
-        what = f"serving copies of {copy.name}"
-        self._journal.note(what, serving, serving - 1, why)
-        self._listener.copy_leaving(copy)
-        drain = seconds(self._times.drain, copy.instance.instance_type)
-        self._journal.later(drain, partial(self._end, copy, work))
-
-    def dismiss(self, instance: Instance, why: str) -> None:
-        """
-        Let an instance go as soon as its copies have ended.
-        """
-        if instance.state == "asked" or not instance.copies:
-            self._racks.drop(instance, why)
-            return
-        instance.state = "leaving"
-        for copy in reversed(instance.copies[:]):
-            work = self._works.get(copy.name)
-            if work is not None:
-                self.take(copy, why, work)
-
     def _begin(self, instances: int, *, ready: bool) -> None:
         count = max(instances, self._racks.minimum)
         if ready:
@@ -464,8 +391,9 @@ class Fleet:
             return
         self._racks.fill(count, "at the start")
 
-    def _copies(self, name: str) -> list[Copy]:
-        return self._works[name].copies
+    def _run(self, instance: Instance) -> None:
+        self._copies.start_waiting(instance)
+        self._settle()
 
     def _settle(self) -> None:
         # What happens at once happens inside: it asks for another round instead.
@@ -489,7 +417,7 @@ class Fleet:
         self._listener.changed()
 
     def _bring(self, work: Work) -> None:
-        self._drop_lost(work)
+        self._copies.drop_lost(work)
         if work.is_held:
             return
         work.refusal = None
@@ -500,7 +428,7 @@ class Fleet:
         surplus = sum(c.replaces is None for c in live) - work.desired
         for copy in reversed(live):
             if surplus > 0:
-                self.take(copy, "fewer copies are wanted")
+                self._copies.take(copy, "fewer copies are wanted")
                 surplus -= 1
         for _ in range(-surplus):
             instance = choose(
@@ -509,14 +437,14 @@ class Fleet:
             if instance is None:
                 work.refusal = self._racks.refusal or NO_ROOM
                 break
-            self.put(work.name, instance)
+            self._copies.put(work.name, instance)
             if work.is_held:
                 break
 
     def _fill(self, work: Work) -> None:
         for instance in self._racks.usable:
             if not any(c.name == work.name for c in instance.copies):
-                self.put(work.name, instance)
+                self._copies.put(work.name, instance)
         if self._racks.refusal is not None:
             work.refusal = self._racks.refusal
 
@@ -529,68 +457,6 @@ class Fleet:
         if not kinds or not self.managed or not self._racks.can_grow:
             return None
         return self._racks.ask(f"no room for a copy of {work.name}", kinds)
-
-    def _drop_lost(self, work: Work) -> None:
-        for copy in [c for c in work.copies if c.instance.state == "gone"]:
-            copy.state = "gone"
-            work.copies.remove(copy)
-
-    def _start_waiting(self, instance: Instance) -> None:
-        for copy in instance.copies[:]:
-            if copy.state == "waiting":
-                self._start(copy)
-        self._settle()
-
-    def _start(self, copy: Copy) -> None:
-        copy.state = "starting"
-        work, instance = self._works[copy.name], copy.instance
-        if work.is_ready:
-            instance.images[work.image] = self._journal.now
-            self._serve(copy)
-            return
-        trouble = self._trouble(copy)
-        if trouble is not None:
-            fail = partial(self._fail, copy, trouble.why)
-            copy.planned = self._journal.later(trouble.after, fail)
-            return
-        kind, now = instance.instance_type, self._journal.now
-        pulled = now + seconds(self._times.image_pull, kind)
-        pulled = instance.images.setdefault(work.image, pulled)
-        delay = max(0.0, pulled - now) + seconds(work.start, kind)
-        copy.planned = self._journal.later(delay, partial(self._serve, copy))
-
-    def _serve(self, copy: Copy) -> None:
-        serving = self.serving(copy.name)
-        copy.state, copy.planned = "serving", None
-        what = f"serving copies of {copy.name}"
-        self._journal.note(what, serving, serving + 1, copy.instance.instance_type)
-        self._listener.copy_serving(copy)
-        moved, copy.replaces = copy.replaces, None
-        if moved is not None:
-            self.take(moved, "moved to another instance")
-        self._settle()
-
-    def _fail(self, copy: Copy, why: str) -> None:
-        work = self._works[copy.name]
-        work.refusal, work.is_held = why, True
-        self._journal.note(f"failed copies of {copy.name}", 0, 1, why)
-        self._listener.copy_failed(copy, why)
-        self._end(copy, work)
-        if self._times.retry:
-            again = partial(self._retry_failed, work)
-            self._journal.timeline.after(self._times.retry, again)
-
-    def _retry_failed(self, work: Work) -> None:
-        if self._works.get(work.name) is work:
-            self.retry(work.name)
-
-    def _end(self, copy: Copy, work: Work) -> None:
-        copy.state, copy.planned = "gone", None
-        copy.instance.copies.remove(copy)
-        work.copies.remove(copy)
-        self._listener.copy_gone(copy)
-        self._racks.left(copy.instance)
-        self._settle()
 
 
 def _no_trouble(_: Copy) -> Trouble | None:
