@@ -178,11 +178,25 @@ class Fleet:
         return self._racks.kinds[0]
 
     @property
+    def instance_types(self) -> tuple[str, ...]:
+        """
+        The types that may be used, the first one first.
+        """
+        return tuple(self._racks.kinds)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """
         What is hosted here.
         """
         return tuple(self._works)
+
+    @property
+    def filling(self) -> tuple[str, ...]:
+        """
+        What has a copy on each instance, as a variant with a model does.
+        """
+        return tuple(w.name for w in self._works.values() if w.needs is None)
 
     def add(
         self,
