@@ -7,7 +7,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions, scaling, shapes
+from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import (
@@ -62,8 +62,7 @@ class Gateway:
         self._moto = moto
         self._region = region
         self._account = account
-        # Hosting, CloudFormation and auto scaling look into each other's state.
-        self._lock = threading.RLock()
+        self._lock = CLOCK.lock
 
     def __call__(
         self, environ: WSGIEnvironment, start_response: StartResponse
@@ -85,6 +84,7 @@ class Gateway:
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:
+            CLOCK.catch_up()
             try:
                 response = self._own(request, region)
             except Exception as error:  # noqa: BLE001 - an answer that clients can read

@@ -49,6 +49,7 @@ class MotoSurroundings:
     def __init__(self, account: str, region: str, partition: str) -> None:
         self._scaling = applicationautoscaling_backends[account][region]
         self._s3 = s3_backends[account][partition]
+        self._cloudwatch = cloudwatch_backends[account][region]
 
     def read_object(self, location: Location) -> bytes | None:
         """
@@ -92,6 +93,14 @@ class MotoSurroundings:
             self._scaling.deregister_scalable_target(
                 NAMESPACE, resource_id, target.scalable_dimension
             )
+
+    def alarm_state(self, name: str) -> str | None:
+        """
+        Return the state of a CloudWatch alarm; ``None`` if there is none.
+        """
+        for alarm in self._cloudwatch.get_alarms_by_alarm_names([name]):
+            return str(alarm.state_value)
+        return None
 
     def _object(self, location: Location) -> FakeKey | None:
         if location.bucket not in self._s3.buckets:

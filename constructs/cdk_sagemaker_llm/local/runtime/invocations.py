@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.local.runtime.model_server import (
 )
 from cdk_sagemaker_llm.local.runtime.routing import choose_variant
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
+from cdk_sagemaker_llm.local.sagemaker.components import serving_copies
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
@@ -34,6 +35,7 @@ NO_CAPACITY = (
     "ApplicationAutoScaling may be in-progress (if configured) or try to increase the "
     "capacity by invoking UpdateInferenceComponentRuntimeConfig API."
 )
+_NOT_THERE = frozenset({"Creating", "Failed", "Deleting"})
 _PACKED = 4  # Tokens that LMI 0.26 writes at once.
 
 
@@ -80,7 +82,8 @@ def invoke(world: World, invocation: Invocation) -> Result:
         AwsError: If SageMaker refuses the request or the container does.
     """
     endpoint = world.endpoints.find(invocation.endpoint)
-    if endpoint is None:
+    # One that has yet to come, or goes, is not there for the runtime.
+    if endpoint is None or endpoint.status in _NOT_THERE:
         name = f"Endpoint {invocation.endpoint} of account {world.account}"
         raise _invalid(f"{name} not found.")
     variant, described, role = _behind(world, endpoint, invocation)
@@ -112,7 +115,7 @@ def _behind(
     if name not in variants:
         raise _invalid(f"Variant {name} of endpoint {endpoint.name} not found.")
     fleet = endpoint.fleets[name]
-    if fleet.instance_type and fleet.instances == 0:
+    if fleet.instance_type and not fleet.serving(name):
         raise _invalid(
             f"Variant {name} of endpoint {endpoint.name} has no instances to process "
             "this request."
@@ -128,7 +131,7 @@ def _component(world: World, endpoint: Endpoint, name: str | None) -> Component:
         raise _invalid(
             f"Inference Component {name} of endpoint {endpoint.name} not found."
         )
-    if component.copies == 0:
+    if not serving_copies(world, component):
         raise _invalid(NO_CAPACITY)
     return component
 

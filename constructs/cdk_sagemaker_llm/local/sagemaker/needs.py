@@ -4,9 +4,11 @@ Reading what a copy of an inference component reserves out of a request.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.simulation.fleet import Needs
 
 
 def specification_for(request: dict[str, Any], instance_type: str) -> dict[str, Any]:
@@ -21,13 +23,19 @@ def specification_for(request: dict[str, Any], instance_type: str) -> dict[str, 
     return chosen
 
 
-def requirements_of(
-    request: dict[str, Any], instance_type: str
-) -> ResourceRequirements | None:
+def needs_of(request: dict[str, Any], instance_types: Iterable[str]) -> Needs:
     """
-    Return what each copy reserves; ``None`` for an adapter, which reserves nothing.
+    Return what each copy reserves on each type; ``None`` for an adapter, which reserves
+    nothing.
     """
-    specification = specification_for(request, instance_type)
+    found = {
+        kind: _requirements(specification_for(request, kind)) for kind in instance_types
+    }
+    known = {kind: needs for kind, needs in found.items() if needs is not None}
+    return known or None
+
+
+def _requirements(specification: dict[str, Any]) -> ResourceRequirements | None:
     wanted = specification.get("ComputeResourceRequirements")
     if wanted is None:
         return None
