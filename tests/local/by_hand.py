@@ -16,6 +16,7 @@ from unittest import mock
 
 import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -110,8 +111,11 @@ class HandRunAws:
             headers=[(k, _text(v)) for k, v in request.headers.items()],
             data=request.body,
         )
+        headers = HTTPHeaders()
+        for name, value in answer.headers:
+            headers[name] = value
         raw = _Raw(answer.get_data())
-        return AWSResponse(request.url, answer.status_code, answer.headers, raw)
+        return AWSResponse(request.url, answer.status_code, headers, raw)
 
 
 class _Raw:

@@ -9,11 +9,10 @@ import json
 import tarfile
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from botocore.config import Config
 
-from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 ROLE = "arn:aws:iam::123456789012:role/Hosting"
@@ -24,6 +23,17 @@ LMI_28 = f"{REGISTRY}/djl-inference:0.28.0-lmi10.0.0-cu124"
 LMI_36 = f"{REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130"
 
 
+class Aws(Protocol):
+    """
+    An embedded AWS: a server's, or one inside the test's own process.
+    """
+
+    def client(self, service: str, **settings: Untyped) -> Untyped:
+        """
+        Make a boto3 client that talks to it.
+        """
+
+
 def unique(stem: str) -> str:
     """
     Make a name that no other test uses.
@@ -31,7 +41,7 @@ def unique(stem: str) -> str:
     return f"{stem}-{uuid.uuid4().hex[:8]}"
 
 
-def unchecked(aws: EmbeddedAws, service: str) -> Untyped:
+def unchecked(aws: Aws, service: str) -> Untyped:
     """
     Make a client that sends what boto3 itself would refuse.
     """
@@ -41,7 +51,7 @@ def unchecked(aws: EmbeddedAws, service: str) -> Untyped:
     return aws.client(service, config=config)
 
 
-def make_model(aws: EmbeddedAws, **settings: Untyped) -> str:
+def make_model(aws: Aws, **settings: Untyped) -> str:
     """
     Create a model, TGI if nothing else is said, and return its name.
     """
@@ -54,7 +64,7 @@ def make_model(aws: EmbeddedAws, **settings: Untyped) -> str:
 
 
 def make_config(
-    aws: EmbeddedAws, *, variant: dict[str, Any] | None = None, **settings: Untyped
+    aws: Aws, *, variant: dict[str, Any] | None = None, **settings: Untyped
 ) -> str:
     """
     Create an endpoint configuration for inference components and return its name.
@@ -75,7 +85,7 @@ def make_config(
     return name
 
 
-def make_endpoint(aws: EmbeddedAws, config: str) -> str:
+def make_endpoint(aws: Aws, config: str) -> str:
     """
     Create an endpoint and return its name.
     """
@@ -87,7 +97,7 @@ def make_endpoint(aws: EmbeddedAws, config: str) -> str:
 
 
 def make_component(
-    aws: EmbeddedAws,
+    aws: Aws,
     endpoint: str,
     *,
     needs: Mapping[str, int] | None = None,
@@ -117,7 +127,7 @@ def make_component(
 
 
 def serve(
-    aws: EmbeddedAws,
+    aws: Aws,
     image: str,
     environment: Mapping[str, str] | None = None,
     **options: str,

@@ -57,7 +57,7 @@ class EmbeddedCloudWatch(WatchedCloudWatch):
 
         return urls
 
-    def put_metric_alarm(self, **settings: Untyped) -> Alarm:
+    def put_metric_alarm(self, **settings: Untyped) -> Alarm:  # type: ignore[override]  # keywords of moto's own
         """
         Keep an alarm that can go off.
         """
