@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.local.watching.capacity import capacity_of
-from cdk_sagemaker_llm.local.watching.meter import Served
 from cdk_sagemaker_llm.local.watching.subjects import Subject
 from tests.local.by_hand import HandRunAws
 from tests.local.hosting_requests import (
@@ -134,12 +132,9 @@ class Scaled:
         """
         Have one request come and go.
         """
-        now = CLOCK.now
-        meter = self.aws.watching.meter
-        meter.begin(self.subject, self.capacity.running, now)
-        meter.end(
-            Served(subject=self.subject, begin=now, called=now, end=now, status=200)
-        )
+        endpoint, variant, component = self.subject
+        traffic = self.aws.hosting.world.traffic
+        traffic.begin((endpoint, variant, component or None)).end(200)
 
     def ask_for(self, seconds: float, per_minute: int) -> None:
         """

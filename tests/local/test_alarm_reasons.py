@@ -47,33 +47,33 @@ def _after(
             _after([16.0, 17.0, 18.0], needed=3),
             (
                 "Threshold Crossed: 3 out of the last 3 datapoints [18.0 (09/10/26 "
-                "21:02:00), 17.0 (09/10/26 21:01:00), 16.0 (09/10/26 21:00:00)] were "
-                "greater than the threshold (5.0) (minimum 3 datapoints for OK -> ALARM "
-                "transition)."
+                "21:02:00), 17.0 (09/10/26 21:01:00), 16.0 (09/10/26 21:00:00)] "
+                "were greater than the threshold (5.0) (minimum 3 datapoints for OK"
+                " -> ALARM transition)."
             ),
         ),
         (
             _after([16.0, 17.0, 18.0]),
             (
-                "Threshold Crossed: 3 datapoints [18.0 (09/10/26 21:02:00), 17.0 (09/10/26 "
-                "21:01:00), 16.0 (09/10/26 21:00:00)] were greater than the threshold "
-                "(5.0)."
+                "Threshold Crossed: 3 datapoints [18.0 (09/10/26 21:02:00), 17.0 "
+                "(09/10/26 21:01:00), 16.0 (09/10/26 21:00:00)] were greater than "
+                "the threshold (5.0)."
             ),
         ),
         (
             _after([1.0], needed=2),
             (
                 "Threshold Crossed: 1 out of the last 3 datapoints [1.0 (09/10/26 "
-                "21:00:00)] was not greater than the threshold (5.0) (minimum 2 datapoints "
-                "for ALARM -> OK transition)."
+                "21:00:00)] was not greater than the threshold (5.0) (minimum 2 "
+                "datapoints for ALARM -> OK transition)."
             ),
         ),
         (
             _after([5.0], needed=1, periods=1, comparison="LessThanOrEqualToThreshold"),
             (
                 "Threshold Crossed: 1 out of the last 1 datapoints [5.0 (09/10/26 "
-                "21:00:00)] was less than or equal to the threshold (5.0) (minimum 1 "
-                "datapoint for OK -> ALARM transition)."
+                "21:00:00)] was less than or equal to the threshold (5.0) (minimum "
+                "1 datapoint for OK -> ALARM transition)."
             ),
         ),
         (
@@ -83,10 +83,10 @@ def _after(
                 comparison="LessThanThreshold",
             ),
             (
-                "Threshold Crossed: 6 datapoints were less than the threshold (5.0). The "
-                "most recent datapoints which crossed the threshold: [2.0 (09/10/26 "
-                "21:05:00), 3.0 (09/10/26 21:04:00), 4.0 (09/10/26 21:03:00), 3.0 "
-                "(09/10/26 21:02:00), 2.0 (09/10/26 21:01:00)]."
+                "Threshold Crossed: 6 datapoints were less than the threshold "
+                "(5.0). The most recent datapoints which crossed the threshold: "
+                "[2.0 (09/10/26 21:05:00), 3.0 (09/10/26 21:04:00), 4.0 (09/10/26 "
+                "21:03:00), 3.0 (09/10/26 21:02:00), 2.0 (09/10/26 21:01:00)]."
             ),
         ),
         (_after([None]), "Insufficient Data: 3 datapoints were unknown."),
@@ -94,15 +94,15 @@ def _after(
         (
             _after([None] * 3, missing="breaching"),
             (
-                "Threshold Crossed: no datapoints were received for 3 periods and 3 "
-                "missing datapoints were treated as [Breaching]."
+                "Threshold Crossed: no datapoints were received for 3 periods and 3"
+                " missing datapoints were treated as [Breaching]."
             ),
         ),
         (
             _after([None], periods=1, missing="notBreaching"),
             (
-                "Threshold Crossed: no datapoints were received for 1 period and 1 missing "
-                "datapoint was treated as [NonBreaching]."
+                "Threshold Crossed: no datapoints were received for 1 period and 1 "
+                "missing datapoint was treated as [NonBreaching]."
             ),
         ),
     ],

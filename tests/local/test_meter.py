@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.local.watching.meter import Meter, Served, period_of, unit_of
+from cdk_sagemaker_llm.local.sagemaker.traffic import Served
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.watching.meter import Meter, period_of, unit_of
 from cdk_sagemaker_llm.local.watching.publisher import Publisher
 from cdk_sagemaker_llm.local.watching.subjects import Subject
 from cdk_sagemaker_llm.simulation.clock import Timeline
@@ -22,15 +24,25 @@ def _named(taken: list[tuple[Metric, int, Datapoint]]) -> Published:
     return {(metric.name, float(start)): point for metric, start, point in taken}
 
 
+def _served(
+    subject: Subject, started: float, ended: float, **others: Untyped
+) -> Served:
+    endpoint, variant, component = subject
+    return Served(
+        endpoint=endpoint,
+        variant=variant,
+        component=component or None,
+        started=started,
+        ended=ended,
+        **{"status": 200, **others},
+    )
+
+
 def _serve(
     meter: Meter, begin: float, *, capacity: int = 1, subject: Subject = _VARIANT
 ) -> None:
     meter.begin(subject, capacity, begin)
-    end = begin + 2.0
-    served = Served(
-        subject=subject, begin=begin, called=begin + 0.5, end=end, status=200
-    )
-    meter.end(served)
+    meter.end(_served(subject, begin, begin + 1.5))
 
 
 def test_a_request_counts_for_its_share_of_an_instance() -> None:
@@ -67,15 +79,15 @@ def test_a_component_counts_by_copy() -> None:
 
 def test_latencies_are_microseconds() -> None:
     """
-    Half a second until the container is called, one and a half until it is done.
+    One and a half seconds until it is done; the service adds nothing here.
     """
     meter = Meter()
     _serve(meter, 0.0)
 
     found = _named(meter.take(60))
 
-    assert found["OverheadLatency", 0.0].most == pytest.approx(500_000)
     assert found["ModelLatency", 0.0].most == pytest.approx(1_500_000)
+    assert found["OverheadLatency", 0.0].most == 0.0
     assert unit_of("ModelLatency") == "Microseconds"
     assert unit_of("Invocations") == "None"
     assert ("FirstChunkLatency", 0.0) not in found
@@ -100,7 +112,7 @@ def test_errors_are_the_containers(
     """
     meter = Meter()
     meter.begin(_VARIANT, 1, 0.0)
-    meter.end(Served(subject=_VARIANT, begin=0.0, called=0.0, end=0.0, status=status))
+    meter.end(_served(_VARIANT, 0.0, 0.0, status=status))
 
     found = _named(meter.take(60))
 
@@ -115,23 +127,13 @@ def test_a_stream_has_a_first_part() -> None:
     """
     meter = Meter()
     meter.begin(_VARIANT, 1, 0.0)
-    meter.end(
-        Served(
-            subject=_VARIANT,
-            begin=0.0,
-            called=1.0,
-            first=3.0,
-            end=9.0,
-            status=200,
-            broken=True,
-        )
-    )
+    meter.end(_served(_VARIANT, 0.0, 9.0, first_chunk=3.0, is_cut=True))
 
     found = _named(meter.take(60))
 
     assert found["FirstChunkLatency", 0.0].total == 3_000_000
-    assert found["FirstChunkModelLatency", 0.0].total == 2_000_000
-    assert found["FirstChunkOverheadLatency", 0.0].total == 1_000_000
+    assert found["FirstChunkModelLatency", 0.0].total == 3_000_000
+    assert found["FirstChunkOverheadLatency", 0.0].total == 0.0
     assert found["MidStreamErrors", 0.0].total == 1.0
 
 
@@ -150,7 +152,7 @@ def test_a_stream_is_there_until_its_last_token() -> None:
     meter.begin(_COMPONENT, 2, 12.0)
     _serve(meter, 13.0, capacity=2, subject=_COMPONENT)
     timeline.run_until(35)
-    meter.end(Served(subject=_COMPONENT, begin=12.0, called=12.0, end=35.0, status=200))
+    meter.end(_served(_COMPONENT, 12.0, 35.0))
     timeline.run_until(60)
 
     most = {
@@ -196,8 +198,9 @@ def test_without_capacity_only_failures_are_published() -> None:
         lambda metric, start, point: seen.append((metric.name, start, point.total)),
     )
     timeline.run_until(65)
-    meter.refuse(_COMPONENT, 65.0)
-    meter.refuse(_COMPONENT, 66.0)
+    for moment in (65.0, 66.0):
+        refused = _served(_COMPONENT, moment, moment, status=400, no_capacity=True)
+        meter.end(refused)
     timeline.run_until(600)
 
     assert seen == [("NoCapacityInvocationFailures", 60, 2.0)]

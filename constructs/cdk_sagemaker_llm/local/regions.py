@@ -21,24 +21,28 @@ from cdk_sagemaker_llm.local.watching.watch import Watching
 NAMESPACE = "sagemaker"
 
 
-@functools.cache
 def sagemaker(account: str, region: str) -> SageMaker:
     """
     Return the SageMaker of a region; it lives as long as the process.
     """
-    partition = get_partition(region)
-    around = MotoSurroundings(account, region, partition)
-    return SageMaker(World(region, account, partition, around))
+    return _region(account, region)[0]
+
+
+def watching(account: str, region: str) -> Watching:
+    """
+    Return what watches a region, from the first look at its SageMaker on.
+    """
+    return _region(account, region)[1]
 
 
 @functools.cache
-def watching(account: str, region: str) -> Watching:
-    """
-    Return what watches a region; it lives as long as the process.
-    """
+def _region(account: str, region: str) -> tuple[SageMaker, Watching]:
+    partition = get_partition(region)
+    around = MotoSurroundings(account, region, partition)
+    hosting = SageMaker(World(region, account, partition, around))
     cloudwatch: Untyped = cloudwatch_backends[account][region]
     timeline = None if CLOCK.speed is None else CLOCK.timeline
-    return Watching(sagemaker(account, region), cloudwatch.publish, now, timeline)
+    return hosting, Watching(hosting, cloudwatch.publish, now, timeline)
 
 
 class MotoSurroundings:

@@ -13,6 +13,7 @@ from cdk_sagemaker_llm.local.faults import Faults
 from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
 from cdk_sagemaker_llm.local.sagemaker.store import Record, Shelf
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
+from cdk_sagemaker_llm.local.sagemaker.traffic import Traffic
 from cdk_sagemaker_llm.local.sagemaker.troubles import Troubles
 from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes
 from cdk_sagemaker_llm.simulation.rollout import Rollout
@@ -124,6 +125,7 @@ class World:
     times: FleetTimes = field(default_factory=FleetTimes.instant)
     faults: Faults = field(default_factory=Faults)
     troubles: Troubles = field(init=False)
+    traffic: Traffic = field(init=False)
     # An endpoint goes on serving a model that has been deleted.
     deployed_models: dict[str, Record] = field(default_factory=dict)
 
@@ -133,6 +135,7 @@ class World:
         """
         self.artifacts = Artifacts(self.surroundings)
         self.troubles = Troubles(self)
+        self.traffic = Traffic(self.clock)
         self.models = Shelf("model", self._arn("model"))
         self.configs = Shelf("endpoint configuration", self._arn("endpoint-config"))
         # The API reference of CreateEndpoint: the name is case-insensitive there.

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.sagemaker.components import serving_copies
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.sagemaker.traffic import Where
+from cdk_sagemaker_llm.local.sagemaker.world import World
 from cdk_sagemaker_llm.local.watching.subjects import Subject
 
 _COMPONENT = "inference-component"
@@ -158,6 +161,19 @@ def capacity_of(hosting: SageMaker, resource_id: str) -> HostedCapacity:
         return ComponentCapacity(hosting, rest)
     endpoint, _, variant = rest.split("/")
     return VariantCapacity(hosting, endpoint, variant)
+
+
+def serving(world: World, where: Where) -> int:
+    """
+    Return how many instances or copies serve where a request goes.
+    """
+    name, variant, component = where
+    if component:
+        found = world.components.find(component)
+        return serving_copies(world, found) if found else 0
+    endpoint = world.endpoints.find(name)
+    fleet = endpoint.fleets.get(variant) if endpoint else None
+    return fleet.serving(variant) if fleet else 0
 
 
 def live(hosting: SageMaker) -> Iterator[tuple[Subject, int]]:

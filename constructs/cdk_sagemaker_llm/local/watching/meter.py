@@ -4,11 +4,10 @@ Counting requests on their way, and nothing more: requests do not wait for metri
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from cdk_sagemaker_llm.local.sagemaker.traffic import Served
 from cdk_sagemaker_llm.local.watching.subjects import Subject
 from cdk_sagemaker_llm.simulation.metrics import HIGH_RESOLUTION, Datapoint, Metric
 
@@ -18,93 +17,38 @@ NO_CAPACITY = "NoCapacityInvocationFailures"
 _MICROSECONDS = 1e6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Served:
-    """
-    One request that a container has answered; times in seconds since the epoch.
-
-    Args:
-        subject: Whose container it was.
-
-        begin: When it came.
-
-        called: When the container was called.
-
-        end: When the last byte was there.
-
-        status: What the container answered; 0 if nothing.
-
-        first: When the first part of a stream was there; ``None`` if it was no stream.
-
-        broken: Whether the stream ended too early.
-    """
-
-    subject: Subject
-    begin: float
-    called: float
-    end: float
-    status: int
-    first: float | None = None
-    broken: bool = False
-
-    def values(self) -> Iterator[tuple[str, float]]:
-        """
-        Return what it contributes to the metrics by the minute.
-
-        Errors are 0 or 1 for each request, so that their average is a rate.
-        """
-        overhead = _MICROSECONDS * (self.called - self.begin)
-        yield "Invocation4XXErrors", float(400 <= self.status < 500)  # noqa: PLR2004 - HTTP's classes
-        yield "Invocation5XXErrors", float(self.status >= 500)  # noqa: PLR2004 - the same
-        yield "InvocationModelErrors", float(not 200 <= self.status < 300)  # noqa: PLR2004 - the same
-        yield "ModelLatency", _MICROSECONDS * (self.end - self.called)
-        yield "OverheadLatency", overhead
-        if self.first is not None:
-            yield "MidStreamErrors", float(self.broken)
-            yield "FirstChunkLatency", _MICROSECONDS * (self.first - self.begin)
-            yield "FirstChunkModelLatency", _MICROSECONDS * (self.first - self.called)
-            yield "FirstChunkOverheadLatency", overhead
-
-
 class Meter:
     """
     What has been counted and not been published yet.
-
-    Streams end in threads of their own, so that it has a lock of its own.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._in_flight: Counter[Subject] = Counter()
         self._counted: dict[tuple[Subject, int, int], dict[str, Datapoint]] = {}
 
     def begin(self, subject: Subject, capacity: int, now: float) -> None:
         """
-        Count a request that comes in.
+        Count a request that comes in, for its share of the instances or copies.
         """
-        with self._lock:
-            self._in_flight[subject] += 1
-            self._sample(subject, capacity, now)
-            counts = self._counts(subject, MINUTE, now)
-            _add(counts, "Invocations", 1.0)
-            _add(counts, subject.invocations_each, 1.0 / max(1, capacity))
+        self._in_flight[subject] += 1
+        self._sample(subject, capacity, now)
+        counts = self._counts(subject, MINUTE, now)
+        _add(counts, "Invocations", 1.0)
+        _add(counts, subject.invocations_each, 1.0 / max(1, capacity))
 
     def end(self, served: Served) -> None:
         """
         Count what is known of a request when it is over, in the minute in which it is.
         """
-        with self._lock:
-            self._in_flight[served.subject] -= 1
-            counts = self._counts(served.subject, MINUTE, served.end)
-            for name, value in served.values():
-                _add(counts, name, value)
-
-    def refuse(self, subject: Subject, now: float) -> None:
-        """
-        Count a request for a component that has no copies.
-        """
-        with self._lock:
-            _add(self._counts(subject, TEN_SECONDS, now), NO_CAPACITY, 1.0)
+        subject = Subject.of((served.endpoint, served.variant, served.component))
+        if served.no_capacity:
+            counts = self._counts(subject, TEN_SECONDS, served.ended)
+            _add(counts, NO_CAPACITY, 1.0)
+            return
+        self._in_flight[subject] -= 1
+        counts = self._counts(subject, MINUTE, served.ended)
+        for name, value in _values(served):
+            _add(counts, name, value)
 
     def idle(self, subject: Subject, capacity: int, start: float) -> None:
         """
@@ -113,21 +57,19 @@ class Meter:
         The guide: "If traffic to a variant becomes zero ... SageMaker AI emits metrics
         with a value of zero" (endpoint-auto-scaling-prerequisites).
         """
-        with self._lock:
-            self._sample(subject, capacity, start)
-            if (start + TEN_SECONDS) % MINUTE == 0:
-                counts = self._counts(subject, MINUTE, start)
-                for name in ("Invocations", subject.invocations_each):
-                    if name not in counts:
-                        _add(counts, name, 0.0)
+        self._sample(subject, capacity, start)
+        if (start + TEN_SECONDS) % MINUTE == 0:
+            counts = self._counts(subject, MINUTE, start)
+            for name in ("Invocations", subject.invocations_each):
+                if name not in counts:
+                    _add(counts, name, 0.0)
 
     def take(self, until: float) -> list[tuple[Metric, int, Datapoint]]:
         """
         Take out the periods that have ended by a moment, with when each started.
         """
-        with self._lock:
-            ended = [key for key in self._counted if key[2] + key[1] <= until]
-            taken = [(key, self._counted.pop(key)) for key in ended]
+        ended = [key for key in self._counted if key[2] + key[1] <= until]
+        taken = [(key, self._counted.pop(key)) for key in ended]
         return [
             (subject.metric(name), start, point)
             for (subject, _, start), counts in taken
@@ -143,6 +85,23 @@ class Meter:
     ) -> dict[str, Datapoint]:
         start = int(now // period) * period
         return self._counted.setdefault((subject, period, start), {})
+
+
+def _values(served: Served) -> Iterator[tuple[str, float]]:
+    # Errors are 0 or 1 for each request, so that their average is a rate.
+    status, seconds = served.status, served.ended - served.started
+    yield "Invocation4XXErrors", float(400 <= status < 500)  # noqa: PLR2004 - HTTP's classes
+    yield "Invocation5XXErrors", float(status >= 500)  # noqa: PLR2004 - the same
+    yield "InvocationModelErrors", float(not 200 <= status < 300)  # noqa: PLR2004 - the same
+    # The container is called at once: the service adds nothing here.
+    yield "ModelLatency", _MICROSECONDS * seconds
+    yield "OverheadLatency", 0.0
+    if served.first_chunk is not None:
+        first = _MICROSECONDS * (served.first_chunk - served.started)
+        yield "MidStreamErrors", float(served.is_cut)
+        yield "FirstChunkLatency", first
+        yield "FirstChunkModelLatency", first
+        yield "FirstChunkOverheadLatency", 0.0
 
 
 def _add(counts: dict[str, Datapoint], name: str, value: float) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cdk_sagemaker_llm.local.sagemaker.traffic import Where
 from cdk_sagemaker_llm.simulation.metrics import Metric
 
 
@@ -24,6 +25,14 @@ class Subject(NamedTuple):
     endpoint: str
     variant: str
     component: str = ""
+
+    @classmethod
+    def of(cls, where: Where) -> Subject:
+        """
+        Return whose a request is.
+        """
+        endpoint, variant, component = where
+        return cls(endpoint, variant, component or "")
 
     def metric(self, name: str) -> Metric:
         """

@@ -7,9 +7,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.local.watching.alarms import Alarms
-from cdk_sagemaker_llm.local.watching.capacity import live
+from cdk_sagemaker_llm.local.watching.capacity import live, serving
 from cdk_sagemaker_llm.local.watching.meter import MINUTE, TEN_SECONDS, Meter
 from cdk_sagemaker_llm.local.watching.publisher import Publisher
+from cdk_sagemaker_llm.local.watching.subjects import Subject
 from cdk_sagemaker_llm.local.watching.targets import Targets
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric, MetricStore
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+    from cdk_sagemaker_llm.local.sagemaker.traffic import Where
     from cdk_sagemaker_llm.simulation.clock import Timeline
 
 
@@ -49,6 +51,9 @@ class Watching:
         self.now = now
         self._publish = publish
         self._timeline = timeline
+        self._world = hosting.world
+        self._world.traffic.arrivals.append(self._begin)
+        self._world.traffic.listeners.append(self.meter.end)
         if timeline is not None:
             self.targets = Targets(timeline, hosting)
             self.alarms = Alarms(timeline, self.store.read, self.targets.act)
@@ -62,6 +67,10 @@ class Watching:
         if self._timeline is None:
             for metric, start, point in self.meter.take(self.now() + MINUTE):
                 self._take(metric, start, point)
+
+    def _begin(self, where: Where) -> None:
+        capacity = serving(self._world, where)
+        self.meter.begin(Subject.of(where), capacity, self.now())
 
     def _take(self, metric: Metric, start: float, point: Datapoint) -> None:
         self.store.add(metric, start, point)
