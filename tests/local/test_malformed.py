@@ -181,6 +181,7 @@ class TestInvocations:
             b"null",
             b"\xff",
             b'{"inputs": 7}',
+            rb'{"inputs": "\ud800"}',
             b'{"inputs": "x", "parameters": []}',
             b'{"inputs": "x", "parameters": {"max_new_tokens": true}}',
             b'{"inputs": "x", "parameters": {"max_new_tokens": "7"}}',
