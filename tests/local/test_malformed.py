@@ -85,6 +85,22 @@ class TestHosting:
         assert (status, told["__type"]) == (400, "SerializationException")
         assert words in told["message"]
 
+    @pytest.mark.parametrize(
+        ("moment", "status"),
+        [("2026-01-01T00:00:00Z", 200), ("1700000000", 400), ("yesterday", 400)],
+    )
+    def test_times_may_be_written_out(
+        self, embedded_aws: EmbeddedAws, moment: str, status: int
+    ) -> None:
+        """
+        Beside the seconds that the SDKs send.
+        """
+        body = json.dumps({"CreationTimeAfter": moment}).encode()
+        answered, told = post(embedded_aws, body, target="SageMaker.ListModels")
+
+        assert answered == status
+        assert status == 200 or told["__type"] == "SerializationException"
+
     def test_a_boolean_is_no_number(self, embedded_aws: EmbeddedAws) -> None:
         """
         Though Python takes it for one.
