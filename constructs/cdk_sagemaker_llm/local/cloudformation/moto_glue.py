@@ -6,6 +6,7 @@ Everything that moto lacks or does otherwise is mended here, each with its reaso
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,7 @@ from moto.cloudformation.utils import (
 )
 from moto.core.responses import ActionResult, EmptyResult
 
+from cdk_sagemaker_llm.local.cloudformation import nested
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
     changes,
@@ -34,6 +36,8 @@ from cdk_sagemaker_llm.local.cloudformation.drift_answers import (
     drift_information,
 )
 from cdk_sagemaker_llm.local.cloudformation.paging import page
+from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
+from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -57,6 +61,7 @@ class EmbeddedChangeSet(ChangeSet):
     """
 
     changes: list[Change]  # type: ignore[assignment]  # in the words of the API
+    parent_change_set_id: str | None = None
 
     def diff(self) -> list[Change]:  # type: ignore[override]  # the same
         """
@@ -127,9 +132,11 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         notification_arns: list[str] | None = None,
         tags: dict[str, str] | None = None,
         role_arn: str | None = None,
+        *,
+        include_nested: bool = False,
     ) -> tuple[str, str]:
         """
-        Prepare a change set.
+        Prepare a change set, and one for each nested stack that changes, if asked.
 
         moto makes a second stack of the same name when a stack is still in review.
         """
@@ -161,7 +168,40 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         change_set.execution_status = "UNAVAILABLE" if empty else "AVAILABLE"
         change_set.status_reason = _NO_CHANGES if empty else None
         self.change_sets[change_set.change_set_id] = change_set
+        if include_nested:
+            self._prepare_nested(change_set, stack.scope)
         return change_set.change_set_id, stack.stack_id
+
+    def _prepare_nested(self, change_set: EmbeddedChangeSet, scope: Scope) -> None:
+        for change in change_set.changes:
+            if change["ResourceType"] != NESTED or change["Action"] != "Modify":
+                continue
+            properties = json.loads(change["AfterContext"])["Properties"]
+            try:
+                change["ChangeSetId"], _ = self.create_change_set(
+                    change["PhysicalResourceId"],
+                    change_set.change_set_name,
+                    nested.template(properties, scope),
+                    nested.parameters(properties),
+                    change_set.description,
+                    "UPDATE",
+                    include_nested=True,
+                )
+            except (ResourceError, ValidationError):
+                # As it will be told where the change set is executed.
+                continue
+            made = self.find_change_set(change["ChangeSetId"], None)
+            made.parent_change_set_id = change_set.change_set_id
+
+    def drop_change_set(self, change_set: EmbeddedChangeSet) -> None:
+        """
+        Forget a change set with those of its nested stacks.
+        """
+        del self.change_sets[change_set.change_set_id]
+        for change in change_set.changes:
+            made = self.change_sets.get(change.get("ChangeSetId", ""))
+            if isinstance(made, EmbeddedChangeSet):
+                self.drop_change_set(made)
 
     def find_change_set(self, name: str, stack_name: str | None) -> EmbeddedChangeSet:
         """
@@ -211,6 +251,12 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 message=f"Stack [{stack.name}] cannot be deleted while "
                 "TerminationProtection is enabled"
             )
+        self.discard(stack)
+
+    def discard(self, stack: EmbeddedStack) -> None:
+        """
+        Delete a stack's resources, and the stack if nothing is left of them.
+        """
         if stack.remove():
             self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
             # moto keeps them, and a new stack of the name would find them.
@@ -218,6 +264,36 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 if change_set.stack_id == stack.stack_id:
                     del self.change_sets[change_set_id]
             self._export(stack)
+
+    def create_nested(
+        self,
+        name: str,
+        template: str,
+        parameters: dict[str, str],
+        parent: EmbeddedStack,
+        tags: dict[str, str],
+    ) -> EmbeddedStack:
+        """
+        Create a stack on behalf of another one, whose tags it has as well.
+        """
+        stack = self._new_stack(
+            name, template, parameters, tags={**parent.tags, **tags}
+        )
+        stack.parent_id = parent.stack_id
+        stack.root_id = parent.root_id or parent.stack_id
+        self.stacks[stack.stack_id] = stack
+        stack.create_resources()
+        self._export(stack)
+        return stack
+
+    def update_nested(
+        self, stack: EmbeddedStack, template: str, parameters: dict[str, str]
+    ) -> None:
+        """
+        Update a stack on behalf of another one.
+        """
+        stack.change(template, parameters)
+        self._export(stack)
 
     def _new_stack(
         self,
@@ -297,6 +373,7 @@ class EmbeddedResponse(DriftAnswers):
             tags=self._tags(),
             role_arn=self._get_param("RoleARN"),
             change_set_type=self._get_param("ChangeSetType", "UPDATE"),
+            include_nested=bool(self._get_bool_param("IncludeNestedStacks")),
         )
         return ActionResult({"Id": change_set_id, "StackId": stack_id})
 
@@ -344,6 +421,7 @@ class EmbeddedResponse(DriftAnswers):
                 "Changes": [
                     {"Type": "Resource", "ResourceChange": change} for change in shown
                 ],
+                "ParentChangeSetId": change_set.parent_change_set_id,
                 "NextToken": following,
             }
         )
@@ -356,7 +434,7 @@ class EmbeddedResponse(DriftAnswers):
             change_set = self._change_set()
         except ChangeSetNotFound:
             return EmptyResult()
-        del self._backend.change_sets[change_set.change_set_id]
+        self._backend.drop_change_set(change_set)
         return EmptyResult()
 
     def update_termination_protection(self) -> ActionResult:

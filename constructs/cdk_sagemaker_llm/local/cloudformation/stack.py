@@ -6,6 +6,7 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -29,7 +30,9 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
 _EVENT_DISTANCE = timedelta(milliseconds=1)
+_ROLLING_BACK = frozenset({"ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS"})
 _DEPLOYED = frozenset(
     {
         "CREATE_COMPLETE",
@@ -119,6 +122,8 @@ class EmbeddedStack(Stack):
 
     def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
         super().__init__(*args, **kwargs)
+        self.parent_id: str | None = None
+        self.root_id: str | None = None
         self.drifts: dict[str, Drift] = {}
         self.drift_detections: dict[str, dict[str, Any]] = {}
         self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
@@ -129,6 +134,14 @@ class EmbeddedStack(Stack):
         Nothing: moto leaves it abstract in its own stack.
         """
         return ""
+
+    @staticmethod
+    def parse_template(template: str) -> dict[str, Any]:  # type: ignore[misc]  # moto's
+        """
+        Parse a template; moto resolves no attribute of a nested stack.
+        """
+        parsed: dict[str, Any] = _with_whole_attributes(Stack.parse_template(template))
+        return parsed
 
     def is_created(self) -> bool:
         """
@@ -178,6 +191,23 @@ class EmbeddedStack(Stack):
         Whether the stack has the resources that its template declares.
         """
         return self.status in _DEPLOYED
+
+    @property
+    def failure(self) -> str:
+        """
+        Why the last operation was rolled back.
+        """
+        for event in reversed(self.events):
+            if (
+                event.physical_resource_id == self.stack_id
+                and event.resource_status
+                in {
+                    "ROLLBACK_IN_PROGRESS",
+                    "UPDATE_ROLLBACK_IN_PROGRESS",
+                }
+            ):
+                return str(event.resource_status_reason)
+        return ""
 
     def verify(self) -> None:
         """
@@ -322,6 +352,34 @@ def _with_zones(value: Untyped, zones: list[str]) -> Untyped:
             return zones
         return {key: _with_zones(item, zones) for key, item in value.items()}
     return value
+
+
+def _with_whole_attributes(value: Untyped) -> Untyped:
+    # moto reads one word of an attribute's name, which may have dots: Outputs.Name.
+    if isinstance(value, list):
+        return [_with_whole_attributes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "Fn::GetAtt" in value:
+        path = value["Fn::GetAtt"]
+        words = path.split(".") if isinstance(path, str) else path
+        return {"Fn::GetAtt": [words[0], ".".join(words[1:])]}
+    if isinstance(value.get("Fn::Sub"), str):
+        return {"Fn::Sub": _with_named_attributes(value["Fn::Sub"])}
+    return {key: _with_whole_attributes(item) for key, item in value.items()}
+
+
+def _with_named_attributes(text: str) -> Untyped:
+    names: dict[str, Any] = {}
+
+    def named(match: re.Match[str]) -> str:
+        resource, attribute = match.groups()
+        name = f"{resource}{attribute}".replace(".", "")
+        names[name] = {"Fn::GetAtt": [resource, attribute]}
+        return f"${{{name}}}"
+
+    replaced = _DOTTED_ATTRIBUTE.sub(named, text)
+    return [replaced, names] if names else text
 
 
 def _without_none(value: Untyped) -> Untyped:
