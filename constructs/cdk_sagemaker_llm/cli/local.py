@@ -44,11 +44,20 @@ def local(
     region: Annotated[
         str, typer.Option(help="Region of requests that name none.")
     ] = "us-east-1",
+    custom_resource: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MODULE:FUNCTION",
+            help="A Python callable that stands for a type of custom resource.",
+        ),
+    ] = None,
 ) -> None:
     """
     Run an embedded AWS: until Ctrl-C, or around a command given after --.
     """
-    aws = EmbeddedAws(region=region, port=port)
+    named = (one.partition("=") for one in custom_resource or ())
+    handlers = {name: place for name, _, place in named}
+    aws = EmbeddedAws(region=region, port=port, custom_resources=handlers)
     try:
         status = _around(aws, context.args) if context.args else _serve(aws)
     except EmbeddedAwsError as error:

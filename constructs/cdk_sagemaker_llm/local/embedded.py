@@ -16,6 +16,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
@@ -49,11 +50,22 @@ class EmbeddedAws:
         region: The region of requests that name none.
 
         port: The port on the loopback interface. If left out, any free one is taken.
+
+        custom_resources: Python callables that stand for custom resources, as
+            ``{"Custom::Name": "module:function"}``. If left out, the functions that
+            are deployed with them are run.
     """
 
-    def __init__(self, *, region: str = "us-east-1", port: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        region: str = "us-east-1",
+        port: int = 0,
+        custom_resources: Mapping[str, str] | None = None,
+    ) -> None:
         self.region = region
         self.port = port
+        self.custom_resources = dict(custom_resources or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = io.BytesIO()
 
@@ -200,6 +212,8 @@ class EmbeddedAws:
 
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
         arguments = ["--fd", str(descriptor), "--region", self.region]
+        for name, place in self.custom_resources.items():
+            arguments += ["--custom-resource", f"{name}={place}"]
         return subprocess.Popen(
             [sys.executable, "-m", _SERVER, *arguments],
             env={**_without_aws(os.environ), **self.environment},

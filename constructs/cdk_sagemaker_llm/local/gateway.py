@@ -7,7 +7,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,10 @@ from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.functions import callbacks
 from cdk_sagemaker_llm.local.runtime import eventstream
 from cdk_sagemaker_llm.local.runtime.invocations import Invocation, invoke
+from cdk_sagemaker_llm.local.turn import TURN
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ class Gateway:
     def __init__(self, moto: WSGIApplication, region: str) -> None:
         self._moto = moto
         self._region = region
-        # Hosting, CloudFormation and auto scaling look into each other's state.
-        self._lock = threading.RLock()
 
     def __call__(
         self, environ: WSGIEnvironment, start_response: StartResponse
@@ -63,6 +62,9 @@ class Gateway:
         region, service = self._signed_for(request)
         if request.path == HEALTH_PATH:
             return Response("ok")(environ, start_response)
+        if request.path.startswith(callbacks.PATH):
+            status = callbacks.receive(request.path, request.get_data())
+            return Response(status=status)(environ, start_response)
         if service == "s3" or request.method not in {"GET", "POST"}:
             return self._ask_moto(environ, start_response)
         # Before the lock: a client that stalls halfway keeps nobody waiting. For moto
@@ -72,7 +74,7 @@ class Gateway:
         except (ClientDisconnected, TimeoutError):
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
-        with self._lock:
+        with TURN:
             response = self._own(request, region)
             application = self._ask_moto if response is None else response
             return application(environ, start_response)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from cdk_sagemaker_llm.local.cloudformation.dynamic import reveal
 from cdk_sagemaker_llm.local.cloudformation.graph import deletion_order
-from cdk_sagemaker_llm.local.cloudformation.registry import resource_type
+from cdk_sagemaker_llm.local.cloudformation.registry import is_custom, resource_type
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -208,6 +208,11 @@ class Lifecycle:
         self._note(old, "UPDATE_IN_PROGRESS")
         _type(old).update(old, self._reveal(properties), self._ground.scope)
         old.declaration, old.properties = declaration, properties
+        if is_custom(declaration.type) and (
+            old.physical_resource_id != before.physical_resource_id
+        ):
+            # The function has made another one, and is to delete the first.
+            self._leftovers.append(before)
         self._undo.append(partial(self._unchange, old, before))
         self._note(old, "UPDATE_COMPLETE")
 

@@ -41,6 +41,16 @@ from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_AT_WORK = frozenset(
+    {
+        "CREATE_IN_PROGRESS",
+        "DELETE_IN_PROGRESS",
+        "ROLLBACK_IN_PROGRESS",
+        "UPDATE_IN_PROGRESS",
+        "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
+        "UPDATE_ROLLBACK_IN_PROGRESS",
+    }
+)
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
@@ -110,7 +120,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         Update a stack, or refuse if nothing would change.
         """
-        stack = self.stack_named(name)
+        stack = self._idle(name)
         if _unchanged(stack, template, parameters, tags) and not changes(
             stack, stack.draft(template, parameters)
         ):
@@ -226,7 +236,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Carry a change set out; moto ends as complete whatever happens.
         """
         change_set = self.find_change_set(change_set_name, stack_name)
-        stack = self.stack_named(change_set.stack_id)
+        stack = self._idle(change_set.stack_id)
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
         if change_set.change_set_type == "CREATE":
@@ -243,7 +253,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         for stack in list(self.stacks.values()):
             if name_or_stack_id in (stack.name, stack.stack_id):
-                self._delete(self.stack_named(stack.stack_id))
+                self._delete(self._idle(stack.stack_id))
 
     def _delete(self, stack: EmbeddedStack) -> None:
         if stack.enable_termination_protection:
@@ -264,6 +274,16 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 if change_set.stack_id == stack.stack_id:
                     del self.change_sets[change_set_id]
             self._export(stack)
+
+    def _idle(self, name_or_id: str) -> EmbeddedStack:
+        # While a function works for a stack, other requests are answered.
+        stack = self.stack_named(name_or_id)
+        if stack.status in _AT_WORK:
+            raise ValidationError(
+                message=f"Stack:{stack.stack_id} is in {stack.status} state and can "
+                "not be updated."
+            )
+        return stack
 
     def create_nested(
         self,

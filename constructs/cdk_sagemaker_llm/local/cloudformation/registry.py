@@ -9,6 +9,7 @@ import functools
 from moto.cloudformation.parsing import get_model_map
 
 from cdk_sagemaker_llm.local.cloudformation.alarms import AlarmType
+from cdk_sagemaker_llm.local.cloudformation.custom_resources import CustomResourceType
 from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
 from cdk_sagemaker_llm.local.cloudformation.nested import NestedStackType
@@ -39,6 +40,8 @@ def resource_type(name: str) -> ResourceType:
     }
     if name in own:
         return own[name]
+    if is_custom(name):
+        return CustomResourceType()
     model = get_model_map().get(name)
     if model is None:
         return NotEmulated(silent=name in _SILENT)
