@@ -7,7 +7,7 @@ resources before old ones go; on a failure, everything done is undone in reverse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -121,6 +121,26 @@ class Lifecycle:
         self._clean_up()
         self._ground.enter("UPDATE_COMPLETE")
         return True
+
+    def restore(self, plan: Iterable[Declaration], skipped: Container[str]) -> None:
+        """
+        Go on with a rollback: bring every resource to the plan that is not skipped.
+        """
+        plan = list(plan)
+        try:
+            for declaration in plan:
+                if declaration.logical_id not in skipped:
+                    self._bring(declaration)
+        except ResourceError as failed:
+            reason = f"The following resource(s) failed to roll back: [{failed}]. "
+            self._ground.enter("UPDATE_ROLLBACK_FAILED", reason)
+            return
+        kept = {declaration.logical_id for declaration in plan}
+        for logical_id in self._ground.resources.keys() - kept:
+            self._leftovers.append(self._ground.resources.pop(logical_id))
+        self._ground.enter("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
+        self._clean_up()
+        self._ground.enter("UPDATE_ROLLBACK_COMPLETE")
 
     def delete(self) -> bool:
         """

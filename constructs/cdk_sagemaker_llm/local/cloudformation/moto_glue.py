@@ -35,10 +35,12 @@ from cdk_sagemaker_llm.local.cloudformation.drift_answers import (
     DriftAnswers,
     drift_information,
 )
+from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
 from cdk_sagemaker_llm.local.cloudformation.paging import page
 from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
 from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+from cdk_sagemaker_llm.local.cloudformation.template import parse
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 _AT_WORK = frozenset(
@@ -151,6 +153,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         moto makes a second stack of the same name when a stack is still in review.
         """
         validate_create_change_set(change_set_name)
+        parse(template)
         if change_set_type == "UPDATE":
             stack = self.stack_named(stack_name)
         else:
@@ -267,6 +270,16 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         Delete a stack's resources, and the stack if nothing is left of them.
         """
+        for export in stack.exports:
+            users = importers(export.name, map(self.stack_named, self.stacks))
+            if users:
+                # The service answers the call, and keeps the stack's status.
+                stack.enter(
+                    stack.status,
+                    f"Delete canceled. Cannot delete export {export.name} as it is in "
+                    f"use by {listed(users)}.",
+                )
+                return
         if stack.remove():
             self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
             # moto keeps them, and a new stack of the name would find them.
@@ -322,16 +335,18 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         parameters: dict[str, Any],
         **settings: Untyped,
     ) -> EmbeddedStack:
-        return EmbeddedStack(
+        stack = EmbeddedStack(
             stack_id=generate_stack_id(name, self.region_name, self.account_id),
             name=name,
             template=template,
             parameters=parameters,
             account_id=self.account_id,
             region_name=self.region_name,
-            cross_stack_resources=self.exports,
             **settings,
         )
+        # Not as an argument: moto puts another one in the place of an empty one.
+        stack.cross_stack_resources = self.exports
+        return stack
 
     def stack_named(self, name_or_id: str) -> EmbeddedStack:
         """

@@ -91,7 +91,7 @@ class NestedStackType:
         backend = _backend(scope)
         if stack.stack_id in backend.stacks:
             backend.discard(stack)
-            if stack.status == "DELETE_FAILED":
+            if stack.stack_id in backend.stacks:
                 raise ResourceError(
                     f"Embedded stack {stack.stack_id} was not successfully deleted: "
                     f"{stack.status_reason}"

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import Event, Stack
+from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.local.cloudformation.graph import (
     CircularDependencyError,
     declarations,
 )
+from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
 from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
@@ -28,6 +29,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
 )
+from cdk_sagemaker_llm.local.cloudformation.template import parse
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 _DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
@@ -140,7 +142,7 @@ class EmbeddedStack(Stack):
         """
         Parse a template; moto resolves no attribute of a nested stack.
         """
-        parsed: dict[str, Any] = _with_whole_attributes(Stack.parse_template(template))
+        parsed: dict[str, Any] = _with_whole_attributes(parse(template))
         return parsed
 
     def is_created(self) -> bool:
@@ -217,6 +219,22 @@ class EmbeddedStack(Stack):
             condition = body.get("Condition")
             if condition is None or self.resource_map.lazy_condition_map[condition]:
                 self.resolve({key: body.get(key) for key in ("Value", "Export")})
+        self._refuse_lost_exports()
+
+    def _refuse_lost_exports(self) -> None:
+        stacks = cloudformation_backends[self.account_id][self.region_name].stacks
+        others = [s for s in stacks.values() if isinstance(s, EmbeddedStack)]
+        left = {export.name: export.value for export in self.output_map.exports}
+        for export in self.cross_stack_resources.values():
+            if export.exporting_stack_id != self.stack_id:
+                continue
+            users = importers(export.name, others)
+            if users and left.get(export.name) != export.value:
+                what = "updated" if export.name in left else "deleted"
+                raise ResourceError(
+                    f"Export {export.name} cannot be {what} as it is in use by "
+                    f"{listed(users)}"
+                )
 
     def resolve(self, value: Untyped) -> Untyped:
         """
@@ -328,6 +346,14 @@ class EmbeddedStack(Stack):
         self.drift_information = {"StackDriftStatus": "NOT_CHECKED"}
         if not Lifecycle(self).update(plan):
             self.load(*before)
+
+    def go_on_rolling_back(self, skipped: set[str]) -> None:
+        """
+        Bring what a failed rollback has left to the template there was before.
+        """
+        plan = self.load(str(self.template), self.parameters)
+        self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
+        Lifecycle(self).restore(plan, skipped)
 
     def remove(self) -> bool:
         """
