@@ -24,6 +24,8 @@ from moto.cloudformation.utils import (
     validate_create_change_set,
 )
 from moto.core.responses import ActionResult, EmptyResult
+from moto.iam.access_control import PermissionResult
+from moto.s3.models import FakeBucket
 
 from cdk_sagemaker_llm.local.cloudformation import nested
 from cdk_sagemaker_llm.local.cloudformation.changes import (
@@ -577,6 +579,13 @@ def install() -> None:
     Put our stacks behind moto's API, before any backend is made.
     """
     models.cloudformation_backends.backend = EmbeddedCloudFormation
+    # moto holds bucket policies against every request and knows no conditions: one that
+    # demands TLS would shut its bucket. No other policy is checked here either.
+    FakeBucket.get_permission = _neutral  # type: ignore[method-assign]  # see above
+
+
+def _neutral(*_: object) -> PermissionResult:
+    return PermissionResult.NEUTRAL
 
 
 def _unchanged(

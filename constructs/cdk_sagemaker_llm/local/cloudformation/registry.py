@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
 from cdk_sagemaker_llm.local.cloudformation.nested import NestedStackType
 from cdk_sagemaker_llm.local.cloudformation.not_emulated import NotEmulated
+from cdk_sagemaker_llm.local.cloudformation.plain_types import PLAIN_TYPES
 from cdk_sagemaker_llm.local.cloudformation.resource import ResourceType
 from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
     ScalableTargetType,
@@ -32,6 +33,7 @@ def resource_type(name: str) -> ResourceType:
     """
     own: dict[str, ResourceType] = {
         **HOSTING_TYPES,
+        **PLAIN_TYPES,
         "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTargetType(),
         "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicyType(),
         "AWS::CloudWatch::Alarm": AlarmType(),
