@@ -581,7 +581,7 @@ def install() -> None:
     models.cloudformation_backends.backend = EmbeddedCloudFormation
     # moto holds bucket policies against every request and knows no conditions: one that
     # demands TLS would shut its bucket. No other policy is checked here either.
-    FakeBucket.get_permission = _neutral  # type: ignore[method-assign]  # see above
+    FakeBucket.get_permission = _neutral  # type: ignore[method-assign, assignment]  # see above
 
 
 def _neutral(*_: object) -> PermissionResult:
