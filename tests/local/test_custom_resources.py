@@ -60,7 +60,11 @@ def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
 
 @pytest.fixture(name="with_callable", scope="module")
 def _with_callable() -> Iterator[EmbeddedAws]:
-    handlers = {"Custom::Doubled": "tests.local.custom_handler:double"}
+    module = "tests.local.custom_handler"
+    handlers = {
+        "Custom::Doubled": f"{module}:double",
+        "Custom::Stubborn": f"{module}:stubborn",
+    }
     with EmbeddedAws(custom_resources=handlers) as aws:
         yield aws
 
@@ -276,6 +280,68 @@ def test_a_callable_stands_for_a_function(with_callable: EmbeddedAws) -> None:
     template["Resources"]["Custom"]["Properties"]["Number"] = "many"
     assert stacks.update(name, template) == "UPDATE_ROLLBACK_COMPLETE"
     assert "invalid literal" in json.dumps(stacks.events(name))
+
+
+def test_a_rollback_that_failed_goes_on(with_callable: EmbeddedAws) -> None:
+    """
+    Once what held it up is gone.
+    """
+    stacks, name = Stacks(with_callable), unique("stack")
+    client, ssm = with_callable.client("cloudformation"), with_callable.client("ssm")
+    properties = {"ServiceToken": "none", "Number": "1"}
+    custom = {"Type": "Custom::Stubborn", "Properties": properties}
+    stacks.create(name, {"Resources": {"Custom": custom}})
+    ssm.put_parameter(Name="stubborn", Value="yes", Type="String")
+    custom["Properties"] = {**properties, "Number": "2"}
+    wrong = {"Type": "AWS::CloudWatch::Alarm", "DependsOn": "Custom"}
+    broken: Template = {"Resources": {"Custom": custom, "Wrong": wrong}}
+
+    assert stacks.update(name, broken) == "UPDATE_ROLLBACK_FAILED"
+    client.continue_update_rollback(StackName=name)
+    assert stacks.status(name) == "UPDATE_ROLLBACK_FAILED"
+    ssm.delete_parameter(Name="stubborn")
+    client.continue_update_rollback(StackName=name)
+    assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
+
+
+def test_an_aws_custom_resource_makes_its_call(stacks: Stacks) -> None:
+    """
+    The call of each request; its answer by paths, its errors ignored if so declared.
+    """
+    name, parameter = unique("stack"), unique("parameter")
+    put = {
+        "service": "@aws-sdk/client-ssm",
+        "action": "PutParameterCommand",
+        "parameters": {
+            "Name": parameter,
+            "Value": "kept",
+            "Type": "String",
+            "Overwrite": "TRUE:BOOLEAN",
+        },
+        "physicalResourceId": {"id": "called"},
+    }
+    gone = {
+        "service": "SSM",
+        "action": "deleteParameter",
+        "parameters": {"Name": "nothing"},
+        "ignoreErrorCodesMatching": "ParameterNotFound",
+    }
+    properties = {
+        "ServiceToken": "none",
+        "Create": json.dumps(put),
+        "Delete": json.dumps(gone),
+    }
+    template: Template = {
+        "Resources": {"Call": {"Type": "Custom::AWS", "Properties": properties}},
+        "Outputs": {
+            "Id": {"Value": {"Ref": "Call"}},
+            "Version": {"Value": {"Fn::GetAtt": ["Call", "Version"]}},
+        },
+    }
+
+    assert stacks.create(name, template) == "CREATE_COMPLETE", stacks.events(name)
+    assert stacks.outputs(name) == {"Id": "called", "Version": "1"}
+    assert stacks.delete(name) == "DELETE_COMPLETE"
 
 
 def test_a_callable_that_is_not_there_is_refused() -> None:

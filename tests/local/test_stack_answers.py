@@ -157,6 +157,28 @@ def test_what_cannot_be_cancelled_or_continued_is_refused(
         client.continue_update_rollback(StackName=name)
 
 
+def test_a_stack_that_was_rolled_back_is_not_updated(
+    client: Untyped, stacks: Stacks
+) -> None:
+    """
+    Neither directly nor by a change set: it can only be deleted.
+    """
+    name = unique("stack")
+    alarm = {"Type": "AWS::CloudWatch::Alarm"}
+    assert stacks.create(name, {"Resources": {"A": alarm}}) == "ROLLBACK_COMPLETE"
+    named = {
+        "StackName": name,
+        "TemplateBody": json.dumps({"Resources": {"Topic": TOPIC}}),
+    }
+    words = "is in ROLLBACK_COMPLETE state and can not be updated"
+
+    with pytest.raises(ClientError, match=words):
+        client.update_stack(**named)
+    with pytest.raises(ClientError, match=words):
+        client.create_change_set(**named, ChangeSetName="change")
+    assert stacks.delete(name) == "DELETE_COMPLETE"
+
+
 def test_resources_are_found_by_their_stack_and_by_their_id(
     client: Untyped, stacks: Stacks
 ) -> None:

@@ -55,6 +55,9 @@ _AT_WORK = frozenset(
         "UPDATE_ROLLBACK_IN_PROGRESS",
     }
 )
+_BEYOND_UPDATES = frozenset(
+    {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_ROLLBACK_FAILED"}
+)
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
@@ -124,7 +127,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         Update a stack, or refuse if nothing would change.
         """
-        stack = self._idle(name)
+        stack = self._updatable(name)
         if _unchanged(stack, template, parameters, tags) and not changes(
             stack, stack.draft(template, parameters)
         ):
@@ -157,7 +160,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         validate_create_change_set(change_set_name)
         parse(template)
         if change_set_type == "UPDATE":
-            stack = self.stack_named(stack_name)
+            stack = self._updatable(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
         change_set = EmbeddedChangeSet(
@@ -290,10 +293,15 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                     del self.change_sets[change_set_id]
             self._export(stack)
 
-    def _idle(self, name_or_id: str) -> EmbeddedStack:
+    def _updatable(self, name_or_id: str) -> EmbeddedStack:
+        return self._idle(name_or_id, _AT_WORK | _BEYOND_UPDATES)
+
+    def _idle(
+        self, name_or_id: str, refused: frozenset[str] = _AT_WORK
+    ) -> EmbeddedStack:
         # While a function works for a stack, other requests are answered.
         stack = self.stack_named(name_or_id)
-        if stack.status in _AT_WORK:
+        if stack.status in refused:
             raise ValidationError(
                 message=f"Stack:{stack.stack_id} is in {stack.status} state and can "
                 "not be updated."

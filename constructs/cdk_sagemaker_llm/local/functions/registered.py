@@ -15,6 +15,7 @@ Handler = Callable[[dict[str, Any]], Untyped]
 
 # The CDK's own, whose code needs an SDK for Node that only Lambda has.
 HANDLERS: dict[str, Handler] = {
+    "Custom::AWS": known.call_aws,
     "Custom::S3AutoDeleteObjects": known.empty_bucket,
     "Custom::LogRetention": known.retain_logs,
 }
