@@ -5,17 +5,35 @@ Which stacks import what another one exports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
+from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 from cdk_sagemaker_llm.local.untyped import Untyped
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
 
 _IMPORT = "Fn::ImportValue"
 
 
-def importers(export: str, stacks: Iterable[EmbeddedStack]) -> list[str]:
+class Importer(Protocol):
+    """
+    A stack that may import.
+    """
+
+    name: str
+    template_dict: dict[str, Any]
+
+    @property
+    def resources(self) -> dict[str, Resource]:
+        """
+        The resources that exist.
+        """
+
+    def resolve(self, value: Untyped) -> Untyped:
+        """
+        Resolve intrinsic functions.
+        """
+
+
+def importers(export: str, stacks: Iterable[Importer]) -> list[str]:
     """
     Name the stacks that import an export.
     """
@@ -32,7 +50,7 @@ def listed(names: list[str]) -> str:
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
-def _imported(stack: EmbeddedStack) -> Iterator[Untyped]:
+def _imported(stack: Importer) -> Iterator[Untyped]:
     for section in ("Resources", "Outputs"):
         for argument in _arguments(stack.template_dict.get(section)):
             yield stack.resolve(argument)

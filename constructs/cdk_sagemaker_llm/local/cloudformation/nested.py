@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudformation.utils import get_stack_from_s3_url
@@ -21,11 +21,67 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
 
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local.cloudformation.moto_glue import EmbeddedCloudFormation
-    from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
-
 _LONGEST_NAME = 128
+
+
+class NestedStack(Protocol):
+    """
+    What is asked of a stack that another one makes.
+    """
+
+    stack_id: str
+    name: str
+    status: str
+    status_reason: str | None
+
+    @property
+    def failure(self) -> str:
+        """
+        Why its last operation was rolled back.
+        """
+
+    @property
+    def outputs(self) -> list[dict[str, Any]] | None:
+        """
+        Its outputs.
+        """
+
+
+class Nester(Protocol):
+    """
+    What makes, changes and deletes stacks on behalf of others.
+    """
+
+    stacks: dict[str, Any]
+
+    def stack_named(self, name_or_id: str) -> NestedStack:
+        """
+        Find a stack by name or id.
+        """
+
+    def create_nested(
+        self,
+        name: str,
+        template: str,
+        parameters: dict[str, str],
+        parent: NestedStack,
+        tags: dict[str, str],
+    ) -> NestedStack:
+        """
+        Create a stack on behalf of another one.
+        """
+
+    def update_nested(
+        self, stack: NestedStack, template: str, parameters: dict[str, str]
+    ) -> None:
+        """
+        Update a stack on behalf of another one.
+        """
+
+    def discard(self, stack: NestedStack) -> None:
+        """
+        Delete a stack.
+        """
 
 
 class NestedStackType:
@@ -130,7 +186,7 @@ def _plain(value: Untyped) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _output(stack: EmbeddedStack, attribute: str) -> Untyped:
+def _output(stack: NestedStack, attribute: str) -> Untyped:
     outputs: list[dict[str, Any]] = stack.outputs or []
     values = {f"Outputs.{o['OutputKey']}": o["OutputValue"] for o in outputs}
     if attribute not in values:
@@ -138,6 +194,6 @@ def _output(stack: EmbeddedStack, attribute: str) -> Untyped:
     return values[attribute]
 
 
-def _backend(scope: Scope) -> EmbeddedCloudFormation:
+def _backend(scope: Scope) -> Nester:
     backend: Any = cloudformation_backends[scope.account][scope.region]
     return backend  # type: ignore[no-any-return]  # ours: moto_glue.install() made it so
