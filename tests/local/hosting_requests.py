@@ -161,6 +161,16 @@ def artifact(**options: str) -> bytes:
     return buffer.getvalue()
 
 
+def put_weights(aws: EmbeddedAws, bucket: str, *names: str) -> None:
+    """
+    Make a bucket with an object under each prefix.
+    """
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket=bucket)
+    for name in names:
+        s3.put_object(Bucket=bucket, Key=f"{name}/config.json", Body=b"{}")
+
+
 def prompt(text: str, *, stream: bool = False, **parameters: Untyped) -> bytes:
     """
     Write a request body.

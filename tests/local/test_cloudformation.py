@@ -440,6 +440,7 @@ class TestExports:
         assert stacks.create(producer, produced) == "CREATE_COMPLETE"
         assert stacks.create(consumer, consumed) == "CREATE_COMPLETE"
         assert stacks.outputs(consumer)["Value"] == "from the other stack"
+        stacks.delete(consumer)
         stacks.delete(producer)
         assert stacks.create(unique("stack"), consumed) == "ROLLBACK_COMPLETE"
 

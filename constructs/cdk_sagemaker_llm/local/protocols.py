@@ -37,6 +37,14 @@ class NoRouteError(Exception):
     """
 
 
+_CODES: tuple[tuple[type[Exception], str, int, str], ...] = (
+    (NoRouteError, "UnknownOperationException", 404, ""),
+    (NotImplementedError, "NotImplemented", 400, "not emulated: "),
+    (json.JSONDecodeError, "SerializationException", 400, "not valid JSON: "),
+    (ExpatError, "MalformedXML", 400, "The XML is not well-formed: "),
+)
+
+
 def read_json(body: bytes) -> dict[str, Any]:
     """
     Read the body of a JSON request; nothing at all stands for no members.
@@ -73,14 +81,11 @@ def explain(
         _refuse_request(environ, _MODELS.get(service, service), body)
     except AwsError as refusal:
         return refusal
-    if isinstance(error, NoRouteError):
-        return AwsError("UnknownOperationException", str(error), 404)
-    if isinstance(error, NotImplementedError):
-        return AwsError("NotImplemented", f"not emulated: {error}")
-    if isinstance(error, json.JSONDecodeError):
-        return AwsError("SerializationException", f"not valid JSON: {error}")
-    if isinstance(error, ExpatError):
-        return AwsError("MalformedXML", f"The XML is not well-formed: {error}")
+    for kind, code, status, words in _CODES:
+        if isinstance(error, kind):
+            return AwsError(code, f"{words}{error}", status)
+    if isinstance(error, ValueError) and is_query(environ):
+        return AwsError("MalformedInput", str(error))
     return AwsError("InternalFailure", f"moto failed: {error!r}", 500)
 
 
@@ -133,11 +138,20 @@ def _refuse_request(environ: WSGIEnvironment, service: str, body: bytes) -> None
 
 
 def _refuse_query(service: str, body: bytes) -> None:
-    action = parse_qs(body.decode(errors="replace")).get("Action", [""])[0]
+    form = parse_qs(body.decode(errors="replace"))
+    action = form.get("Action", [""])[0]
     if not action:
         raise AwsError("MissingAction", "The request must contain the parameter Action")
-    if _has_model(service) and not shapes.has_operation(service, action):
+    if not _has_model(service):
+        return
+    if not shapes.has_operation(service, action):
         raise AwsError("InvalidAction", f"Could not find operation {action}")
+    shape = shapes.input_shape(service, action)
+    # A list or a structure is spread over names that begin with its own.
+    given = {name.partition(".")[0] for name in form}
+    for name in shape.required_members if shape else ():
+        if name not in given:
+            raise AwsError("MissingParameter", f"The parameter {name} is required.")
 
 
 def _has_model(service: str) -> bool:

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult
 
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, detect
 from cdk_sagemaker_llm.local.cloudformation.paging import page
 from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+from cdk_sagemaker_llm.local.cloudformation.stack_answers import StackAnswers
 
 _DETECTABLE = frozenset(
     {
@@ -27,7 +27,7 @@ _DETECTABLE = frozenset(
 )
 
 
-class DriftAnswers(CloudFormationResponse):
+class DriftAnswers(StackAnswers):
     """
     Drift of a stack and of its resources; a detection is over at once.
     """
@@ -108,11 +108,6 @@ class DriftAnswers(CloudFormationResponse):
                 message=f"Stack:{stack.stack_id} is in {stack.status} state and drift "
                 "cannot be detected."
             )
-        return stack
-
-    def _stack_named(self) -> EmbeddedStack:
-        stack = self.cloudformation_backend.get_stack(self._get_param("StackName"))
-        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
         return stack
 
 

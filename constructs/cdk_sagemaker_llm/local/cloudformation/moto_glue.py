@@ -6,6 +6,7 @@ Everything that moto lacks or does otherwise is mended here, each with its reaso
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,10 @@ from moto.cloudformation.utils import (
     validate_create_change_set,
 )
 from moto.core.responses import ActionResult, EmptyResult
+from moto.iam.access_control import PermissionResult
+from moto.s3.models import FakeBucket
 
+from cdk_sagemaker_llm.local.cloudformation import nested
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
     changes,
@@ -33,10 +37,27 @@ from cdk_sagemaker_llm.local.cloudformation.drift_answers import (
     DriftAnswers,
     drift_information,
 )
+from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
 from cdk_sagemaker_llm.local.cloudformation.paging import page
+from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
+from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+from cdk_sagemaker_llm.local.cloudformation.template import parse
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_AT_WORK = frozenset(
+    {
+        "CREATE_IN_PROGRESS",
+        "DELETE_IN_PROGRESS",
+        "ROLLBACK_IN_PROGRESS",
+        "UPDATE_IN_PROGRESS",
+        "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
+        "UPDATE_ROLLBACK_IN_PROGRESS",
+    }
+)
+_BEYOND_UPDATES = frozenset(
+    {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_ROLLBACK_FAILED"}
+)
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
@@ -57,6 +78,7 @@ class EmbeddedChangeSet(ChangeSet):
     """
 
     changes: list[Change]  # type: ignore[assignment]  # in the words of the API
+    parent_change_set_id: str | None = None
 
     def diff(self) -> list[Change]:  # type: ignore[override]  # the same
         """
@@ -105,7 +127,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         Update a stack, or refuse if nothing would change.
         """
-        stack = self.stack_named(name)
+        stack = self._updatable(name)
         if _unchanged(stack, template, parameters, tags) and not changes(
             stack, stack.draft(template, parameters)
         ):
@@ -127,15 +149,18 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         notification_arns: list[str] | None = None,
         tags: dict[str, str] | None = None,
         role_arn: str | None = None,
+        *,
+        include_nested: bool = False,
     ) -> tuple[str, str]:
         """
-        Prepare a change set.
+        Prepare a change set, and one for each nested stack that changes, if asked.
 
         moto makes a second stack of the same name when a stack is still in review.
         """
         validate_create_change_set(change_set_name)
+        parse(template)
         if change_set_type == "UPDATE":
-            stack = self.stack_named(stack_name)
+            stack = self._updatable(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
         change_set = EmbeddedChangeSet(
@@ -161,7 +186,40 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         change_set.execution_status = "UNAVAILABLE" if empty else "AVAILABLE"
         change_set.status_reason = _NO_CHANGES if empty else None
         self.change_sets[change_set.change_set_id] = change_set
+        if include_nested:
+            self._prepare_nested(change_set, stack.scope)
         return change_set.change_set_id, stack.stack_id
+
+    def _prepare_nested(self, change_set: EmbeddedChangeSet, scope: Scope) -> None:
+        for change in change_set.changes:
+            if change["ResourceType"] != NESTED or change["Action"] != "Modify":
+                continue
+            properties = json.loads(change["AfterContext"])["Properties"]
+            try:
+                change["ChangeSetId"], _ = self.create_change_set(
+                    change["PhysicalResourceId"],
+                    change_set.change_set_name,
+                    nested.template(properties, scope),
+                    nested.parameters(properties),
+                    change_set.description,
+                    "UPDATE",
+                    include_nested=True,
+                )
+            except (ResourceError, ValidationError):
+                # As it will be told where the change set is executed.
+                continue
+            made = self.find_change_set(change["ChangeSetId"], None)
+            made.parent_change_set_id = change_set.change_set_id
+
+    def drop_change_set(self, change_set: EmbeddedChangeSet) -> None:
+        """
+        Forget a change set with those of its nested stacks.
+        """
+        del self.change_sets[change_set.change_set_id]
+        for change in change_set.changes:
+            made = self.change_sets.get(change.get("ChangeSetId", ""))
+            if isinstance(made, EmbeddedChangeSet):
+                self.drop_change_set(made)
 
     def find_change_set(self, name: str, stack_name: str | None) -> EmbeddedChangeSet:
         """
@@ -186,7 +244,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Carry a change set out; moto ends as complete whatever happens.
         """
         change_set = self.find_change_set(change_set_name, stack_name)
-        stack = self.stack_named(change_set.stack_id)
+        stack = self._idle(change_set.stack_id)
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
         if change_set.change_set_type == "CREATE":
@@ -203,7 +261,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         for stack in list(self.stacks.values()):
             if name_or_stack_id in (stack.name, stack.stack_id):
-                self._delete(self.stack_named(stack.stack_id))
+                self._delete(self._idle(stack.stack_id))
 
     def _delete(self, stack: EmbeddedStack) -> None:
         if stack.enable_termination_protection:
@@ -211,6 +269,22 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 message=f"Stack [{stack.name}] cannot be deleted while "
                 "TerminationProtection is enabled"
             )
+        self.discard(stack)
+
+    def discard(self, stack: EmbeddedStack) -> None:
+        """
+        Delete a stack's resources, and the stack if nothing is left of them.
+        """
+        for export in stack.exports:
+            users = importers(export.name, map(self.stack_named, self.stacks))
+            if users:
+                # The service answers the call, and keeps the stack's status.
+                stack.enter(
+                    stack.status,
+                    f"Delete canceled. Cannot delete export {export.name} as it is in "
+                    f"use by {listed(users)}.",
+                )
+                return
         if stack.remove():
             self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
             # moto keeps them, and a new stack of the name would find them.
@@ -219,6 +293,51 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                     del self.change_sets[change_set_id]
             self._export(stack)
 
+    def _updatable(self, name_or_id: str) -> EmbeddedStack:
+        return self._idle(name_or_id, _AT_WORK | _BEYOND_UPDATES)
+
+    def _idle(
+        self, name_or_id: str, refused: frozenset[str] = _AT_WORK
+    ) -> EmbeddedStack:
+        # While a function works for a stack, other requests are answered.
+        stack = self.stack_named(name_or_id)
+        if stack.status in refused:
+            raise ValidationError(
+                message=f"Stack:{stack.stack_id} is in {stack.status} state and can "
+                "not be updated."
+            )
+        return stack
+
+    def create_nested(
+        self,
+        name: str,
+        template: str,
+        parameters: dict[str, str],
+        parent: EmbeddedStack,
+        tags: dict[str, str],
+    ) -> EmbeddedStack:
+        """
+        Create a stack on behalf of another one, whose tags it has as well.
+        """
+        stack = self._new_stack(
+            name, template, parameters, tags={**parent.tags, **tags}
+        )
+        stack.parent_id = parent.stack_id
+        stack.root_id = parent.root_id or parent.stack_id
+        self.stacks[stack.stack_id] = stack
+        stack.create_resources()
+        self._export(stack)
+        return stack
+
+    def update_nested(
+        self, stack: EmbeddedStack, template: str, parameters: dict[str, str]
+    ) -> None:
+        """
+        Update a stack on behalf of another one.
+        """
+        stack.change(template, parameters)
+        self._export(stack)
+
     def _new_stack(
         self,
         name: str,
@@ -226,16 +345,18 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         parameters: dict[str, Any],
         **settings: Untyped,
     ) -> EmbeddedStack:
-        return EmbeddedStack(
+        stack = EmbeddedStack(
             stack_id=generate_stack_id(name, self.region_name, self.account_id),
             name=name,
             template=template,
             parameters=parameters,
             account_id=self.account_id,
             region_name=self.region_name,
-            cross_stack_resources=self.exports,
             **settings,
         )
+        # Not as an argument: moto puts another one in the place of an empty one.
+        stack.cross_stack_resources = self.exports
+        return stack
 
     def stack_named(self, name_or_id: str) -> EmbeddedStack:
         """
@@ -297,6 +418,7 @@ class EmbeddedResponse(DriftAnswers):
             tags=self._tags(),
             role_arn=self._get_param("RoleARN"),
             change_set_type=self._get_param("ChangeSetType", "UPDATE"),
+            include_nested=bool(self._get_bool_param("IncludeNestedStacks")),
         )
         return ActionResult({"Id": change_set_id, "StackId": stack_id})
 
@@ -344,6 +466,7 @@ class EmbeddedResponse(DriftAnswers):
                 "Changes": [
                     {"Type": "Resource", "ResourceChange": change} for change in shown
                 ],
+                "ParentChangeSetId": change_set.parent_change_set_id,
                 "NextToken": following,
             }
         )
@@ -356,7 +479,7 @@ class EmbeddedResponse(DriftAnswers):
             change_set = self._change_set()
         except ChangeSetNotFound:
             return EmptyResult()
-        del self._backend.change_sets[change_set.change_set_id]
+        self._backend.drop_change_set(change_set)
         return EmptyResult()
 
     def update_termination_protection(self) -> ActionResult:
@@ -464,6 +587,13 @@ def install() -> None:
     Put our stacks behind moto's API, before any backend is made.
     """
     models.cloudformation_backends.backend = EmbeddedCloudFormation
+    # moto holds bucket policies against every request and knows no conditions: one that
+    # demands TLS would shut its bucket. No other policy is checked here either.
+    FakeBucket.get_permission = _neutral  # type: ignore[method-assign, assignment]  # see above
+
+
+def _neutral(*_: object) -> PermissionResult:
+    return PermissionResult.NEUTRAL
 
 
 def _unchanged(

@@ -6,12 +6,13 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import Event, Stack
+from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
@@ -20,6 +21,7 @@ from cdk_sagemaker_llm.local.cloudformation.graph import (
     CircularDependencyError,
     declarations,
 )
+from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
 from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
@@ -27,9 +29,12 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
 )
+from cdk_sagemaker_llm.local.cloudformation.template import parse
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
 _EVENT_DISTANCE = timedelta(milliseconds=1)
+_ROLLING_BACK = frozenset({"ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS"})
 _DEPLOYED = frozenset(
     {
         "CREATE_COMPLETE",
@@ -119,6 +124,8 @@ class EmbeddedStack(Stack):
 
     def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
         super().__init__(*args, **kwargs)
+        self.parent_id: str | None = None
+        self.root_id: str | None = None
         self.drifts: dict[str, Drift] = {}
         self.drift_detections: dict[str, dict[str, Any]] = {}
         self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
@@ -129,6 +136,14 @@ class EmbeddedStack(Stack):
         Nothing: moto leaves it abstract in its own stack.
         """
         return ""
+
+    @staticmethod
+    def parse_template(template: str) -> dict[str, Any]:
+        """
+        Parse a template; moto resolves no attribute of a nested stack.
+        """
+        parsed: dict[str, Any] = _with_whole_attributes(parse(template))
+        return parsed
 
     def is_created(self) -> bool:
         """
@@ -179,6 +194,23 @@ class EmbeddedStack(Stack):
         """
         return self.status in _DEPLOYED
 
+    @property
+    def failure(self) -> str:
+        """
+        Why the last operation was rolled back.
+        """
+        for event in reversed(self.events):
+            if (
+                event.physical_resource_id == self.stack_id
+                and event.resource_status
+                in {
+                    "ROLLBACK_IN_PROGRESS",
+                    "UPDATE_ROLLBACK_IN_PROGRESS",
+                }
+            ):
+                return str(event.resource_status_reason)
+        return ""
+
     def verify(self) -> None:
         """
         Resolve the outputs, so that a wrong one fails the stack and no later call.
@@ -187,6 +219,22 @@ class EmbeddedStack(Stack):
             condition = body.get("Condition")
             if condition is None or self.resource_map.lazy_condition_map[condition]:
                 self.resolve({key: body.get(key) for key in ("Value", "Export")})
+        self._refuse_lost_exports()
+
+    def _refuse_lost_exports(self) -> None:
+        stacks = cloudformation_backends[self.account_id][self.region_name].stacks
+        others = [s for s in stacks.values() if isinstance(s, EmbeddedStack)]
+        left = {export.name: export.value for export in self.output_map.exports}
+        for export in self.cross_stack_resources.values():
+            if export.exporting_stack_id != self.stack_id:
+                continue
+            users = importers(export.name, others)
+            if users and left.get(export.name) != export.value:
+                what = "updated" if export.name in left else "deleted"
+                raise ResourceError(
+                    f"Export {export.name} cannot be {what} as it is in use by "
+                    f"{listed(users)}"
+                )
 
     def resolve(self, value: Untyped) -> Untyped:
         """
@@ -299,6 +347,14 @@ class EmbeddedStack(Stack):
         if not Lifecycle(self).update(plan):
             self.load(*before)
 
+    def go_on_rolling_back(self, skipped: set[str]) -> None:
+        """
+        Bring what a failed rollback has left to the template there was before.
+        """
+        plan = self.load(str(self.template), self.parameters)
+        self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
+        Lifecycle(self).restore(plan, skipped)
+
     def remove(self) -> bool:
         """
         Delete what can be deleted.
@@ -322,6 +378,34 @@ def _with_zones(value: Untyped, zones: list[str]) -> Untyped:
             return zones
         return {key: _with_zones(item, zones) for key, item in value.items()}
     return value
+
+
+def _with_whole_attributes(value: Untyped) -> Untyped:
+    # moto reads one word of an attribute's name, which may have dots: Outputs.Name.
+    if isinstance(value, list):
+        return [_with_whole_attributes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "Fn::GetAtt" in value:
+        path = value["Fn::GetAtt"]
+        words = path.split(".") if isinstance(path, str) else path
+        return {"Fn::GetAtt": [words[0], ".".join(words[1:])]}
+    if isinstance(value.get("Fn::Sub"), str):
+        return {"Fn::Sub": _with_named_attributes(value["Fn::Sub"])}
+    return {key: _with_whole_attributes(item) for key, item in value.items()}
+
+
+def _with_named_attributes(text: str) -> Untyped:
+    names: dict[str, Any] = {}
+
+    def named(match: re.Match[str]) -> str:
+        resource, attribute = match.groups()
+        name = f"{resource}{attribute}".replace(".", "")
+        names[name] = {"Fn::GetAtt": [resource, attribute]}
+        return f"${{{name}}}"
+
+    replaced = _DOTTED_ATTRIBUTE.sub(named, text)
+    return [replaced, names] if names else text
 
 
 def _without_none(value: Untyped) -> Untyped:

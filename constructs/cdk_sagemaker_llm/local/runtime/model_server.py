@@ -84,6 +84,9 @@ def _chat(container: ServingContainer, request: dict[str, Any]) -> Answer:
 def _request(container: ServingContainer, body: bytes) -> dict[str, Any]:
     try:
         request = json.loads(body)
+        if b"\\u" in body:
+            # Half of a pair of surrogates is no text, though Python reads it.
+            json.dumps(request, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise _unreadable(container, str(error)) from error
     if not isinstance(request, dict):
