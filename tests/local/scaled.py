@@ -15,6 +15,7 @@ from tests.local.hosting_requests import (
     make_config,
     make_endpoint,
     make_model,
+    prompt,
 )
 
 _DIMENSIONS = {
@@ -135,6 +136,20 @@ class Scaled:
         endpoint, variant, component = self.subject
         traffic = self.aws.hosting.world.traffic
         traffic.begin((endpoint, variant, component or None)).end(200)
+
+    def invoke(self) -> bytes:
+        """
+        Send one request through the runtime.
+        """
+        named = {"InferenceComponentName": self.subject.component}
+        answer = self.aws.client("sagemaker-runtime").invoke_endpoint(
+            EndpointName=self.subject.endpoint,
+            ContentType="application/json",
+            Body=prompt("Once", max_new_tokens=4),
+            **(named if self.subject.component else {}),
+        )
+        body: bytes = answer["Body"].read()
+        return body
 
     def ask_for(self, seconds: float, per_minute: int) -> None:
         """
