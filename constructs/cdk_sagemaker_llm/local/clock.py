@@ -51,6 +51,13 @@ class Clock:
             return wall
         return self._start + (wall - self._start) * self.speed
 
+    @property
+    def moment(self) -> float:
+        """
+        The time of what happens now: where time passes, it was planned to the moment.
+        """
+        return self.now if self.speed is None else self.timeline.now
+
     def catch_up(self) -> None:
         """
         Let everything happen that is due.
@@ -115,6 +122,6 @@ CLOCK = Clock()
 
 def now() -> float:
     """
-    Return the time in the embedded AWS.
+    Return the time of what happens now in the embedded AWS.
     """
-    return CLOCK.now
+    return CLOCK.moment

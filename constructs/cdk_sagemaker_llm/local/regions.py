@@ -11,11 +11,18 @@ from moto.cloudwatch.models import cloudwatch_backends
 from moto.s3.models import FakeKey, s3_backends
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.faults import Faults
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.local.settings import Settings
 
 NAMESPACE = "sagemaker"
+# Of the process, as its clock is; what goes wrong does so in every region.
+_SETTINGS = [Settings()]
+_FAULTS = Faults()
 
 
 @functools.cache
@@ -25,7 +32,21 @@ def sagemaker(account: str, region: str) -> SageMaker:
     """
     partition = get_partition(region)
     around = MotoSurroundings(account, region, partition)
-    return SageMaker(World(region, account, partition, around))
+    world = World(region, account, partition, around, faults=_FAULTS)
+    settings = _SETTINGS[-1]
+    world.times = settings.fleet_times
+    world.latency = settings.latency or Latency()
+    return SageMaker(world)
+
+
+def configure(settings: Settings) -> None:
+    """
+    Set how time passes and what goes wrong, before anything is made.
+    """
+    _SETTINGS.append(settings)
+    CLOCK.run_at(settings.speed)
+    for fault in settings.faults:
+        _FAULTS.put(fault)
 
 
 class MotoSurroundings:

@@ -19,9 +19,11 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import monitoring, scaling
+from cdk_sagemaker_llm.local import monitoring, regions, scaling
+from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.gateway import Gateway
+from cdk_sagemaker_llm.local.settings import Settings
 
 
 class QuietRequestHandler(MotoRequestHandler):
@@ -45,7 +47,10 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--region", required=True)
+    parser.add_argument("--settings", required=True)
     options = parser.parse_args(arguments)
+
+    regions.configure(Settings.from_json(options.settings))
 
     scaling.install()
     monitoring.install()
@@ -61,6 +66,7 @@ def main(arguments: list[str]) -> None:
         fd=options.fd,
     )
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    CLOCK.follow()
     server.serve_forever()
 
 
