@@ -27,9 +27,12 @@ from werkzeug.test import Client
 from cdk_sagemaker_llm.local import monitoring, regions, scaling
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.gateway import Gateway
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.settings import Settings
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.local.watching.watch import Watching
+from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -88,6 +91,13 @@ class HandRunAws:
         self._wall += seconds
         CLOCK.catch_up()
 
+    def run_to_the_hour(self) -> float:
+        """
+        Let time pass until the next full hour, and return it.
+        """
+        self.run(3600 - self._wall % 3600)
+        return self._wall
+
     def client(self, service: str, **settings: Untyped) -> Untyped:
         """
         Make a boto3 client that talks to it, without retries.
@@ -110,6 +120,7 @@ class HandRunAws:
             method=request.method,
             headers=[(k, _text(v)) for k, v in request.headers.items()],
             data=request.body,
+            buffered=True,  # A stream has ended when it is closed.
         )
         headers = HTTPHeaders()
         for name, value in answer.headers:
@@ -141,21 +152,32 @@ class _Raw:
 
 
 @contextmanager
-def hand_run_aws(speed: float | None = 1.0) -> Iterator[HandRunAws]:
+def hand_run_aws(
+    speed: float | None = 1.0, times: FleetTimes | None = None
+) -> Iterator[HandRunAws]:
     """
     Give an AWS of an account of its own; without a speed nothing takes time.
+
+    Args:
+        speed: How fast time is said to pass.
+
+        times: How long instances and copies take. If left out, they take no time.
     """
     account = str(next(_accounts))
-    before = CLOCK._wall, CLOCK.speed  # noqa: SLF001 - the test's own time instead
+    wall = CLOCK._wall  # noqa: SLF001 - the test's own time instead
+    at_once = {
+        "times": times or FleetTimes.instant(),
+        "latency": Latency(first_token=0.0, per_token=0.0),
+    }
     with mock.patch.dict(os.environ, {"MOTO_ACCOUNT_ID": account}):
         aws = HandRunAws(account)
         CLOCK._wall = aws.wall  # noqa: SLF001 - as above
-        CLOCK.run_at(speed)
+        regions.configure(Settings(speed=speed, **(at_once if speed else {})))
         try:
             yield aws
         finally:
-            CLOCK._wall = before[0]  # noqa: SLF001 - as above
-            CLOCK.run_at(before[1])
+            CLOCK._wall = wall  # noqa: SLF001 - as above
+            regions.configure(Settings())
 
 
 @functools.cache

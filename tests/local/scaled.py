@@ -4,6 +4,7 @@ A variant and a component that can be scaled, in an AWS whose time is run by han
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -58,6 +59,7 @@ class Scaled:
         self.cloudwatch = aws.client("cloudwatch")
         self.capacity = capacity_of(aws.hosting, self.resource_id)
         self._predefined = _PREDEFINED[kind]
+        self._runtime = aws.client("sagemaker-runtime")
 
     def register(self, least: int, most: int, **settings: Untyped) -> None:
         """
@@ -142,7 +144,7 @@ class Scaled:
         Send one request through the runtime.
         """
         named = {"InferenceComponentName": self.subject.component}
-        answer = self.aws.client("sagemaker-runtime").invoke_endpoint(
+        answer = self._runtime.invoke_endpoint(
             EndpointName=self.subject.endpoint,
             ContentType="application/json",
             Body=prompt("Once", max_new_tokens=4),
@@ -151,12 +153,17 @@ class Scaled:
         body: bytes = answer["Body"].read()
         return body
 
-    def ask_for(self, seconds: float, per_minute: int) -> None:
+    def ask_for(
+        self,
+        seconds: float,
+        per_minute: int,
+        ask: Callable[[], object] | None = None,
+    ) -> None:
         """
         Have requests come for so long, evenly, and time pass with them.
         """
         for _ in range(round(seconds / 60 * per_minute)):
-            self.ask()
+            (ask or self.ask)()
             self.aws.run(60 / per_minute)
 
 
@@ -170,6 +177,7 @@ def scaled_variant(aws: HandRunAws, count: int = 1) -> Scaled:
         "InitialInstanceCount": count,
     }
     endpoint = make_endpoint(aws, make_config(aws, variant=variant))
+    _wait(aws, endpoint)
     return Scaled(aws, Subject(endpoint, "AllTraffic"))
 
 
@@ -180,5 +188,16 @@ def scaled_component(aws: HandRunAws, copies: int = 1) -> Scaled:
     scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 2}
     variant = {"InstanceType": "ml.g5.12xlarge", "ManagedInstanceScaling": scaling}
     endpoint = make_endpoint(aws, make_config(aws, variant=variant))
+    _wait(aws, endpoint)
     component = make_component(aws, endpoint, copies=copies)
     return Scaled(aws, Subject(endpoint, "AllTraffic", component))
+
+
+def _wait(aws: HandRunAws, endpoint: str) -> None:
+    sagemaker = aws.client("sagemaker")
+    for _ in range(60):
+        described = sagemaker.describe_endpoint(EndpointName=endpoint)
+        if described["EndpointStatus"] == "InService":
+            return
+        aws.run(60)
+    raise AssertionError(f"{endpoint} did not come into service")

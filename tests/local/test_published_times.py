@@ -34,9 +34,15 @@ _G5 = FleetTimes.measured(_WAKING)
 Step = tuple[float, int]
 
 
-@pytest.fixture(name="aws")
-def _aws() -> Iterator[HandRunAws]:
-    with hand_run_aws() as aws:
+@pytest.fixture(name="slow_aws")
+def _slow_aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(times=_SIX_MINUTES) as aws:
+        yield aws
+
+
+@pytest.fixture(name="g5_aws")
+def _g5_aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(times=_G5) as aws:
         yield aws
 
 
@@ -100,7 +106,7 @@ def _played(variant: Scaled, start: float) -> list[Step]:
     ]
 
 
-def test_steady_traffic_scales_out_and_back(aws: HandRunAws) -> None:
+def test_steady_traffic_scales_out_and_back(slow_aws: HandRunAws) -> None:
     """
     Reference deployment A: target 5 a minute, cooldowns 300 and 60 s, one to four.
 
@@ -110,15 +116,14 @@ def test_steady_traffic_scales_out_and_back(aws: HandRunAws) -> None:
     Minute 40 is 0 and can be read at 43: 3. The cooldown makes it 48 and 53 for the
     next two.
     """
-    aws.hosting.world.times = _SIX_MINUTES
+    aws = slow_aws
     variant = scaled_variant(aws)
-    aws.run(3600)
+    start = aws.run_to_the_hour()
     variant.register(1, 4)
     variant.track(5.0, ScaleInCooldown=300, ScaleOutCooldown=60)
-    start = NOON + 3600
 
     aws.run(600)
-    variant.ask_for(1800, per_minute=16)
+    variant.ask_for(1800, per_minute=16, ask=variant.invoke)
     aws.run(1800)
 
     by_hand = [(15.0, 4), (43.0, 3), (48.0, 2), (53.0, 1)]
@@ -133,19 +138,21 @@ def test_steady_traffic_scales_out_and_back(aws: HandRunAws) -> None:
     assert variant.capacity.running == 1
 
 
-def test_a_component_sleeps_and_wakes(aws: HandRunAws) -> None:
+def test_a_component_sleeps_and_wakes(g5_aws: HandRunAws) -> None:
     """
     Scale to zero, as somebody measured it on an ml.g5.xlarge in July 2026.
 
     No copies after 90 points of ten seconds and their delay, which is 15.5 minutes; no
     instances 12 minutes later; a refusal sets the alarm off, and it answers again.
     """
-    aws.hosting.world.times = _G5
+    aws = g5_aws
     component = scaled_component(aws)
-    aws.run(3600)
+    aws.run_to_the_hour()
     assert component.capacity.running == 1
+    # An alarm looks back: nobody scales what is busy, and it has been idle till now.
+    component.ask_for(60, per_minute=6, ask=component.invoke)
     component.register(0, 2)
-    component.track(4.0)
+    component.track(1.0)
     arn = component.step()
     component.cloudwatch.put_metric_alarm(
         AlarmName="Wake",
@@ -162,7 +169,7 @@ def test_a_component_sleeps_and_wakes(aws: HandRunAws) -> None:
         TreatMissingData="missing",
         AlarmActions=[arn],
     )
-    component.ask()
+    component.invoke()
     idle = aws.minute
 
     asleep = _until(aws, lambda: component.capacity.running == 0) - idle

@@ -12,13 +12,19 @@ from moto.s3.models import FakeKey, s3_backends
 from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.clock import CLOCK, now
+from cdk_sagemaker_llm.local.faults import Faults
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.local.settings import Settings
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.local.watching.watch import Watching
 
 NAMESPACE = "sagemaker"
+# Of the process, as its clock is; what goes wrong does so in every region.
+_SETTINGS = [Settings()]
+_FAULTS = Faults()
 
 
 def sagemaker(account: str, region: str) -> SageMaker:
@@ -39,10 +45,24 @@ def watching(account: str, region: str) -> Watching:
 def _region(account: str, region: str) -> tuple[SageMaker, Watching]:
     partition = get_partition(region)
     around = MotoSurroundings(account, region, partition)
-    hosting = SageMaker(World(region, account, partition, around))
+    world = World(region, account, partition, around, faults=_FAULTS)
+    settings = _SETTINGS[-1]
+    world.times = settings.fleet_times
+    world.latency = settings.latency or Latency()
+    hosting = SageMaker(world)
     cloudwatch: Untyped = cloudwatch_backends[account][region]
     timeline = None if CLOCK.speed is None else CLOCK.timeline
     return hosting, Watching(hosting, cloudwatch.publish, now, timeline)
+
+
+def configure(settings: Settings) -> None:
+    """
+    Set how time passes and what goes wrong, before anything is made.
+    """
+    _SETTINGS.append(settings)
+    CLOCK.run_at(settings.speed)
+    for fault in settings.faults:
+        _FAULTS.put(fault)
 
 
 class MotoSurroundings:

@@ -19,10 +19,12 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import monitoring, scaling
+from cdk_sagemaker_llm.local import monitoring, regions, scaling
+from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.functions import registered
 from cdk_sagemaker_llm.local.gateway import Gateway
+from cdk_sagemaker_llm.local.settings import Settings
 
 
 class QuietRequestHandler(MotoRequestHandler):
@@ -47,10 +49,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--region", required=True)
     parser.add_argument("--custom-resource", action="append", default=[])
+    parser.add_argument("--settings", required=True)
     options = parser.parse_args(arguments)
 
     for assignment in options.custom_resource:
         registered.register(assignment)
+    regions.configure(Settings.from_json(options.settings))
+
     scaling.install()
     monitoring.install()
     moto_glue.install()
@@ -65,6 +70,7 @@ def main(arguments: list[str]) -> None:
         fd=options.fd,
     )
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    CLOCK.follow()
     server.serve_forever()
 
 

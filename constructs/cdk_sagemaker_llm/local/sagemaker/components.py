@@ -139,18 +139,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         copies = request["DesiredRuntimeConfig"]["CopyCount"]
-        refuse_busy_component(component, "update")
-        endpoint = self._world.endpoints.get(component.endpoint_name)
-        fleet = endpoint.fleets[component.variant_name]
-        more = copies - (component.copies if component.key in fleet.names else 0)
-        refuse_overflow(fleet, component.request, more)
-        component.copies = copies
-        enter(component, "Updating")
-        if component.key in fleet.names:
-            fleet.set_copies(component.key, copies)
-        else:
-            host(fleet, component.key, component.request, copies)
-        look(self._world, endpoint)
+        scale_copies(self._world, component, copies, "asked for")
         return {"InferenceComponentArn": component.arn}
 
     def delete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -250,6 +239,28 @@ class Components:
             "LastModifiedTime": component.modified,
             "InferenceComponentStatus": component.status,
         }
+
+
+def scale_copies(world: World, component: Component, copies: int, why: str) -> None:
+    """
+    Set how many copies a component has.
+
+    Raises:
+        AwsError: If it is not in a state for it, or they do not fit.
+    """
+    refuse_busy_component(component, "update")
+    endpoint = world.endpoints.get(component.endpoint_name)
+    fleet = endpoint.fleets[component.variant_name]
+    is_hosted = component.key in fleet.names
+    more = copies - (component.copies if is_hosted else 0)
+    refuse_overflow(fleet, component.request, more)
+    component.copies = copies
+    enter(component, "Updating")
+    if is_hosted:
+        fleet.set_copies(component.key, copies, why)
+    else:
+        host(fleet, component.key, component.request, copies)
+    look(world, endpoint)
 
 
 def serving_copies(world: World, component: Component) -> int:

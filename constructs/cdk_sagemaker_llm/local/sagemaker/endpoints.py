@@ -149,16 +149,17 @@ class Endpoints:
         _refuse_repeated([wanted["VariantName"] for wanted in every])
         for wanted in every:
             _refuse_capacity(endpoint, wanted)
-        enter(endpoint, "Updating")
         for wanted in every:
-            name = wanted["VariantName"]
-            if (count := wanted.get("DesiredInstanceCount")) is not None:
-                endpoint.fleets[name].set_instances(count)
             weight = wanted.get("DesiredWeight")
             if weight is not None:
-                endpoint.weights[name] = weight
+                endpoint.weights[wanted["VariantName"]] = weight
         endpoint.turns = {}
-        look(self._world, endpoint)
+        counts = {
+            wanted["VariantName"]: wanted["DesiredInstanceCount"]
+            for wanted in every
+            if wanted.get("DesiredInstanceCount") is not None
+        }
+        scale_instances(self._world, endpoint, counts, "asked for")
         return {"EndpointArn": endpoint.arn}
 
     def delete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -247,6 +248,32 @@ class Endpoints:
                 if c.variant_name == name
             ]
             refuse_overflow_of_all(variant, wanted, counts.get(name))
+
+
+def scale_instances(
+    world: World, endpoint: Endpoint, counts: dict[str, int], why: str
+) -> None:
+    """
+    Set how many instances variants have.
+
+    Args:
+        world: Where.
+
+        endpoint: Whose variants.
+
+        counts: How many of which variant.
+
+        why: For the log.
+
+    Raises:
+        AwsError: If the endpoint is not in a state for it.
+    """
+    refuse_busy_endpoint(endpoint)
+    refuse_failed_endpoint(endpoint)
+    enter(endpoint, "Updating")
+    for name, count in counts.items():
+        endpoint.fleets[name].set_instances(count, why)
+    look(world, endpoint)
 
 
 def _refuse_repeated(names: list[str]) -> None:

@@ -5,8 +5,11 @@ The instances behind a variant, from its configuration.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from cdk_sagemaker_llm.local.sagemaker.troubles import plan_restart, trouble_of
+from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.fleet import (
     Available,
@@ -20,12 +23,7 @@ from cdk_sagemaker_llm.simulation.fleet import (
     unlimited,
 )
 
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local.sagemaker.world import World
-
 _MINUTE = 60.0
-# Not documented; what a repository measured for a container that crashes, twice.
-_DEFAULT_HEALTH_TIMEOUT = 24 * _MINUTE
 
 
 class Watch(Listener):
@@ -35,6 +33,13 @@ class Watch(Listener):
 
     def __init__(self) -> None:
         self.look: Callable[[], None] = _nothing
+        self.serves: Callable[[Copy], None] = _nobody
+
+    def copy_serving(self, copy: Copy) -> None:
+        """
+        Call back.
+        """
+        self.serves(copy)
 
     def changed(self) -> None:
         """
@@ -70,8 +75,9 @@ def new_fleet(
 
     def trouble(copy: Copy) -> Trouble | None:
         # A variant's own model takes whole instances.
-        return world.troubles.of(endpoint, variant, copy if copy.needs else None)
+        return trouble_of(world, endpoint, variant, copy if copy.needs else None)
 
+    watch.serves = partial(plan_restart, world, endpoint)
     fleet = _fleet(
         variant,
         instances,
@@ -123,14 +129,6 @@ def _fleet(
     )
 
 
-def health_timeout(settings: dict[str, Any]) -> float:
-    """
-    Return how many seconds a container has to become healthy.
-    """
-    name = "ContainerStartupHealthCheckTimeoutInSeconds"
-    return float(settings.get(name, _DEFAULT_HEALTH_TIMEOUT))
-
-
 def holds(fleet: Fleet, name: str) -> bool:
     """
     Tell whether any copy of a model is there, on its way in or out.
@@ -153,13 +151,6 @@ def _counted(copies: list[Copy]) -> dict[str, int]:
     return {name: names.count(name) for name in sorted(set(names))}
 
 
-def plain_name(key: str) -> str:
-    """
-    Return the component's name; each version of it is hosted under one of its own.
-    """
-    return key.partition("#")[0]
-
-
 def _pools(variant: dict[str, Any]) -> list[Pool]:
     pools = variant.get("InstancePools") or [variant]
     return [
@@ -177,4 +168,8 @@ def _scale_in(policy: dict[str, Any]) -> ScaleIn:
 
 
 def _nothing() -> None:
+    pass
+
+
+def _nobody(_: Copy) -> None:
     pass

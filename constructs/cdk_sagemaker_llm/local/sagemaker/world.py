@@ -10,11 +10,11 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.clock import CLOCK, Clock
 from cdk_sagemaker_llm.local.faults import Faults
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
 from cdk_sagemaker_llm.local.sagemaker.store import Record, Shelf
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
 from cdk_sagemaker_llm.local.sagemaker.traffic import Traffic
-from cdk_sagemaker_llm.local.sagemaker.troubles import Troubles
 from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes
 from cdk_sagemaker_llm.simulation.rollout import Rollout
 
@@ -106,6 +106,13 @@ def key_of(name: str, version: int) -> str:
     return f"{name}#{version}" if version else name
 
 
+def plain_name(key: str) -> str:
+    """
+    Return the component's name; each version of it is hosted under one of its own.
+    """
+    return key.partition("#")[0]
+
+
 @dataclass
 class World:
     """
@@ -124,7 +131,7 @@ class World:
     clock: Clock = CLOCK
     times: FleetTimes = field(default_factory=FleetTimes.instant)
     faults: Faults = field(default_factory=Faults)
-    troubles: Troubles = field(init=False)
+    latency: Latency = field(default_factory=Latency)
     traffic: Traffic = field(init=False)
     # An endpoint goes on serving a model that has been deleted.
     deployed_models: dict[str, Record] = field(default_factory=dict)
@@ -134,7 +141,6 @@ class World:
         Lay out one shelf for each kind.
         """
         self.artifacts = Artifacts(self.surroundings)
-        self.troubles = Troubles(self)
         self.traffic = Traffic(self.clock)
         self.models = Shelf("model", self._arn("model"))
         self.configs = Shelf("endpoint configuration", self._arn("endpoint-config"))

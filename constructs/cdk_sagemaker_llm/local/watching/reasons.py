@@ -21,6 +21,7 @@ _COMPARED = {
 }
 _TREATED = {"breaching": "Breaching", "notBreaching": "NonBreaching"}
 _LISTED = 5
+_SHOWN = 20  # With more, the data could exceed the API's 4,000 characters.
 
 Point = tuple[float, float]  # The start of a period, and its value.
 
@@ -66,7 +67,8 @@ def reason_data(alarm: Alarm, now: float) -> str:
         "recentDatapoints": [value for _, value in reversed(real)],
         "threshold": rule.threshold,
         "evaluatedDatapoints": [
-            {"timestamp": _stamp(start), "value": value} for start, value in real
+            {"timestamp": _stamp(start), "value": value}
+            for start, value in real[:_SHOWN]
         ],
     }
     return json.dumps(data, separators=(",", ":"))
