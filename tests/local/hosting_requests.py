@@ -161,7 +161,7 @@ def artifact(**options: str) -> bytes:
     return buffer.getvalue()
 
 
-def put_weights(aws: EmbeddedAws, bucket: str, *names: str) -> None:
+def put_weights(aws: Aws, bucket: str, *names: str) -> None:
     """
     Make a bucket with an object under each prefix.
     """
