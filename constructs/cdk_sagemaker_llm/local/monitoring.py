@@ -80,7 +80,7 @@ def install() -> None:
     Put the rules into moto, before any backend is made.
     """
     models.cloudwatch_backends.backend = EmbeddedCloudWatch
-    answers.add_alarm_history()
+    answers.add_alarm_operations()
 
 
 def _refuse_shape(settings: dict[str, Untyped]) -> None:

@@ -233,6 +233,14 @@ class MetricStore:
         else:
             kept.add(point)
 
+    def forget(self, before: float) -> None:
+        """
+        Drop the metrics that have had no value since a moment.
+        """
+        last = int(before // _BUCKET)
+        for metric in [m for m, series in self._series.items() if max(series) < last]:
+            del self._series[metric]
+
     def read(self, query: Query, end: float) -> float | None:
         """
         Return the value of the period that ends at a moment, if there is one.

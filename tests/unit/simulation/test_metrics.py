@@ -94,6 +94,19 @@ def test_a_day_is_kept() -> None:
     assert store.read(MetricQuery(_FAST, "Sum", 10), 20) == 1.0
 
 
+def test_metrics_that_ended_can_be_dropped() -> None:
+    """
+    Those whose last value is from before a moment.
+    """
+    store, query = _filled(), MetricQuery(_SLOW, "Sum", 60)
+
+    store.forget(119.0)
+    assert store.read(query, 120) == 19.0
+    store.forget(120.0)
+
+    assert store.read(query, 120) is None
+
+
 def test_math_reads_its_metrics() -> None:
     """
     Each by its own statistic, in the same period.

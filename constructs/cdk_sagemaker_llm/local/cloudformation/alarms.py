@@ -31,7 +31,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 
 class AlarmType:
     """
-    An alarm that can be described; no metric ever makes it go off.
+    An alarm, which is watched where time runs.
     """
 
     def must_replace(self, before: Properties, after: Properties) -> bool:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from moto.cloudwatch.models import Alarm as KeptAlarm
 
 from cdk_sagemaker_llm.local.watching.alarm_rules import rule_of
+from cdk_sagemaker_llm.local.watching.composites import composite_state
 from cdk_sagemaker_llm.local.watching.reasons import reason, reason_data
 from cdk_sagemaker_llm.simulation.alarms import ALARM, INSUFFICIENT_DATA, Alarm, Watch
 from cdk_sagemaker_llm.simulation.clock import Timeline
@@ -34,11 +35,12 @@ class Change:
     before: str
     after: str
     reason: str
+    is_composite: bool
 
 
 class Alarms:
     """
-    Watches every metric alarm that the engine understands.
+    Watches every metric alarm that the engine understands, and composites of them.
 
     Args:
         timeline: The time it lives in.
@@ -57,18 +59,23 @@ class Alarms:
         self._delays = MetricDelays()
         self._kept: dict[str, KeptAlarm] = {}
         self._watches: dict[str, Watch] = {}
+        self._joining: set[str] = set()
 
     def put(self, kept: KeptAlarm) -> None:
         """
         Watch an alarm that is new or has changed; it goes on from its state.
         """
         self.drop(kept.name)
+        self._kept[kept.name] = kept
+        if kept.rule is not None:
+            told = f"{kept.alarm_arn} was created and its alarm rule was evaluated"
+            self._judge(kept, told)
+            return
         rule = rule_of(kept)
         if rule is None:
             return
         alarm = Alarm(rule)
         alarm.state = kept.state_value
-        self._kept[kept.name] = kept
         self._watches[kept.name] = Watch(
             self._timeline,
             alarm,
@@ -125,8 +132,30 @@ class Alarms:
                 before=before,
                 after=kept.state_value,
                 reason=kept.state_reason,
+                is_composite=kept.rule is not None,
             )
         )
+        self._join(f"{kept.alarm_arn} transitioned to {kept.state_value}")
+
+    def _join(self, told: str) -> None:
+        # One that changes has those that are made of it looked at in turn.
+        when = f"{moment(self._timeline.now):%A %d %B, %Y %H:%M:%S} UTC"
+        for kept in [one for one in self._kept.values() if one.rule is not None]:
+            if kept.name not in self._joining:
+                self._joining.add(kept.name)
+                self._judge(kept, f"{told} at {when}")
+                self._joining.discard(kept.name)
+
+    def _judge(self, kept: KeptAlarm, why: str) -> None:
+        before = kept.state_value
+        state = composite_state(str(kept.rule), self._state_of)
+        if state is not None and state != before:
+            kept.update_state(why, "{}", state)
+            self._note(kept, before)
+
+    def _state_of(self, name: str) -> str | None:
+        found = self._kept.get(name)
+        return None if found is None else found.state_value
 
     def _invoke(self, kept: KeptAlarm, alarm: Alarm) -> None:
         if alarm.state == ALARM and kept.actions_enabled:

@@ -1,5 +1,5 @@
 """
-Two operations that moto lacks: what scaling did, and what alarms went through.
+Operations that moto lacks: what scaling did, and what alarms went through.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ def add_scaling_activities() -> None:
     responses.describe_scaling_activities = _describe_scaling_activities
 
 
-def add_alarm_history() -> None:
+def add_alarm_operations() -> None:
     """
-    Have moto answer DescribeAlarmHistory.
+    Have moto answer DescribeAlarmHistory and PutCompositeAlarm.
     """
     responses: Untyped = CloudWatchResponse
     responses.describe_alarm_history = _describe_alarm_history
+    # moto reads the rule of a composite alarm there, but lacks the name.
+    responses.put_composite_alarm = CloudWatchResponse.put_metric_alarm
 
 
 def _describe_scaling_activities(response: Untyped) -> str:
@@ -90,7 +92,7 @@ def _item(change: Change) -> dict[str, Any]:
     }
     return {
         "AlarmName": change.alarm,
-        "AlarmType": "MetricAlarm",
+        "AlarmType": "CompositeAlarm" if change.is_composite else "MetricAlarm",
         "Timestamp": datetime.fromtimestamp(change.time, UTC),
         "HistoryItemType": "StateUpdate",
         "HistorySummary": f"Alarm updated from {change.before} to {change.after}",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.sagemaker.components import serving_copies
@@ -176,25 +176,17 @@ def serving(world: World, where: Where) -> int:
     return fleet.serving(variant) if fleet else 0
 
 
-def live(hosting: SageMaker) -> Iterator[tuple[Subject, int]]:
+def live(world: World) -> Iterator[tuple[Subject, int]]:
     """
     Tell which variants and components serve now, and with how much.
     """
-    for endpoint in hosting.world.endpoints:
-        if endpoint.takes_components:
-            continue
-        asked = {"EndpointName": endpoint.name}
-        for variant in hosting.call("DescribeEndpoint", asked)["ProductionVariants"]:
-            if count := _current(variant):
-                yield Subject(endpoint.name, variant["VariantName"]), count
-    for component in hosting.world.components:
-        named = {"InferenceComponentName": component.name}
-        described = hosting.call("DescribeInferenceComponent", named)
-        count = described["RuntimeConfig"]["CurrentCopyCount"]
-        if count:
-            place = component.endpoint_name, component.variant_name
-            yield Subject(*place, component.name), count
-
-
-def _current(variant: dict[str, Any]) -> int:
-    return int(variant.get("CurrentInstanceCount") or 0)
+    places: list[Where] = [
+        (endpoint.name, variant, None)
+        for endpoint in world.endpoints
+        if not endpoint.takes_components
+        for variant in endpoint.fleets
+    ]
+    places += [(c.endpoint_name, c.variant_name, c.name) for c in world.components]
+    for place in places:
+        if count := serving(world, place):
+            yield Subject.of(place), count

@@ -5,7 +5,7 @@ CloudWatch that time runs in: metrics of the runtime, and alarms that change sta
 from __future__ import annotations
 
 from collections import deque
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from moto.cloudwatch.models import (
@@ -56,6 +56,7 @@ class WatchedCloudWatch(CloudWatchBackend):
         )
         series = self._published.get(metric)
         if series is None:
+            self._forget(datum.timestamp - timedelta(seconds=_DAY))
             length = _DAY // period_of(metric.name)
             series = self._published[metric] = deque(maxlen=length)
         series.append(datum)
@@ -181,6 +182,11 @@ class WatchedCloudWatch(CloudWatchBackend):
         alarms = self._watching.alarms
         if kept is not None and alarms is not None:
             alarms.force(kept, before)
+
+    def _forget(self, before: datetime) -> None:
+        for metric, series in list(self._published.items()):
+            if series[-1].timestamp < before:
+                del self._published[metric]
 
     @property
     def _watching(self) -> Untyped:

@@ -26,6 +26,13 @@ class Meter:
         self._in_flight: Counter[Subject] = Counter()
         self._counted: dict[tuple[Subject, int, int], dict[str, Datapoint]] = {}
 
+    @property
+    def pending(self) -> int:
+        """
+        How many periods wait to be published.
+        """
+        return len(self._counted)
+
     def begin(self, subject: Subject, capacity: int, now: float) -> None:
         """
         Count a request that comes in, for its share of the instances or copies.

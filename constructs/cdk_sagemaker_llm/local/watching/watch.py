@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.simulation.clock import Timeline
 
 
+_PENDING = 1000  # Periods that nobody has read, where no time runs.
+_DAY, _HOUR = 86_400, 3600
+
+
 class Watching:
     """
     What happens by itself in one account and region.
@@ -57,8 +61,9 @@ class Watching:
         if timeline is not None:
             self.targets = Targets(timeline, hosting)
             self.alarms = Alarms(timeline, self.store.read, self.targets.act)
-            Publisher(timeline, self.meter, lambda: live(hosting), self._take)
+            Publisher(timeline, self.meter, lambda: live(self._world), self._take)
             self._settle()
+            self._forget()
 
     def publish_now(self) -> None:
         """
@@ -69,6 +74,8 @@ class Watching:
                 self._take(metric, start, point)
 
     def _begin(self, where: Where) -> None:
+        if self.meter.pending > _PENDING:
+            self.publish_now()
         capacity = serving(self._world, where)
         self.meter.begin(Subject.of(where), capacity, self.now())
 
@@ -80,3 +87,8 @@ class Watching:
         if self._timeline is not None and self.targets is not None:
             self.targets.settle()
             self._timeline.after(TEN_SECONDS, self._settle)
+
+    def _forget(self) -> None:
+        if self._timeline is not None:
+            self.store.forget(self._timeline.now - _DAY)
+            self._timeline.after(_HOUR, self._forget)

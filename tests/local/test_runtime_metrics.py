@@ -1,0 +1,198 @@
+"""
+What clients read of the runtime's metrics; the time is run by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
+from tests.local.scaled import Scaled, scaled_component, scaled_variant
+
+
+@pytest.fixture(name="aws")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws() as aws:
+        yield aws
+
+
+def _dimensions(scaled: Scaled) -> list[dict[str, str]]:
+    subject = scaled.subject
+    if subject.component:
+        return [{"Name": "InferenceComponentName", "Value": subject.component}]
+    return [
+        {"Name": "VariantName", "Value": subject.variant},
+        {"Name": "EndpointName", "Value": subject.endpoint},
+    ]
+
+
+def _values(scaled: Scaled, name: str, statistic: str, period: int) -> list[float]:
+    # Of the ten minutes since noon, in order.
+    found = scaled.cloudwatch.get_metric_statistics(
+        Namespace="AWS/SageMaker",
+        MetricName=name,
+        Dimensions=_dimensions(scaled),
+        StartTime=datetime.fromtimestamp(NOON, UTC),
+        EndTime=datetime.fromtimestamp(NOON + 600, UTC),
+        Period=period,
+        Statistics=[statistic],
+    )
+    points = sorted(found["Datapoints"], key=lambda point: point["Timestamp"])
+    return [point[statistic] for point in points]
+
+
+def test_requests_are_counted_by_the_minute(aws: HandRunAws) -> None:
+    """
+    Three in the first minute, none in the second, two in the third, by two instances.
+    """
+    variant = scaled_variant(aws, count=2)
+    for count in (3, 0, 2):
+        for _ in range(count):
+            variant.invoke()
+        aws.run(60)
+
+    assert _values(variant, "Invocations", "Sum", 60) == [3.0, 0.0, 2.0]
+    assert _values(variant, "InvocationsPerInstance", "Sum", 60) == [1.5, 0.0, 1.0]
+    assert _values(variant, "ModelLatency", "SampleCount", 60) == [3.0, 2.0]
+    assert _values(variant, "Invocation4XXErrors", "Average", 60) == [0.0, 0.0]
+
+
+def test_metric_data_reads_dimensions_in_any_order(aws: HandRunAws) -> None:
+    """
+    Invocations of the one variant, not those of the other.
+    """
+    variant, other = scaled_variant(aws), scaled_variant(aws)
+    variant.invoke()
+    for _ in range(4):
+        other.invoke()
+    aws.run(60)
+
+    def asked(dimensions: list[dict[str, str]]) -> list[float]:
+        metric = {
+            "Namespace": "AWS/SageMaker",
+            "MetricName": "Invocations",
+            "Dimensions": dimensions,
+        }
+        stat = {"Metric": metric, "Period": 60, "Stat": "Sum"}
+        found = variant.cloudwatch.get_metric_data(
+            MetricDataQueries=[{"Id": "m", "MetricStat": stat}],
+            StartTime=datetime.fromtimestamp(NOON, UTC),
+            EndTime=datetime.fromtimestamp(NOON + 600, UTC),
+        )
+        values: list[float] = found["MetricDataResults"][0]["Values"]
+        return values
+
+    assert asked(_dimensions(variant)) == [1.0]
+    assert asked(_dimensions(other)[::-1]) == [4.0]
+
+
+def test_what_the_container_refuses_is_an_error(aws: HandRunAws) -> None:
+    """
+    One of two requests, so half of them; what the service refuses is none.
+    """
+    variant = scaled_variant(aws)
+    runtime = aws.client("sagemaker-runtime")
+    variant.invoke()
+    with pytest.raises(ClientError, match="ModelError"):
+        runtime.invoke_endpoint(EndpointName=variant.subject.endpoint, Body=b"{}")
+    with pytest.raises(ClientError, match="not found"):
+        runtime.invoke_endpoint(EndpointName="unknown", Body=b"{}")
+    aws.run(60)
+
+    assert _values(variant, "Invocations", "Sum", 60) == [2.0]
+    assert _values(variant, "Invocation4XXErrors", "Average", 60) == [0.5]
+    assert _values(variant, "InvocationModelErrors", "Sum", 60) == [1.0]
+    assert _values(variant, "Invocation5XXErrors", "Sum", 60) == [0.0]
+
+
+def test_a_stream_publishes_its_first_part(aws: HandRunAws) -> None:
+    """
+    And no error, since it came to its end.
+    """
+    variant = scaled_variant(aws)
+    answer = aws.client("sagemaker-runtime").invoke_endpoint_with_response_stream(
+        EndpointName=variant.subject.endpoint,
+        Body=b'{"inputs": "Once", "stream": true, "parameters": {"max_new_tokens": 9}}',
+    )
+    assert answer["ContentType"]
+    aws.run(60)
+
+    assert _values(variant, "FirstChunkLatency", "SampleCount", 60) == [1.0]
+    assert _values(variant, "MidStreamErrors", "Sum", 60) == [0.0]
+
+
+def test_a_component_without_copies_publishes_refusals_alone(aws: HandRunAws) -> None:
+    """
+    In ten seconds; where copies serve there are none, and zeros of the rest.
+    """
+    component = scaled_component(aws)
+    aws.run(60)
+    component.scaling.register_scalable_target(
+        **component.key, MinCapacity=0, MaxCapacity=0
+    )
+    for _ in range(2):
+        with pytest.raises(ClientError, match="has no capacity"):
+            component.invoke()
+    aws.run(240)
+
+    assert _values(component, "Invocations", "Sum", 60) == [0.0]
+    assert _values(component, "ConcurrentRequestsPerCopy", "Maximum", 10) == [0.0] * 6
+    assert _values(component, "NoCapacityInvocationFailures", "Sum", 10) == [2.0]
+
+
+def test_metrics_are_listed_once_each(aws: HandRunAws) -> None:
+    """
+    However many values they have, with their dimensions.
+    """
+    variant = scaled_variant(aws)
+    variant.invoke()
+    aws.run(3600)
+    variant.invoke()
+    aws.run(60)
+
+    found = variant.cloudwatch.list_metrics(
+        Namespace="AWS/SageMaker", MetricName="ModelLatency"
+    )["Metrics"]
+
+    assert len(found) == 1
+    named = {one["Name"]: one["Value"] for one in found[0]["Dimensions"]}
+    assert named == {
+        "EndpointName": variant.subject.endpoint,
+        "VariantName": variant.subject.variant,
+    }
+
+
+def test_a_day_is_kept(aws: HandRunAws) -> None:
+    """
+    Of every metric of the runtime; those that ended before go as a whole.
+    """
+    variant, gone = scaled_variant(aws), scaled_variant(aws)
+    aws.run(60)
+    assert _values(gone, "Invocations", "Sum", 60) == [0.0]
+    aws.client("sagemaker").delete_endpoint(EndpointName=gone.subject.endpoint)
+    aws.run(26 * 3600)
+    # The first value of another metric is when what is old goes.
+    variant.invoke()
+    aws.run(60)
+
+    assert _values(variant, "Invocations", "Sum", 60) == []
+    assert _values(gone, "Invocations", "Sum", 60) == []
+
+
+def test_without_time_metrics_are_published_when_they_are_read() -> None:
+    """
+    The default: with the time on the wall, the running minute too, and no zeros.
+    """
+    with hand_run_aws(speed=None) as aws:
+        variant = scaled_variant(aws)
+        variant.invoke()
+        aws.run(120)
+        variant.invoke()
+
+        assert _values(variant, "Invocations", "Sum", 60) == [1.0, 1.0]
+        variant.invoke()
+        assert _values(variant, "Invocations", "Sum", 60) == [1.0, 2.0]
