@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable
 
+from cdk_sagemaker_llm.local.turn import TURN
 from cdk_sagemaker_llm.simulation.clock import Action, Timeline
 
 # Seconds on the wall: how often waiting threads look, and the least they wait.
@@ -30,8 +31,7 @@ class Clock:
         self._start = wall()
         self.speed: float | None = None
         self.timeline = Timeline(self._start)
-        # Hosting, CloudFormation and auto scaling look into each other's state.
-        self.lock = threading.Condition(threading.RLock())
+        self.lock = threading.Condition(TURN)
 
     def run_at(self, speed: float | None) -> None:
         """

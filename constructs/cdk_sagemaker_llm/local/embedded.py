@@ -18,7 +18,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
@@ -64,6 +64,10 @@ class EmbeddedAws:
 
         account: The account that everything is in.
 
+        custom_resources: Python callables that stand for custom resources, as
+            ``{"Custom::Name": "module:function"}``. If left out, the functions that
+            are deployed with them are run.
+
         speed: How many seconds pass there in one: 1 for real time, 60 for a minute a
             second. If left out, nothing takes any time.
 
@@ -89,6 +93,7 @@ class EmbeddedAws:
         times: FleetTimes | None = None,
         latency: Latency | None = None,
         faults: Sequence[Fault] = (),
+        custom_resources: Mapping[str, str] | None = None,
     ) -> None:
         if not _ACCOUNT.fullmatch(account):
             raise ValueError(f"account must be 12 digits, got {account!r}")
@@ -98,6 +103,7 @@ class EmbeddedAws:
         self._settings = Settings(
             speed=speed, times=times, latency=latency, faults=faults
         )
+        self.custom_resources = dict(custom_resources or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = io.BytesIO()
 
@@ -288,6 +294,8 @@ class EmbeddedAws:
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
         arguments = ["--fd", str(descriptor), "--region", self.region]
         arguments += ["--settings", self._settings.to_json()]
+        for name, place in self.custom_resources.items():
+            arguments += ["--custom-resource", f"{name}={place}"]
         return subprocess.Popen(
             [sys.executable, "-m", _SERVER, *arguments],
             env={

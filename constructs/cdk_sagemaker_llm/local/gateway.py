@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.local import control, regions, scaling, shapes
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.functions import callbacks
 from cdk_sagemaker_llm.local.protocols import (
     JSON,
     NoRouteError,
@@ -59,7 +60,6 @@ class Gateway:
         self._moto = moto
         self._region = region
         self._account = account
-        self._lock = CLOCK.lock
 
     def __call__(
         self, environ: WSGIEnvironment, start_response: StartResponse
@@ -71,6 +71,9 @@ class Gateway:
         region, service = self._signed_for(request)
         if request.path == HEALTH_PATH:
             return Response("ok")(environ, start_response)
+        if request.path.startswith(callbacks.PATH):
+            status = callbacks.receive(request.path, request.get_data())
+            return Response(status=status)(environ, start_response)
         own = request.path.startswith(control.PREFIX)
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
@@ -81,7 +84,7 @@ class Gateway:
         except (ClientDisconnected, TimeoutError):
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
-        with self._lock:
+        with CLOCK.lock:
             CLOCK.catch_up()
             try:
                 response = self._own(request, region)

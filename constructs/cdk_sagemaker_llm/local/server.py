@@ -22,6 +22,7 @@ from werkzeug.serving import make_server
 from cdk_sagemaker_llm.local import monitoring, regions, scaling
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
+from cdk_sagemaker_llm.local.functions import registered
 from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.settings import Settings
 
@@ -48,10 +49,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--region", required=True)
     parser.add_argument("--settings", required=True)
+    parser.add_argument("--custom-resource", action="append", default=[])
     options = parser.parse_args(arguments)
 
     regions.configure(Settings.from_json(options.settings))
-
+    for assignment in options.custom_resource:
+        registered.register(assignment)
     scaling.install()
     monitoring.install()
     moto_glue.install()
