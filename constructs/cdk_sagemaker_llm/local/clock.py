@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.local.turn import TURN
 from cdk_sagemaker_llm.simulation.clock import Action, Timeline
@@ -125,3 +126,10 @@ def now() -> float:
     Return the time of what happens now in the embedded AWS.
     """
     return CLOCK.moment
+
+
+def current() -> datetime:
+    """
+    Return the same time as a date.
+    """
+    return datetime.fromtimestamp(now(), UTC)
