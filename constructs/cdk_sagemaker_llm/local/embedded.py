@@ -192,6 +192,13 @@ class EmbeddedAws:
         )
 
     @property
+    def speed(self) -> float | None:
+        """
+        How many seconds pass there in one; ``None`` where nothing takes any time.
+        """
+        return self._settings.speed
+
+    @property
     def now(self) -> float:
         """
         The time in there, in seconds since the epoch; with a speed it runs ahead.
