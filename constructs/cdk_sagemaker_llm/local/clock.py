@@ -8,7 +8,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 
+from cdk_sagemaker_llm.local.turn import TURN
 from cdk_sagemaker_llm.simulation.clock import Action, Timeline
 
 # Seconds on the wall: how often waiting threads look, and the least they wait.
@@ -30,8 +32,7 @@ class Clock:
         self._start = wall()
         self.speed: float | None = None
         self.timeline = Timeline(self._start)
-        # Hosting, CloudFormation and auto scaling look into each other's state.
-        self.lock = threading.Condition(threading.RLock())
+        self.lock = threading.Condition(TURN)
 
     def run_at(self, speed: float | None) -> None:
         """
@@ -125,3 +126,10 @@ def now() -> float:
     Return the time of what happens now in the embedded AWS.
     """
     return CLOCK.moment
+
+
+def current() -> datetime:
+    """
+    Return the same time as a date.
+    """
+    return datetime.fromtimestamp(now(), UTC)

@@ -89,21 +89,21 @@ class EmbeddedAws:
         region: str = "us-east-1",
         port: int = 0,
         account: str = DEFAULT_ACCOUNT,
-        custom_resources: Mapping[str, str] | None = None,
         speed: float | None = None,
         times: FleetTimes | None = None,
         latency: Latency | None = None,
         faults: Sequence[Fault] = (),
+        custom_resources: Mapping[str, str] | None = None,
     ) -> None:
         if not _ACCOUNT.fullmatch(account):
             raise ValueError(f"account must be 12 digits, got {account!r}")
         self.region = region
         self.account = account
         self.port = port
-        self.custom_resources = dict(custom_resources or {})
         self._settings = Settings(
             speed=speed, times=times, latency=latency, faults=faults
         )
+        self.custom_resources = dict(custom_resources or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = io.BytesIO()
 
@@ -190,6 +190,13 @@ class EmbeddedAws:
         return self._session.client(  # type: ignore[call-overload]  # any service by name
             service, endpoint_url=self.url, **settings
         )
+
+    @property
+    def speed(self) -> float | None:
+        """
+        How many seconds pass there in one; ``None`` where nothing takes any time.
+        """
+        return self._settings.speed
 
     @property
     def now(self) -> float:
@@ -293,9 +300,9 @@ class EmbeddedAws:
 
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
         arguments = ["--fd", str(descriptor), "--region", self.region]
+        arguments += ["--settings", self._settings.to_json()]
         for name, place in self.custom_resources.items():
             arguments += ["--custom-resource", f"{name}={place}"]
-        arguments += ["--settings", self._settings.to_json()]
         return subprocess.Popen(
             [sys.executable, "-m", _SERVER, *arguments],
             env={

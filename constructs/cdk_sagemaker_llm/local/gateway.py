@@ -28,7 +28,6 @@ from cdk_sagemaker_llm.local.protocols import (
     read_json,
 )
 from cdk_sagemaker_llm.local.runtime.answering import answer
-from cdk_sagemaker_llm.local.turn import TURN
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Gateway:
         except (ClientDisconnected, TimeoutError):
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
-        with TURN:
+        with CLOCK.lock:
             CLOCK.catch_up()
             try:
                 response = self._own(request, region)
@@ -93,7 +92,7 @@ class Gateway:
                 traceback.print_exc()
                 fault = AwsError("InternalFailure", repr(error), 500)
                 response = json_error(fault, __type=fault.code, message=fault.message)
-            TURN.notify_all()
+            CLOCK.lock.notify_all()
             if response is None:
                 return self._ask_moto(environ, start_response, service, body)
             return response(environ, start_response)

@@ -48,14 +48,13 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--region", required=True)
-    parser.add_argument("--custom-resource", action="append", default=[])
     parser.add_argument("--settings", required=True)
+    parser.add_argument("--custom-resource", action="append", default=[])
     options = parser.parse_args(arguments)
 
+    regions.configure(Settings.from_json(options.settings))
     for assignment in options.custom_resource:
         registered.register(assignment)
-    regions.configure(Settings.from_json(options.settings))
-
     scaling.install()
     monitoring.install()
     moto_glue.install()

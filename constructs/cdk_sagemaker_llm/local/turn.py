@@ -4,12 +4,11 @@ The turn that requests wait for, and a way to pass it on while one waits itself.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cdk_sagemaker_llm.local.clock import CLOCK
-
-TURN = CLOCK.lock
+TURN = threading.RLock()
 """Held while a request is answered: the services look into each other's state."""
 
 

@@ -18,6 +18,13 @@ _INNER = {
 }
 
 
+def is_busy(record: Endpoint | Component) -> bool:
+    """
+    Tell whether something is under way.
+    """
+    return record.status in _BUSY
+
+
 def refuse_busy_endpoint(endpoint: Endpoint) -> None:
     """
     Refuse a change of an endpoint that changes already.
@@ -25,7 +32,7 @@ def refuse_busy_endpoint(endpoint: Endpoint) -> None:
     Raises:
         AwsError: With the service's words, which are the same for a deletion.
     """
-    if endpoint.status in _BUSY:
+    if is_busy(endpoint):
         raise validation(f'Cannot update in-progress endpoint "{endpoint.arn}".')
 
 

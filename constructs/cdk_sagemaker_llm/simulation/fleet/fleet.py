@@ -248,7 +248,9 @@ class Fleet:
         )
         if copies and needs is not None:
             self._journal.note(f"copies of {name}", 0, copies, "added")
-        self._racks.refusal = None
+        if needs is not None:
+            # Its copies may bring other instances along.
+            self._racks.refusal = None
         self._settle()
         self._works[name].is_ready = False
 
