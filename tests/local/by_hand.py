@@ -165,14 +165,17 @@ def hand_run_aws(
     """
     account = str(next(_accounts))
     wall = CLOCK._wall  # noqa: SLF001 - the test's own time instead
-    at_once = {
-        "times": times or FleetTimes.instant(),
-        "latency": Latency(first_token=0.0, per_token=0.0),
-    }
+    settings = Settings()
+    if speed is not None:
+        settings = Settings(
+            speed=speed,
+            times=times or FleetTimes.instant(),
+            latency=Latency(first_token=0.0, per_token=0.0),
+        )
     with mock.patch.dict(os.environ, {"MOTO_ACCOUNT_ID": account}):
         aws = HandRunAws(account)
         CLOCK._wall = aws.wall  # noqa: SLF001 - as above
-        regions.configure(Settings(speed=speed, **(at_once if speed else {})))
+        regions.configure(settings)
         try:
             yield aws
         finally:

@@ -464,6 +464,23 @@ def test_a_schedule_can_be_changed_suspended_and_deleted(aws: HandRunAws) -> Non
     assert variant.capacity.running == 3
 
 
+def test_a_schedule_that_is_not_understood_never_comes(aws: HandRunAws) -> None:
+    """
+    The service takes it; here it takes the place of the one before, and that is all.
+    """
+    variant = scaled_variant(aws)
+    variant.register(1, 4)
+    action = {**variant.key, "ScheduledActionName": "More"}
+    for schedule in ("rate(1 minute)", "cron(0 12 ? * 1#1 *)"):
+        variant.scaling.put_scheduled_action(
+            **action, Schedule=schedule, ScalableTargetAction={"MinCapacity": 2}
+        )
+
+    aws.run(3 * 86_400)
+
+    assert variant.activities() == []
+
+
 def test_a_deleted_policy_does_nothing(aws: HandRunAws) -> None:
     """
     Not even if the alarm that was to invoke it goes off.

@@ -46,9 +46,10 @@ class Publisher:
         self._timeline.at(due, self._tick)
 
     def _tick(self) -> None:
+        # First of all: what goes wrong once does not stop it.
+        self._plan()
         now = self._timeline.now
         for subject, capacity in self._live():
             self._meter.idle(subject, capacity, now - TEN_SECONDS)
         for metric, start, point in self._meter.take(now):
             self._publish(metric, start, point)
-        self._plan()

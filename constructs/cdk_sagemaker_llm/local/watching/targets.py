@@ -16,6 +16,7 @@ from moto.applicationautoscaling.models import (
 )
 
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.scaling_rules import CONCURRENCY_DIMENSION
 from cdk_sagemaker_llm.local.watching.activities import Told
 from cdk_sagemaker_llm.local.watching.capacity import capacity_of
 from cdk_sagemaker_llm.local.watching.policies import stepping_of, tracking_of
@@ -133,8 +134,10 @@ class Targets:
 
     def register(self, kept: FakeScalableTarget) -> None:
         """
-        Take on a target, or its new settings.
+        Take on a target, or its new settings; nothing scales serverless variants.
         """
+        if kept.scalable_dimension == CONCURRENCY_DIMENSION:
+            return
         key = kept.resource_id, kept.scalable_dimension
         if key in self._targets:
             self._targets[key].take_over()

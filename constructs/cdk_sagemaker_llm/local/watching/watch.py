@@ -85,8 +85,8 @@ class Watching:
 
     def _settle(self) -> None:
         if self._timeline is not None and self.targets is not None:
-            self.targets.settle()
             self._timeline.after(TEN_SECONDS, self._settle)
+            self.targets.settle()
 
     def _forget(self) -> None:
         if self._timeline is not None:

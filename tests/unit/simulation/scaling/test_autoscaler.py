@@ -544,3 +544,58 @@ def test_fails_if_nothing_lies_between_bounds(minimum: int, maximum: int) -> Non
     """
     with pytest.raises(ValueError, match=f"minimum={minimum} and maximum={maximum}"):
         Bounds(minimum=minimum, maximum=maximum)
+
+
+def _idle(bounds: Bounds) -> tuple[Timeline, PlainFleet, Autoscaler]:
+    timeline = Timeline()
+    fleet = PlainFleet(timeline, 1)
+    return timeline, fleet, Autoscaler(timeline, fleet, bounds)
+
+
+def test_a_scheduled_action_takes_the_place_of_one_of_its_name() -> None:
+    """
+    And one that is forgotten does not come, however often it was to.
+    """
+    timeline, fleet, scaler = _idle(_ONE_TO_FOUR)
+    scaler.schedule(ScheduledAction(name="A", schedule="rate(1 minute)", minimum=4))
+    scaler.schedule(ScheduledAction(name="A", schedule="rate(2 minutes)", minimum=2))
+    scaler.schedule(ScheduledAction(name="B", schedule="rate(1 minute)", minimum=3))
+    scaler.unschedule("B")
+    scaler.unschedule("C")
+
+    timeline.run_until(600)
+
+    assert fleet.log == [(120.0, 2)]
+
+
+def test_nothing_comes_after_the_end() -> None:
+    """
+    Neither what is scheduled nor what is to be tried again.
+    """
+    timeline = Timeline()
+    fleet = PlainFleet(timeline, 1, start=90.0)
+    scaler = Autoscaler(timeline, fleet, Bounds(minimum=1, maximum=9))
+    scaler.schedule(ScheduledAction(name="A", schedule="rate(5 minutes)", minimum=9))
+    scaler.bound(Bounds(minimum=2, maximum=9))
+    scaler.bound(Bounds(minimum=3, maximum=9))  # Tried again in a minute.
+
+    scaler.stop()
+    timeline.run_until(3600)
+
+    assert fleet.log == [(0.0, 2)]
+
+
+def test_alarms_can_have_names_of_their_own() -> None:
+    """
+    As a service calls them, the high one first.
+    """
+    policy = TargetTracking(
+        name="Traffic",
+        query=MetricQuery(_PER_INSTANCE, "Sum", 60),
+        target=5.0,
+        alarm_names=("Up", "Down"),
+    )
+
+    assert policy.high.name == "Up"
+    assert policy.low is not None
+    assert policy.low.name == "Down"
