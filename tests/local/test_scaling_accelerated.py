@@ -7,6 +7,8 @@ looks, and so are the margins here.
 
 from __future__ import annotations
 
+import http.client
+import itertools
 import json
 import time
 import urllib.request
@@ -17,16 +19,20 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.hosting_requests import (
     make_component,
     make_config,
     make_endpoint,
+    make_model,
     prompt,
 )
 
 _SPEED = 600.0
+# So slow that more come in a minute than three instances are for, on any machine.
+_LOADED_SPEED = 120.0
 _PATIENCE = 60.0  # Seconds on the wall, for a machine that is busy.
 _DIMENSION = "sagemaker:inference-component:DesiredCopyCount"
 _CONCURRENCY = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
@@ -36,6 +42,14 @@ _CONCURRENCY = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResoluti
 def _aws() -> Iterator[EmbeddedAws]:
     times = FleetTimes.measured(9 * 60 + 24)
     with EmbeddedAws(speed=_SPEED, times=times) as aws:
+        yield aws
+
+
+@pytest.fixture(name="loaded_aws", scope="module")
+def _loaded_aws() -> Iterator[EmbeddedAws]:
+    times = FleetTimes(provision=200.0, image_pull=100.0, model_start=60.0)
+    latency = Latency(first_token=0.0, per_token=0.0)
+    with EmbeddedAws(speed=_LOADED_SPEED, times=times, latency=latency) as aws:
         yield aws
 
 
@@ -249,3 +263,79 @@ def test_a_client_sets_scale_to_zero_up(aws: EmbeddedAws) -> None:
     assert empty == pytest.approx(750, abs=15)
     assert 30 <= noticed <= 80
     assert waking == pytest.approx(9 * 60 + 24, abs=15)
+
+
+def test_steady_traffic_scales_out_and_back(loaded_aws: EmbeddedAws) -> None:
+    """
+    Reference deployment A: target 5 a minute, cooldowns 300 and 60 s, one to four.
+
+    The published time is 15 minutes. Here the alarm takes up to 6, for three minutes
+    above the target and the two until they can be read, and the instances 6 more.
+    ``test_published_times.py`` holds every step to the minute, by hand.
+    """
+    sagemaker = loaded_aws.client("sagemaker")
+    variant = {"ModelName": make_model(loaded_aws), "InstanceType": "ml.g5.xlarge"}
+    endpoint = make_endpoint(loaded_aws, make_config(loaded_aws, variant=variant))
+
+    def instances() -> int:
+        described = sagemaker.describe_endpoint(EndpointName=endpoint)
+        return int(described["ProductionVariants"][0]["CurrentInstanceCount"])
+
+    _await(lambda: instances() == 1)
+    scaling = loaded_aws.client("application-autoscaling")
+    key = {
+        "ServiceNamespace": "sagemaker",
+        "ResourceId": f"endpoint/{endpoint}/variant/AllTraffic",
+        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+    }
+    scaling.register_scalable_target(**key, MinCapacity=1, MaxCapacity=4)
+    scaling.put_scaling_policy(
+        **key,
+        PolicyName="Traffic",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 5.0,
+            "PredefinedMetricSpecification": {
+                "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
+            },
+            "ScaleInCooldown": 300,
+            "ScaleOutCooldown": 60,
+        },
+    )
+    begin = loaded_aws.now
+    connection = http.client.HTTPConnection("localhost", loaded_aws.port)
+
+    def ask() -> bool:
+        # A few hundred a second; boto3 would not get there on a busy machine.
+        path, body = (
+            f"/endpoints/{endpoint}/invocations",
+            prompt("Once", max_new_tokens=4),
+        )
+        connection.request("POST", path, body)
+        answer = connection.getresponse()
+        assert answer.read()
+        assert answer.status == 200
+        return False
+
+    looks = itertools.count()
+    _await(lambda: ask() or (next(looks) % 20 == 0 and instances() == 4))
+    out = loaded_aws.now
+    _await(lambda: instances() == 1)
+
+    found = scaling.describe_scaling_activities(ServiceNamespace="sagemaker")
+    activities = found["ScalingActivities"][::-1]
+    counts = [int(a["Description"].split()[-1].rstrip(".")) for a in activities]
+    # A busy machine may send less at first, so that the first step is a smaller one.
+    grown = counts.index(4)
+    assert counts[: grown + 1] == sorted(counts[: grown + 1])
+    assert counts[grown + 1 :] == [3, 2, 1]
+    moments = [activity["StartTime"].timestamp() for activity in activities]
+    minutes = [round((moment - begin) / 60, 1) for moment in moments]
+    told = f"from the traffic's start {minutes} min; it ended {(out - begin) / 60:.1f}"
+    print(f"\n{told}")  # noqa: T201 - the figures are the point
+    assert activities[grown]["EndTime"].timestamp() - begin <= 15 * 60
+    # Fifteen minutes below, readable after two; then what goes drains for 30 s, the
+    # cooldown of five minutes begins, and the alarm acts by the minute.
+    down = moments[grown + 1 :]
+    assert 16 * 60 <= down[0] - out <= 20 * 60
+    assert [round(b - a) for a, b in itertools.pairwise(down)] == [360, 360]
