@@ -237,7 +237,7 @@ class Fleet:
         """
         if name in self._works:
             raise ValueError(f"{name} is hosted already")
-        self._works[name] = Work(
+        work = self._works[name] = Work(
             name=name,
             needs=needs,
             desired=copies,
@@ -252,7 +252,7 @@ class Fleet:
             # Its copies may bring other instances along.
             self._racks.refusal = None
         self._settle()
-        self._works[name].is_ready = False
+        work.is_ready = False
 
     def set_copies(self, name: str, count: int, why: str = "asked for") -> None:
         """
