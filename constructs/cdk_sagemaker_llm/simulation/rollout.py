@@ -125,6 +125,7 @@ class Rollout:
         self._termination_wait = termination_wait
         self._limit = limit
         self._alarm = alarm
+        self._size: int | None = None
         # While sides are moving, what they tell is half the truth.
         self.phase: Literal[
             "moving", "growing", "baking", "finishing", "retreating", "over"
@@ -160,7 +161,10 @@ class Rollout:
 
     def _grow(self) -> None:
         self.phase = "moving"
-        self._sides.grow(self._stages[0].size)
+        size = self._stages[0].size
+        if size != self._size:
+            self._size = size
+            self._sides.grow(size)
         self.phase = "growing"
         self.look()
 

@@ -83,7 +83,7 @@ class Components:
         fleet = endpoint.fleets[variant]
         refuse_overflow(fleet, request, component.copies)
         components.add(component)
-        host(fleet, component.key, request, component.copies)
+        host(self._world, fleet, component.key, request, component.copies)
         look(self._world, endpoint)
         return {"InferenceComponentArn": component.arn}
 
@@ -259,7 +259,7 @@ def scale_copies(world: World, component: Component, copies: int, why: str) -> N
     if is_hosted:
         fleet.set_copies(component.key, copies, why)
     else:
-        host(fleet, component.key, component.request, copies)
+        host(world, fleet, component.key, component.request, copies)
     look(world, endpoint)
 
 

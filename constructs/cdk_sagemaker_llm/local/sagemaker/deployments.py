@@ -90,7 +90,7 @@ def deploy(
     )
     for component in world.components_on(endpoint):
         fleet = deployment.fleets[component.variant_name]
-        host(fleet, component.key, component.request, component.copies)
+        host(world, fleet, component.key, component.request, component.copies)
     endpoint.deployment = deployment
     alarms = guardrails.get("AutoRollbackConfiguration", {}).get("Alarms", [])
     deployment.rollout = Rollout(

@@ -88,7 +88,7 @@ def new_fleet(
         watch=watch,
     )
     if "ModelName" in variant and fleet.instance_type:
-        fleet.add(name, None, image=str(variant["ModelName"]))
+        fleet.add(name, None, image=world.image_of(str(variant["ModelName"])))
     return fleet
 
 

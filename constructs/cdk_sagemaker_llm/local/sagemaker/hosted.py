@@ -10,24 +10,39 @@ from typing import Any
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.fleet import trial_fleet
 from cdk_sagemaker_llm.local.sagemaker.needs import needs_of, specification_for
+from cdk_sagemaker_llm.local.sagemaker.world import World
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 
 
-def host(fleet: Fleet, key: str, request: dict[str, Any], copies: int) -> None:
+def host(
+    world: World | None, fleet: Fleet, key: str, request: dict[str, Any], copies: int
+) -> None:
     """
     Place a component's copies; an adapter has none of its own.
+
+    Args:
+        world: Where its model's image is looked up; ``None`` for a trial.
+
+        fleet: Where to place them.
+
+        key: What they are called there.
+
+        request: What was asked for.
+
+        copies: How many.
     """
     needs = needs_of(request, fleet.instance_types)
     if needs is None:
         return
     specification = specification_for(request, fleet.instance_type)
     scheduling = specification.get("SchedulingConfig", {})
-    container = specification.get("Container", {})
+    image = specification.get("Container", {}).get("Image", "")
+    model = specification.get("ModelName", "")
     fleet.add(
         key,
         needs,
         copies,
-        image=str(specification.get("ModelName") or container.get("Image", "")),
+        image=str(image) or (world.image_of(model) if world else ""),
         placement=scheduling.get("PlacementStrategy", "BINPACK"),
     )
 
@@ -66,4 +81,4 @@ def refuse_overflow_of_all(
     trial = trial_fleet(variant, instances)
     for name, request, copies in wanted:
         refuse_overflow(trial, request, copies)
-        host(trial, name, request, copies)
+        host(None, trial, name, request, copies)

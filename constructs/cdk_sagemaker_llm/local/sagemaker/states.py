@@ -99,7 +99,8 @@ def look(world: World, endpoint: Endpoint) -> None:
     elif endpoint.status == "Updating" and all(
         fleet.is_settled() for fleet in endpoint.fleets.values()
     ):
-        enter(endpoint, "InService")
+        refusals = (fleet.refusal() for fleet in endpoint.fleets.values())
+        enter(endpoint, "InService", next(filter(None, refusals), None))
     elif endpoint.status == "Deleting" and not any(
         fleet.instances for fleet in endpoint.fleets.values()
     ):

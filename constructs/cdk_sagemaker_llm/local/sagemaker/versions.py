@@ -43,7 +43,7 @@ def replace(
     update.rollout = Rollout(
         world.clock.after,
         stages,
-        _Versions(component, update, fleet),
+        _Versions(world, component, update, fleet),
         limit=(policy or {}).get("MaximumExecutionTimeoutInSeconds"),
         alarm=(lambda: tripped(world, alarms)) if alarms else None,
     )
@@ -56,7 +56,11 @@ class _Versions:
     """
 
     def __init__(
-        self, component: Component, update: ComponentUpdate, fleet: Fleet
+        self,
+        world: World,
+        component: Component,
+        update: ComponentUpdate,
+        fleet: Fleet,
     ) -> None:
         self._component = component
         self._update = update
@@ -65,7 +69,7 @@ class _Versions:
         self._new = key_of(component.name, update.version)
         self._size = fleet.desired(self._old) if self._old in fleet.names else 0
         self._why: str | None = None
-        host(fleet, self._new, update.request, 0)
+        host(world, fleet, self._new, update.request, 0)
 
     def grow(self, size: int) -> None:
         """

@@ -237,7 +237,7 @@ class Fleet:
         """
         if name in self._works:
             raise ValueError(f"{name} is hosted already")
-        self._works[name] = Work(
+        work = self._works[name] = Work(
             name=name,
             needs=needs,
             desired=copies,
@@ -252,7 +252,7 @@ class Fleet:
             # Its copies may bring other instances along.
             self._racks.refusal = None
         self._settle()
-        self._works[name].is_ready = False
+        work.is_ready = False
 
     def set_copies(self, name: str, count: int, why: str = "asked for") -> None:
         """
@@ -277,11 +277,14 @@ class Fleet:
             if count != racks.minimum:
                 self._journal.note("desired instances", racks.minimum, count, why)
             racks.minimum = racks.maximum = count
+        # Only when all has been asked for is there something to tell.
+        self._is_settling = True
         for _ in range(count - len(racks.usable)):
             racks.ask(why)
         self._consolidation.cancel()
         for instance in list(reversed(racks.usable))[: len(racks.usable) - count]:
             self._copies.dismiss(instance, why)
+        self._is_settling = False
         for work in self._works.values():
             work.is_held = False
         self._settle()
