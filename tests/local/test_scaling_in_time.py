@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 
@@ -201,6 +203,35 @@ def test_what_hosting_refuses_has_failed(aws: HandRunAws) -> None:
     )
     assert activity["Details"] in activity["StatusMessage"]
     assert component.capacity.running == 1
+
+
+def test_what_does_not_come_is_unfulfilled() -> None:
+    """
+    There is one instance and no more; the service gives up after 31 minutes.
+    """
+    with hand_run_aws(times=FleetTimes()) as aws:
+        variant = scaled_variant(aws)
+        aws.run_to_the_hour()
+        world = aws.hosting.world
+        world.faults.put(Fault(kind="no-capacity", available=1))
+        try:
+            variant.register(2, 2)
+            aws.run(1800)
+            waiting = variant.activities()[0]
+            aws.run(120)
+            over = variant.activities()[0]
+        finally:
+            world.faults.clear()
+
+    done = "Successfully set desired instance count to 2."
+    assert waiting["StatusCode"] == "InProgress"
+    assert waiting["StatusMessage"] == (
+        f"{done} Waiting for change to be fulfilled by sagemaker."
+    )
+    assert "EndTime" not in waiting
+    assert over["StatusCode"] == "Unfulfilled"
+    assert over["StatusMessage"] == f"{done} Change was not fulfilled by sagemaker."
+    assert over["EndTime"].timestamp() == pytest.approx(NOON + 3600 + 31 * 60, abs=10)
 
 
 def test_activities_come_in_pages_and_by_target(aws: HandRunAws) -> None:
