@@ -7,7 +7,6 @@ answer, and read a line of a stream.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sys
@@ -116,7 +115,7 @@ def main(kind: str, endpoint: str, component: str | None = None) -> None:
 def _read(output: Any) -> Any:  # noqa: ANN401 - JSON
     text = (output.read() if hasattr(output, "read") else output).decode()
     text = text.removeprefix("data:").strip()
-    return {} if text in {"", "[DONE]"} else json.load(io.StringIO(text))
+    return {} if text in {"", "[DONE]"} else json.loads(text)
 
 
 def _text(answer: Any) -> str:  # noqa: ANN401 - a text or a message
