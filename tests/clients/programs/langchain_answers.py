@@ -44,7 +44,7 @@ class Prompts(LLMContentHandler):  # type: ignore[misc] # not installed where ty
         body = {"inputs": prompt, "parameters": model_kwargs}
         return json.dumps(body | ({"stream": True} if self._stream else {})).encode()
 
-    def transform_output(self, output: Any) -> str:  # noqa: ANN401 - a body or a line
+    def transform_output(self, output: Any) -> str:
         """
         Read the text of an answer or of a line.
         """
@@ -77,7 +77,7 @@ class Conversations(ChatModelContentHandler):  # type: ignore[misc] # as above
         body = {"messages": prompt, "stream": self._stream, **model_kwargs}
         return json.dumps(body).encode()
 
-    def transform_output(self, output: Any) -> Any:  # noqa: ANN401 - a body or a line
+    def transform_output(self, output: Any) -> Any:
         """
         Read the message of an answer or the piece of a line.
         """
@@ -98,7 +98,7 @@ def main(kind: str, endpoint: str, component: str | None = None) -> None:
         "chat": (ChatSagemakerEndpoint, Conversations, {"max_tokens": 12}),
     }[kind]
 
-    def of(*, stream: bool) -> Any:  # noqa: ANN401 - one of two models
+    def of(*, stream: bool) -> Any:
         return model(
             endpoint_name=endpoint,
             inference_component_name=component,
@@ -112,13 +112,13 @@ def main(kind: str, endpoint: str, component: str | None = None) -> None:
     print(json.dumps({"plain": _text(plain), "pieces": list(map(_text, pieces))}))
 
 
-def _read(output: Any) -> Any:  # noqa: ANN401 - JSON
+def _read(output: Any) -> Any:
     text = (output.read() if hasattr(output, "read") else output).decode()
     text = text.removeprefix("data:").strip()
     return {} if text in {"", "[DONE]"} else json.loads(text)
 
 
-def _text(answer: Any) -> str:  # noqa: ANN401 - a text or a message
+def _text(answer: Any) -> str:
     return str(answer if isinstance(answer, str) else answer.content)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 # Before the import: it fetches a price list otherwise.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
-import litellm  # noqa: E402 - see above
+import litellm
 
 MESSAGES = [{"role": "user", "content": "Who is Roger Federer?"}]
 
@@ -53,7 +53,7 @@ async def later(plain: dict[str, Any], streamed: dict[str, Any]) -> dict[str, An
     }
 
 
-def whole(answer: Any) -> dict[str, Any]:  # noqa: ANN401 - litellm's own type
+def whole(answer: Any) -> dict[str, Any]:
     """
     Return what a caller reads from an answer.
     """

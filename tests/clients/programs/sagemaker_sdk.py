@@ -17,7 +17,6 @@ from typing import Any
 # Before the import, which says else that there is a version 3.
 os.environ["SAGEMAKER_SUPPRESS_V2_WARNING"] = "1"
 
-# ruff: noqa: E402 - the reason is above
 import sagemaker
 from sagemaker.compute_resource_requirements.resource_requirements import (
     ResourceRequirements,
@@ -45,7 +44,7 @@ def main(image: str, role: str) -> None:
     Deploy in four ways and print what each one answered and left.
     """
     _poll_often()
-    # Without a bucket it asks for the account, and of STS at the address on the internet
+    # Without a bucket it asks STS for the account, at its address on the internet,
     # whatever AWS_ENDPOINT_URL says.
     session = sagemaker.Session(default_bucket=name_from_base("sdk"))
     report = {
@@ -68,7 +67,7 @@ def main(image: str, role: str) -> None:
     print(f"\n{json.dumps(report)}")
 
 
-def a_model(session: Any, image: str, role: str) -> dict[str, Any]:  # noqa: ANN401 - the SDK's
+def a_model(session: Any, image: str, role: str) -> dict[str, Any]:
     """
     Upload an artifact, deploy it, ask it, change it, delete everything.
     """
@@ -98,7 +97,7 @@ def a_model(session: Any, image: str, role: str) -> dict[str, Any]:  # noqa: ANN
     return {"answer": answer, "lines": lines, "counts": counts, "again": again}
 
 
-def a_package(model: Any) -> dict[str, Any]:  # noqa: ANN401 - the SDK's
+def a_package(model: Any) -> dict[str, Any]:
     """
     Deploy a model whose image the SDK chooses.
     """
@@ -109,7 +108,7 @@ def a_package(model: Any) -> dict[str, Any]:  # noqa: ANN401 - the SDK's
     return {"answer": answer, "lines": lines, "image": model.image_uri}
 
 
-def a_component(session: Any, image: str, role: str) -> dict[str, Any]:  # noqa: ANN401 - the SDK's
+def a_component(session: Any, image: str, role: str) -> dict[str, Any]:
     """
     Deploy two models on one endpoint, change a copy count, delete everything.
     """
@@ -137,7 +136,9 @@ def a_component(session: Any, image: str, role: str) -> dict[str, Any]:  # noqa:
     two = second.deploy(**settings)
     answer, lines = _ask(one)
     other, _ = _ask(two)
-    two.update_predictor(resources=ResourceRequirements(requests={**needs, "copies": 2}))
+    two.update_predictor(
+        resources=ResourceRequirements(requests={**needs, "copies": 2})
+    )
     described = session.describe_inference_component(two.component_name)
     related, _ = one.list_related_models()
     again, _ = _ask(two)
@@ -159,16 +160,18 @@ def a_component(session: Any, image: str, role: str) -> dict[str, Any]:  # noqa:
 def _poll_often() -> None:
     # The SDK looks every half minute, whatever is asked of it: here twice a second.
     sleep = time.sleep
-    time.sleep = lambda seconds: sleep(min(seconds, 0.5))
+    time.sleep = lambda seconds: sleep(min(float(seconds), 0.5))
 
 
-def _ask(predictor: Any) -> tuple[Any, list[str]]:  # noqa: ANN401 - the SDK's
+def _ask(predictor: Any) -> tuple[Any, list[str]]:
     answer = predictor.predict(QUESTION)
-    stream = predictor.predict_stream({**QUESTION, "stream": True}, iterator=LineIterator)
+    stream = predictor.predict_stream(
+        {**QUESTION, "stream": True}, iterator=LineIterator
+    )
     return answer, [line.decode() for line in stream]
 
 
-def _counts(session: Any, predictor: Any) -> dict[str, int]:  # noqa: ANN401 - the SDK's
+def _counts(session: Any, predictor: Any) -> dict[str, int]:
     described = session.sagemaker_client.describe_endpoint(
         EndpointName=predictor.endpoint_name
     )
@@ -179,7 +182,7 @@ def _counts(session: Any, predictor: Any) -> dict[str, int]:  # noqa: ANN401 - t
     }
 
 
-def _left(session: Any) -> list[str]:  # noqa: ANN401 - the SDK's
+def _left(session: Any) -> list[str]:
     client = session.sagemaker_client
     kinds = ("endpoints", "endpoint_configs", "models", "inference_components")
     pages = (getattr(client, f"list_{kind}")() for kind in kinds)
