@@ -12,6 +12,7 @@ from tests.local.hosting_requests import (
     LMI_28,
     LMI_36,
     TGI,
+    TGI_3,
     make_component,
     make_config,
     make_endpoint,
@@ -47,7 +48,7 @@ def test_a_component(aws: EmbeddedAws, program: Program) -> None:
     assert "".join(said["pieces"]) == said["plain"]
 
 
-@pytest.mark.parametrize("image", [TGI, LMI_36], ids=["tgi", "lmi36"])
+@pytest.mark.parametrize("image", [TGI_3, LMI_36], ids=["tgi3", "lmi36"])
 def test_a_conversation(aws: EmbeddedAws, program: Program, image: str) -> None:
     """
     ``ChatSagemakerEndpoint``: messages in, OpenAI's chunks out.

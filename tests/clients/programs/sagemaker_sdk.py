@@ -47,6 +47,7 @@ def main(image: str, role: str) -> None:
     # Without a bucket it asks STS for the account, at its address on the internet,
     # whatever AWS_ENDPOINT_URL says.
     session = sagemaker.Session(default_bucket=name_from_base("sdk"))
+    before = _present(session)
     report = {
         "model": a_model(session, image, role),
         "djl": a_package(
@@ -61,7 +62,7 @@ def main(image: str, role: str) -> None:
             )
         ),
         "component": a_component(session, image, role),
-        "left": _left(session),
+        "left": sorted(_present(session) - before),
     }
     # On a line of its own: the SDK's dots for progress end without one.
     print(f"\n{json.dumps(report)}")
@@ -182,19 +183,19 @@ def _counts(session: Any, predictor: Any) -> dict[str, int]:
     }
 
 
-def _left(session: Any) -> list[str]:
+def _present(session: Any) -> set[str]:
     client = session.sagemaker_client
     kinds = ("endpoints", "endpoint_configs", "models", "inference_components")
-    pages = (getattr(client, f"list_{kind}")() for kind in kinds)
-    return [
+    return {
         value
-        for page in pages
+        for kind in kinds
+        for page in client.get_paginator(f"list_{kind}").paginate()
         for items in page.values()
         if isinstance(items, list)
         for item in items
         for name, value in item.items()
         if name.endswith("Arn")
-    ]
+    }
 
 
 def _artifact() -> Path:
