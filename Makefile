@@ -53,7 +53,7 @@ demo: setup ## Deploy the three reference models to an embedded AWS, call one, t
 	@$(BIN)/python -m examples.demo
 
 test: setup lint types .venv-checkov/.ready ## Run lint, type checks and every test.
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 check: setup lint types ## Run lint and type checks.
 
@@ -76,8 +76,9 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure checks and plans, and synth against hand-written L1 classes.
+bench: setup ## Measure checks, plans, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
+	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.synth
 
 memory: setup ## Hold the memory plan against what vLLM reported when it started.

@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from botocore.config import Config
+
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -28,6 +30,16 @@ def unique(stem: str) -> str:
     Make a name that no other test uses.
     """
     return f"{stem}-{uuid.uuid4().hex[:8]}"
+
+
+def unchecked(aws: EmbeddedAws, service: str) -> Untyped:
+    """
+    Make a client that sends what boto3 itself would refuse.
+    """
+    config = Config(
+        retries={"max_attempts": 0}, proxies={"http": ""}, parameter_validation=False
+    )
+    return aws.client(service, config=config)
 
 
 def make_model(aws: EmbeddedAws, **settings: Untyped) -> str:
@@ -105,7 +117,12 @@ def make_component(
     return name
 
 
-def serve(aws: EmbeddedAws, image: str, **options: str) -> str:
+def serve(
+    aws: EmbeddedAws,
+    image: str,
+    environment: Mapping[str, str] | None = None,
+    **options: str,
+) -> str:
     """
     Deploy a container with options in its artifact and return the endpoint's name.
     """
@@ -113,7 +130,10 @@ def serve(aws: EmbeddedAws, image: str, **options: str) -> str:
     s3 = aws.client("s3")
     s3.create_bucket(Bucket=bucket)
     s3.put_object(Bucket=bucket, Key=key, Body=artifact(**options))
-    data = {"ModelDataUrl": f"s3://{bucket}/{key}"}
+    data = {
+        "ModelDataUrl": f"s3://{bucket}/{key}",
+        "Environment": dict(environment or {}),
+    }
     model = make_model(aws, image=image, container=data)
     variant = {"ModelName": model, "InstanceType": "ml.g5.12xlarge"}
     return make_endpoint(aws, make_config(aws, variant=variant))
@@ -130,6 +150,16 @@ def artifact(**options: str) -> bytes:
         member.size = len(text)
         archive.addfile(member, io.BytesIO(text.encode()))
     return buffer.getvalue()
+
+
+def put_weights(aws: EmbeddedAws, bucket: str, *names: str) -> None:
+    """
+    Make a bucket with an object under each prefix.
+    """
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket=bucket)
+    for name in names:
+        s3.put_object(Bucket=bucket, Key=f"{name}/config.json", Body=b"{}")
 
 
 def prompt(text: str, *, stream: bool = False, **parameters: Untyped) -> bytes:
