@@ -100,7 +100,7 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q \
 	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
 
-clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try other tools' real clients on the embedded AWS; installs 2 GB on their own.
+clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.
 	@$(BIN)/python -m pytest tests/clients
 
 mutants: setup ## Make 300 small changes of the code and report which no test notices; an hour.

@@ -70,6 +70,8 @@ class TestLitellm:
         parts = stream(embedded_aws, endpoint, {**PROMPT, "stream": True})
         text = "".join(one["token"]["text"] for one in objects(parts))
         assert text == told["generated_text"]
+        # langchain-aws waits for it, without end.
+        assert parts[-1].endswith(b"\n")
 
     @pytest.mark.parametrize("image", [TGI_3, LMI_36], ids=["tgi3", "36"])
     def test_chat_completions(self, embedded_aws: EmbeddedAws, image: str) -> None:
