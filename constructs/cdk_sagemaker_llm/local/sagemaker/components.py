@@ -14,7 +14,11 @@ from cdk_sagemaker_llm.local.sagemaker.hosted import (
     refuse_overflow_of_all,
 )
 from cdk_sagemaker_llm.local.sagemaker.listing import page
-from cdk_sagemaker_llm.local.sagemaker.needs import needs_of, specification_for
+from cdk_sagemaker_llm.local.sagemaker.needs import (
+    needs_of,
+    specification_for,
+    updated,
+)
 from cdk_sagemaker_llm.local.sagemaker.states import (
     enter,
     look,
@@ -124,7 +128,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
-        merged = {**component.request, **request}
+        merged = updated(component.request, request)
         refuse_busy_component(component, "update")
         self._refuse_specification(endpoint, merged)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
