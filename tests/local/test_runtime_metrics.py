@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 
@@ -88,6 +90,44 @@ def test_metric_data_reads_dimensions_in_any_order(aws: HandRunAws) -> None:
 
     assert asked(_dimensions(variant)) == [1.0]
     assert asked(_dimensions(other)[::-1]) == [4.0]
+
+
+def test_metric_data_is_read_as_asked(aws: HandRunAws) -> None:
+    """
+    By the client's own metrics: order, unit, dimensions or none, and by an expression.
+    """
+    cloudwatch = aws.client("cloudwatch")
+    for value, till in ((1.0, "1"), (2.0, "2"), (4.0, "1")):
+        datum = {"MetricName": "Orders", "Value": value, "Unit": "Count"}
+        datum["Dimensions"] = [{"Name": "Till", "Value": till}]
+        cloudwatch.put_metric_data(Namespace="Shop", MetricData=[datum])
+        aws.run(60)
+    orders: dict[str, Any] = {"Namespace": "Shop", "MetricName": "Orders"}
+
+    def asked(
+        scan_by: str = "TimestampAscending", end: float = 600, **settings: Untyped
+    ) -> list[tuple[str, list[float]]]:
+        stat = {"Metric": orders, "Period": 60, "Stat": "Sum", **settings}
+        found = cloudwatch.get_metric_data(
+            MetricDataQueries=[
+                {"Id": "m", "MetricStat": stat, "ReturnData": False},
+                {"Id": "e", "Expression": "m", "Label": "All of it"},
+            ],
+            StartTime=datetime.fromtimestamp(NOON, UTC),
+            EndTime=datetime.fromtimestamp(NOON + end, UTC),
+            ScanBy=scan_by,
+        )
+        return [(one["Label"], one["Values"]) for one in found["MetricDataResults"]]
+
+    assert asked() == [("All of it", [1.0, 2.0, 4.0])]
+    assert asked("TimestampDescending") == [("All of it", [4.0, 2.0, 1.0])]
+    assert asked(end=120) == [("All of it", [1.0, 2.0])]
+    assert asked(Period=120) == [("All of it", [3.0, 4.0])]
+    assert asked(Unit="Bytes") == [("All of it", [])]
+    till = [{"Name": "Till", "Value": "1"}]
+    assert asked(Metric={**orders, "Dimensions": till}) == [("All of it", [1.0, 4.0])]
+    with pytest.raises(ClientError, match="must not equal"):
+        asked(end=0)
 
 
 def test_what_the_container_refuses_is_an_error(aws: HandRunAws) -> None:

@@ -8,12 +8,14 @@ from collections import deque
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from moto.cloudwatch.metric_data_expression_parser import parse_expression
 from moto.cloudwatch.models import (
     Alarm,
     CloudWatchBackend,
     MetricAggregatedDatum,
     MetricDatum,
     MetricDatumBase,
+    Statistics,
 )
 
 from cdk_sagemaker_llm.local import regions
@@ -96,19 +98,68 @@ class WatchedCloudWatch(CloudWatchBackend):
         scan_by: str = "TimestampAscending",
     ) -> list[dict[str, Any]]:
         """
-        Answer from the metrics that the queries name.
+        Answer with one look at each metric; moto's looks at all for every period.
         """
         self._watching.publish_now()
-        metrics = [q["MetricStat"]["Metric"] for q in queries if "MetricStat" in q]
-        for metric in metrics:
-            # moto compares dimensions in the order in which they come.
-            metric.get("Dimensions", []).sort(key=lambda one: one["Name"])
-        if all("MetricStat" in q or "SELECT" not in q["Expression"] for q in queries):
-            self._asked = {(m["Namespace"], m["MetricName"]) for m in metrics}
-        try:
+        if any(q.get("Expression", "").startswith("SELECT") for q in queries):
             return super().get_metric_data(queries, start_time, end_time, scan_by)
-        finally:
-            self._asked = None
+        super().get_metric_data([], start_time, end_time)  # It refuses wrong times.
+        start, end = (t.replace(microsecond=0) for t in (start_time, end_time))
+        read = [
+            (query, self._read(query, start, end, scan_by))
+            for query in queries
+            if "MetricStat" in query
+        ]
+        shown = [result for query, result in read if query.get("ReturnData", True)]
+        measured = [result for _, result in read]
+        for query in queries:
+            if "Expression" in query:
+                found = parse_expression(query["Expression"], measured)
+                label = query.get("Label") or query["Id"]
+                shown.append(_result(query["Id"], label, *found))
+        return shown
+
+    def _read(
+        self, query: dict[str, Any], start: datetime, end: datetime, scan_by: str
+    ) -> dict[str, Any]:
+        stat = query["MetricStat"]
+        period, statistic = int(stat["Period"]), stat["Stat"]
+        buckets: dict[int, list[MetricDatumBase]] = {}
+        for datum in self._named(stat["Metric"]):
+            fits = not stat.get("Unit") or datum.unit == stat["Unit"]
+            if fits and start <= datum.timestamp < end:
+                number = int((datum.timestamp - start).total_seconds() // period)
+                buckets.setdefault(number, []).append(datum)
+        values, timestamps = [], []
+        for number in sorted(buckets, reverse=scan_by == "TimestampDescending"):
+            summary = Statistics(
+                [statistic], start + timedelta(seconds=number * period)
+            )
+            summary.metric_data = buckets[number]
+            values.append(summary.get_statistics_for_type(statistic))
+            timestamps.append(summary.timestamp)
+        label = query.get("Label") or f"{stat['Metric']['MetricName']} {statistic}"
+        return _result(query["Id"], label, values, timestamps)
+
+    def _named(self, asked: dict[str, Any]) -> list[MetricDatumBase]:
+        # Without dimensions it is every metric of the name, as with moto.
+        namespace, name = asked["Namespace"], asked["MetricName"]
+        dimensions = {d["Name"]: d["Value"] for d in asked.get("Dimensions") or ()}
+        put = [
+            datum
+            for datum in super().get_all_metrics()
+            if (datum.namespace, datum.name) == (namespace, name)
+            and (not dimensions or _dimensions(datum) == dimensions)
+        ]
+        if dimensions:
+            metric = Metric.of(namespace, name, dimensions)
+            return [*put, *self._published.get(metric, ())]
+        return put + [
+            datum
+            for metric, series in self._published.items()
+            if (metric.namespace, metric.name) == (namespace, name)
+            for datum in series
+        ]
 
     def get_metric_statistics(
         self, namespace: str, metric_name: str, *settings: Untyped, **others: Untyped
@@ -135,8 +186,6 @@ class WatchedCloudWatch(CloudWatchBackend):
         for member in metric_data:
             if not member.get("Timestamp"):
                 member["Timestamp"] = now
-            if member.get("Dimensions"):
-                member["Dimensions"].sort(key=lambda one: one["Name"])
         before = len(self.metric_data)
         super().put_metric_data(namespace, metric_data)
         for datum in self.metric_data[before:]:
@@ -191,6 +240,22 @@ class WatchedCloudWatch(CloudWatchBackend):
     @property
     def _watching(self) -> Untyped:
         return regions.watching(self.account_id, self.region_name)
+
+
+def _dimensions(datum: MetricDatumBase) -> dict[str | None, str | None]:
+    return {one.name: one.value for one in datum.dimensions}
+
+
+def _result(
+    identity: str, label: str, values: list[Any], timestamps: list[datetime]
+) -> dict[str, Any]:
+    return {
+        "id": identity,
+        "label": label,
+        "values": values,
+        "timestamps": timestamps,
+        "status_code": "Complete",
+    }
 
 
 def _point(datum: MetricDatumBase) -> Datapoint | None:
