@@ -31,6 +31,7 @@ FLOORS = (
     "demand",
     "serving",
     "fit",
+    "simulation",
     "codes",
     "hosting",
     "local",

@@ -1,0 +1,374 @@
+"""
+One scalable target: its alarms, policies, schedules, cooldowns and bounds.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from cdk_sagemaker_llm.simulation.alarms import ALARM, Alarm, AlarmRule, Watch
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays, Reader
+from cdk_sagemaker_llm.simulation.scaling.activities import (
+    AT_DESIRED,
+    AT_MAXIMUM,
+    AT_MINIMUM,
+    UNSCALABLE,
+    Activity,
+)
+from cdk_sagemaker_llm.simulation.scaling.policies import (
+    Bounds,
+    Policy,
+    ScheduledAction,
+    TargetTracking,
+)
+from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
+from cdk_sagemaker_llm.simulation.scaling.steps import (
+    stepped,
+    tracked_down,
+    tracked_up,
+)
+
+# A target that takes no change is asked again; AWS publishes no interval.
+_RETRIED = 60.0
+
+
+class Scalable(Protocol):
+    """
+    What has a capacity: the instances of a variant, or the copies of a component.
+    """
+
+    @property
+    def desired(self) -> int:
+        """
+        The capacity that was asked for last.
+        """
+
+    @property
+    def running(self) -> int:
+        """
+        The capacity that serves now.
+        """
+
+    @property
+    def is_settled(self) -> bool:
+        """
+        Whether the service takes another change: none is under way.
+        """
+
+    def set_desired(self, count: int, cause: str) -> None:
+        """
+        Ask for a capacity.
+        """
+
+
+@dataclass(slots=True)
+class _Cooldown:
+    """
+    The time after a change: from which capacity it counts, and how long.
+    """
+
+    base: int
+    length: float
+    activity: Activity
+
+    def lasts(self, now: float) -> bool:
+        """
+        Tell whether it is on; it begins when the change is done.
+        """
+        done = self.activity.completed
+        return done is None or now < done + self.length
+
+
+class Autoscaler:
+    """
+    Application Auto Scaling for one scalable target.
+
+    What the API reference of TargetTrackingScalingPolicyConfiguration and
+    StepScalingPolicyConfiguration says of cooldowns, and of PutScalingPolicy of several
+    policies (the largest capacity wins, in both directions), is what is done here.
+
+    Args:
+        timeline: The time it lives in.
+
+        scalable: Whose capacity it changes.
+
+        bounds: The capacity's bounds.
+
+        policies: The policies.
+
+        schedules: The scheduled actions.
+
+        noted: Called with every activity.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        scalable: Scalable,
+        bounds: Bounds,
+        policies: Iterable[Policy] = (),
+        schedules: Iterable[ScheduledAction] = (),
+        *,
+        noted: Callable[[Activity], object] = lambda _: None,
+    ) -> None:
+        self.bounds = bounds
+        self.policies: dict[str, Policy] = {p.name: p for p in policies}
+        self.activities: list[Activity] = []
+        self.alarms: dict[str, Alarm] = {}
+        self.suspended: frozenset[str] = frozenset()
+        self._timeline = timeline
+        self._scalable = scalable
+        self._noted = noted
+        self._out: _Cooldown | None = None
+        self._in: _Cooldown | None = None
+        self._open: Activity | None = None
+        self._asking: list[tuple[Policy, Alarm]] = []
+        self._watches: list[Watch] = []
+        self._delays = MetricDelays()
+        for action in schedules:
+            self.schedule(action)
+
+    def watch(self, read: Reader, delays: MetricDelays) -> None:
+        """
+        Evaluate the policies' alarms from now on.
+
+        A service that evaluates alarms of its own calls ``alarmed`` instead.
+        """
+        self._delays = delays
+        for policy in self.policies.values():
+            for rule in alarms_of(policy):
+                alarm = self.alarms[rule.name] = Alarm(rule)
+                self._watches.append(
+                    Watch(
+                        self._timeline,
+                        alarm,
+                        read=read,
+                        delay=delays.of(rule.query),
+                        act=functools.partial(self.alarmed, policy),
+                    )
+                )
+        self.bound(self.bounds)
+
+    def stop(self) -> None:
+        """
+        Watch no more.
+        """
+        for watch in self._watches:
+            watch.stop()
+
+    def bound(self, bounds: Bounds, policy: str = "", cause: str = "") -> None:
+        """
+        Take on other bounds; capacity outside them is brought inside at once.
+        """
+        self.bounds = bounds
+        desired = self._scalable.desired
+        count = bounds.clamp(desired)
+        if count != desired and not self._scalable.is_settled:
+            again = functools.partial(self._again, policy, cause)
+            self._timeline.after(_RETRIED, again)
+        elif count != desired:
+            limit = "minimum" if count > desired else "maximum"
+            self._scale(
+                Activity(
+                    time=self._timeline.now,
+                    before=desired,
+                    after=count,
+                    policy=policy,
+                    cause=cause or f"{limit} capacity was set to {count}",
+                )
+            )
+
+    def _again(self, policy: str, cause: str) -> None:
+        self.bound(self.bounds, policy, cause)
+
+    def schedule(self, action: ScheduledAction) -> None:
+        """
+        Plan a scheduled action's next time, and from then on the one after it.
+        """
+        begin = action.start.timestamp() if action.start else self._timeline.now
+        after = max(begin, self._timeline.now)
+        due = next_time(action.schedule, action.time_zone, after, begin)
+        if due is None or (action.end and due > action.end.timestamp()):
+            return
+        self._timeline.at(due, lambda: self._due(action))
+
+    def alarmed(self, policy: Policy, alarm: Alarm) -> None:
+        """
+        Act on an alarm of a policy's, as often as the alarm asks to.
+
+        What other alarms of the same moment ask for is heard first.
+        """
+        if alarm.state != ALARM or alarm.latest is None:
+            return
+        if not self._asking:
+            self._timeline.at(self._timeline.now, self._decide)
+        self._asking.append((policy, alarm))
+
+    def _decide(self) -> None:
+        self.settle()
+        asking, self._asking = self._asking, []
+        raised = [
+            self._activity(policy, alarm, count)
+            for policy, alarm in asking
+            if (count := self._raised(policy, alarm)) is not None
+        ]
+        if raised:
+            # Of several policies the one with the largest capacity wins.
+            best = max(raised, key=lambda activity: activity.after)
+            self._carry_out(self.policies[best.policy], best)
+            return
+        lowered = self._lowered()
+        for policy, alarm in asking:
+            if lowered is not None and _is_low(policy, alarm):
+                self._carry_out(policy, self._activity(policy, alarm, lowered))
+                return
+
+    def _carry_out(self, policy: Policy, activity: Activity) -> None:
+        if activity.is_out and "DynamicScalingOut" not in self.suspended:
+            self._scale_out(policy, activity)
+        elif activity.after < activity.before and (
+            "DynamicScalingIn" not in self.suspended
+        ):
+            self._scale_in(policy, activity)
+        elif activity.after == activity.before:
+            self._refuse(activity, self._reason(activity))
+
+    def settle(self) -> None:
+        """
+        Note that the last change is done, if it is; cooldowns begin then.
+        """
+        if self._open is not None and self._scalable.is_settled:
+            self._open.completed = self._timeline.now
+            self._open = None
+
+    def _activity(self, policy: Policy, alarm: Alarm, wanted: int) -> Activity:
+        rule = alarm.rule
+        late = self._delays.of(rule.query)
+        return Activity(
+            time=self._timeline.now,
+            before=self._scalable.desired,
+            after=self.bounds.clamp(wanted),
+            policy=policy.name,
+            cause=f"monitor alarm {rule.name} in state ALARM triggered policy "
+            f"{policy.name}",
+            value=alarm.latest,
+            breached_from=self._timeline.now - late - rule.span,
+            read_late=late,
+        )
+
+    def _raised(self, policy: Policy, alarm: Alarm) -> int | None:
+        value = alarm.latest or 0.0
+        if _is_low(policy, alarm):
+            return None
+        if isinstance(policy, TargetTracking):
+            # What serves now is what the metric was measured over.
+            count = tracked_up(policy, value, self._base(self._scalable.running))
+            return max(count, self._scalable.desired)
+        try:
+            return stepped(policy, value, self._base(self._scalable.desired))
+        except LookupError:
+            return None
+
+    def _base(self, now: int) -> int:
+        # Capacity that a scale-out added counts towards the next one while it cools
+        # down: both start from where the first one started.
+        if self._out is not None and self._out.lasts(self._timeline.now):
+            return self._out.base
+        return now
+
+    def _lowered(self) -> int | None:
+        # Capacity goes only when every policy that takes any is ready to.
+        counts = []
+        for policy in self.policies.values():
+            if isinstance(policy, TargetTracking) and policy.low is not None:
+                low = self.alarms.get(policy.low.name)
+                if low is None or low.state != ALARM or low.latest is None:
+                    return None
+                counts.append(tracked_down(policy, low.latest, self._scalable.desired))
+        return max(counts, default=None)
+
+    def _scale_out(self, policy: Policy, activity: Activity) -> None:
+        if not self._scalable.is_settled:
+            self._refuse(activity, UNSCALABLE)
+            return
+        cooling = self._out is not None and self._out.lasts(self._timeline.now)
+        base = self._out.base if self._out is not None and cooling else activity.before
+        self._in = None  # "the scale-in cooldown period stops and doesn't complete"
+        self._scale(activity)
+        length = (
+            policy.scale_out_cooldown
+            if isinstance(policy, TargetTracking)
+            else policy.cooldown
+        )
+        self._out = _Cooldown(base, length, activity)
+
+    def _scale_in(self, policy: Policy, activity: Activity) -> None:
+        if self._in is not None and self._in.lasts(self._timeline.now):
+            return
+        if not self._scalable.is_settled:
+            self._refuse(activity, UNSCALABLE)
+            return
+        self._scale(activity)
+        length = (
+            policy.scale_in_cooldown
+            if isinstance(policy, TargetTracking)
+            else policy.cooldown
+        )
+        self._in = _Cooldown(activity.before, length, activity)
+
+    def _scale(self, activity: Activity) -> None:
+        self.activities.append(activity)
+        self._open = activity
+        self._scalable.set_desired(activity.after, activity.cause)
+        self._noted(activity)
+        self.settle()
+
+    def _reason(self, activity: Activity) -> str:
+        if activity.after == self.bounds.maximum:
+            return AT_MAXIMUM
+        return AT_MINIMUM if activity.after == self.bounds.minimum else AT_DESIRED
+
+    def _refuse(self, activity: Activity, reason: str) -> None:
+        # Once, not every minute for as long as the alarm lasts.
+        last = self.activities[-1] if self.activities else None
+        if last is not None and (last.not_scaled, last.policy) == (
+            reason,
+            activity.policy,
+        ):
+            return
+        refused = replace(activity, not_scaled=reason)
+        self.activities.append(refused)
+        self._noted(refused)
+
+    def _due(self, action: ScheduledAction) -> None:
+        if "ScheduledScaling" not in self.suspended:
+            minimum, maximum = action.minimum, action.maximum
+            least = self.bounds.minimum if minimum is None else minimum
+            most = self.bounds.maximum if maximum is None else maximum
+            # One that is given moves the other out of its way (docs: scheduled
+            # scaling, "min and max capacity").
+            if maximum is None:
+                most = max(least, most)
+            else:
+                least = min(least, most)
+            what = f"scheduled action name {action.name} was triggered"
+            self.bound(Bounds(minimum=least, maximum=most), action.name, what)
+        self.schedule(action)
+
+
+def alarms_of(policy: Policy) -> Sequence[AlarmRule]:
+    """
+    Return the alarms whose action a policy is.
+    """
+    if isinstance(policy, TargetTracking):
+        return [policy.high, *([policy.low] if policy.low else [])]
+    return [policy.alarm]
+
+
+def _is_low(policy: Policy, alarm: Alarm) -> bool:
+    low = policy.low if isinstance(policy, TargetTracking) else None
+    return low is not None and alarm.rule.name == low.name

@@ -1,0 +1,208 @@
+"""
+What a scalable target is told: bounds, policies and scheduled actions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from cdk_sagemaker_llm.simulation.alarms import AlarmRule
+from cdk_sagemaker_llm.simulation.metrics import HIGH_RESOLUTION, Query
+
+_ADJUSTMENTS = ("ChangeInCapacity", "PercentChangeInCapacity", "ExactCapacity")
+# AWS leaves both to itself; users read them off the alarms it makes: three and fifteen
+# minutes (re:Post QUf450Wsd9RROGGOIwaolN9w), and ninety points of ten seconds for
+# concurrency (measured July 2026).
+_HIGH_POINTS, _LOW_MINUTES = 3, 15
+# The same alarms: 1,350 where the target is 1,500.
+_LOW_SHARE = 0.9
+_MINUTE = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bounds:
+    """
+    Between which numbers capacity stays, both included.
+    """
+
+    minimum: int
+    maximum: int
+
+    def __post_init__(self) -> None:
+        """
+        Refuse bounds that nothing lies between.
+        """
+        if not 0 <= self.minimum <= self.maximum:
+            raise ValueError(
+                "bounds must be 0 <= minimum <= maximum, got "
+                f"minimum={self.minimum} and maximum={self.maximum}"
+            )
+
+    def clamp(self, count: int) -> int:
+        """
+        Bring a number inside.
+        """
+        return max(self.minimum, min(self.maximum, count))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TargetTracking:
+    """
+    Keep a metric near its target, by two alarms of the service's own.
+
+    Args:
+        name: The policy's name.
+
+        query: The metric, as the alarms read it.
+
+        target: In the metric's unit.
+
+        scale_in_cooldown: Seconds after a scale-in until the next.
+
+        scale_out_cooldown: Seconds after a scale-out in which only a larger one goes
+            through.
+
+        disable_scale_in: Whether it never takes capacity away.
+    """
+
+    name: str
+    query: Query
+    target: float
+    scale_in_cooldown: float = 300.0
+    scale_out_cooldown: float = 300.0
+    disable_scale_in: bool = False
+
+    def __post_init__(self) -> None:
+        """
+        Refuse a target that no capacity can reach.
+        """
+        if not self.target > 0 or math.isinf(self.target):
+            raise ValueError(
+                f"target of policy {self.name} must be more than 0, got {self.target}"
+            )
+
+    @property
+    def high(self) -> AlarmRule:
+        """
+        The alarm that adds capacity.
+        """
+        return AlarmRule(
+            name=f"TargetTracking-{self.name}-AlarmHigh",
+            query=self.query,
+            comparison="GreaterThanThreshold",
+            threshold=self.target,
+            evaluation_periods=_HIGH_POINTS,
+        )
+
+    @property
+    def low(self) -> AlarmRule | None:
+        """
+        The alarm that takes capacity away, if the policy does.
+        """
+        if self.disable_scale_in:
+            return None
+        return AlarmRule(
+            name=f"TargetTracking-{self.name}-AlarmLow",
+            query=self.query,
+            comparison="LessThanThreshold",
+            threshold=_LOW_SHARE * self.target,
+            evaluation_periods=_LOW_MINUTES * _MINUTE // self.query.period,
+        )
+
+    @property
+    def is_high_resolution(self) -> bool:
+        """
+        Whether its metric comes every ten seconds.
+        """
+        return all(metric.name in HIGH_RESOLUTION for metric in self.query.metrics())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepAdjustment:
+    """
+    What to do when the metric is so far from the alarm's threshold.
+
+    Args:
+        lower: From this distance on; ``None`` for no end.
+
+        upper: Up to this distance; ``None`` for no end.
+
+        change: Copies, per cent or the exact capacity, as the policy says.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    change: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepScaling:
+    """
+    Change capacity by steps while an alarm lasts.
+
+    Args:
+        name: The policy's name.
+
+        alarm: The alarm whose action it is.
+
+        adjustments: The steps.
+
+        adjustment_type: ``ChangeInCapacity``, ``PercentChangeInCapacity`` or
+            ``ExactCapacity``.
+
+        cooldown: Seconds.
+
+        minimum_magnitude: The least change by per cent. If left out, one.
+    """
+
+    name: str
+    alarm: AlarmRule
+    adjustments: tuple[StepAdjustment, ...]
+    adjustment_type: str = "ChangeInCapacity"
+    cooldown: float = 300.0
+    minimum_magnitude: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse an adjustment type that does not exist.
+        """
+        if self.adjustment_type not in _ADJUSTMENTS:
+            raise ValueError(
+                f"adjustment_type of policy {self.name} must be one of "
+                f"{', '.join(_ADJUSTMENTS)}, got {self.adjustment_type!r}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScheduledAction:
+    """
+    Other bounds from a moment on.
+
+    Args:
+        name: The action's name.
+
+        schedule: ``cron(...)``, ``rate(...)`` or ``at(...)``, as the service reads it.
+
+        time_zone: The zone of cron and at, such as ``Europe/Berlin``.
+
+        minimum: The new minimum. If left out, it stays.
+
+        maximum: The new maximum. If left out, it stays.
+
+        start: Not before this moment. If left out, at once.
+
+        end: Not after this moment. If left out, for ever.
+    """
+
+    name: str
+    schedule: str
+    time_zone: str = "UTC"
+    minimum: int | None = None
+    maximum: int | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+Policy = TargetTracking | StepScaling

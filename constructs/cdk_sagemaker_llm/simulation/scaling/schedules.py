@@ -1,0 +1,182 @@
+"""
+When scheduled actions happen: ``cron(...)``, ``rate(...)`` and ``at(...)``.
+
+The service's cron has six fields: minutes, hours, day of month, month, day of week
+(1 is Sunday) and year (docs: scheduled-scaling-using-cron-expressions).
+"""
+
+from __future__ import annotations
+
+import calendar
+import functools
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_FORM = re.compile(r"(cron|rate|at)\((.*)\)", re.DOTALL)
+_RATE = re.compile(r"(\d+)\s+(minute|hour|day)s?")
+_SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
+_MONTHS = {name.upper(): n for n, name in enumerate(calendar.month_abbr) if name}
+_DAYS = {"SUN": 1, "MON": 2, "TUE": 3, "WED": 4, "THU": 5, "FRI": 6, "SAT": 7}
+_FIELDS = 6
+_FIRST_YEAR, _LAST_YEAR = 1970, 2199
+_HORIZON = timedelta(days=366 * 8)  # Past the longest wait, for a 29 February.
+_LAST_DAY = 32  # What L stands for among the days of a month.
+
+
+def next_time(
+    schedule: str, time_zone: str, after: float, start: float
+) -> float | None:
+    """
+    Return when a schedule is due next, in seconds since the epoch.
+
+    Args:
+        schedule: The expression.
+
+        time_zone: A name of the time zone database.
+
+        after: The moment that it must be later than.
+
+        start: From when a rate counts.
+
+    Returns:
+        ``None`` if it never is again.
+
+    Raises:
+        ValueError: If the service could not read the expression or the zone.
+    """
+    kind, body = _parsed(schedule)
+    if kind == "rate":
+        every = _rate(schedule, body)
+        return start + (max(0, (after - start) // every) + 1) * every
+    zone = _zone(time_zone)
+    if kind == "at":
+        at = _moment(schedule, body).replace(tzinfo=zone).timestamp()
+        return at if at > after else None
+    begin = datetime.fromtimestamp(after, UTC)
+    for local in _occurrences(_cron(schedule), begin.astimezone(zone)):
+        moment = _real(local, zone)
+        if moment is not None and moment > after:
+            return moment
+    return None
+
+
+def _parsed(schedule: str) -> tuple[str, str]:
+    found = _FORM.fullmatch(schedule.strip())
+    if found is None:
+        raise ValueError(
+            f"schedule must be cron(...), rate(...) or at(...), got {schedule!r}"
+        )
+    return found[1], found[2].strip()
+
+
+def _rate(schedule: str, body: str) -> int:
+    found = _RATE.fullmatch(body)
+    if found is None or not int(found[1]):
+        raise ValueError(
+            f"schedule must be such as rate(5 minutes), got {schedule!r}: a number of "
+            "1 or more, and minutes, hours or days"
+        )
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _moment(schedule: str, body: str) -> datetime:
+    try:
+        return datetime.strptime(body, "%Y-%m-%dT%H:%M:%S")  # noqa: DTZ007 - the zone is another field
+    except ValueError as error:
+        raise ValueError(
+            f"schedule must be such as at(2026-12-24T18:00:00), got {schedule!r}"
+        ) from error
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            f"time zone must be a name such as Europe/Berlin, got {name!r}"
+        ) from error
+
+
+@functools.cache
+def _cron(schedule: str) -> tuple[frozenset[int], ...]:
+    fields = _parsed(schedule)[1].upper().split()
+    if len(fields) != _FIELDS:
+        raise ValueError(
+            f"schedule {schedule!r} has {len(fields)} fields; cron needs six: minutes, "
+            "hours, day of month, month, day of week and year"
+        )
+    if (fields[2] == "?") == (fields[4] == "?"):
+        raise ValueError(
+            f"schedule {schedule!r} must have ? in either day of month or day of week"
+        )
+    bounds = ((0, 59), (0, 23), (1, 31), (1, 12), (1, 7), (_FIRST_YEAR, _LAST_YEAR))
+    names: tuple[dict[str, int], ...] = ({}, {}, {}, _MONTHS, _DAYS, {})
+    return tuple(
+        _field(schedule, field, bound, known)
+        for field, bound, known in zip(fields, bounds, names, strict=True)
+    )
+
+
+def _field(
+    schedule: str, field: str, bound: tuple[int, int], names: dict[str, int]
+) -> frozenset[int]:
+    values: set[int] = set()
+    for part in field.split(","):
+        span, _, every = part.partition("/")
+        try:
+            step = int(every) if every else 1
+            if span in {"*", "?"}:
+                first, last = bound
+            elif span == "L" and bound == (1, 31):
+                values.add(_LAST_DAY)
+                continue
+            else:
+                low, _, high = span.partition("-")
+                first = names.get(low) or int(low)
+                last = names.get(high) or int(high or (bound[1] if every else first))
+        except ValueError as error:
+            raise _unreadable(schedule, part) from error
+        if step < 1 or not bound[0] <= first <= last <= bound[1]:
+            raise _unreadable(schedule, part)
+        values.update(range(first, last + 1, step))
+    return frozenset(values)
+
+
+def _unreadable(schedule: str, part: str) -> ValueError:
+    return ValueError(
+        f"schedule {schedule!r} has {part!r}, which is not understood; numbers, names, "
+        "*, ranges, steps, lists and L for the last day of a month are"
+    )
+
+
+def _occurrences(
+    fields: tuple[frozenset[int], ...], begin: datetime
+) -> Iterator[datetime]:
+    minutes, hours, *_ = fields
+    day = begin.date() - timedelta(days=1)  # A zone's clock may have been put back.
+    last = day + _HORIZON
+    while day <= last:
+        if _is_due(fields, day):
+            for hour in sorted(hours):
+                for minute in sorted(minutes):
+                    yield datetime(day.year, day.month, day.day, hour, minute)  # noqa: DTZ001 - local
+        day += timedelta(days=1)
+
+
+def _is_due(fields: tuple[frozenset[int], ...], day: date) -> bool:
+    _, _, days, months, weekdays, years = fields
+    month_end = calendar.monthrange(day.year, day.month)[1]
+    in_month = day.day in days or (_LAST_DAY in days and day.day == month_end)
+    weekday = day.isoweekday() % 7 + 1
+    return (
+        in_month and day.month in months and weekday in weekdays and day.year in years
+    )
+
+
+def _real(local: datetime, zone: ZoneInfo) -> float | None:
+    # An hour that the clocks leave out does not happen.
+    moment = local.replace(tzinfo=zone)
+    there = moment.astimezone(UTC).astimezone(zone)
+    return moment.timestamp() if there.replace(tzinfo=None) == local else None

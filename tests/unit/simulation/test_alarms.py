@@ -1,0 +1,218 @@
+"""
+When alarms go off.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm.simulation.alarms import (
+    ALARM,
+    INSUFFICIENT_DATA,
+    OK,
+    Alarm,
+    AlarmRule,
+    Watch,
+    judge,
+)
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery, MetricStore
+
+_METRIC = Metric.of_component("ConcurrentRequestsPerCopy", "llama")
+
+
+def _rule(
+    evaluated: int,
+    needed: int | None = None,
+    *,
+    missing: str = "missing",
+    comparison: str = "GreaterThanThreshold",
+    period: int = 10,
+) -> AlarmRule:
+    return AlarmRule(
+        name="High",
+        query=MetricQuery(_METRIC, "Maximum", period),
+        comparison=comparison,
+        threshold=5.0,
+        evaluation_periods=evaluated,
+        datapoints_to_alarm=needed,
+        treat_missing=missing,
+    )
+
+
+def _points(drawn: str) -> list[float | None]:
+    return [{"X": 9.0, "0": 1.0, "-": None}[letter] for letter in drawn]
+
+
+@pytest.mark.parametrize(
+    ("drawn", "missing", "ignore", "breaching", "not_breaching"),
+    [
+        ("0-X-X", OK, OK, OK, OK),
+        ("0XX-X", ALARM, ALARM, ALARM, ALARM),
+        ("----0", OK, OK, OK, OK),
+        ("-----", INSUFFICIENT_DATA, "before", ALARM, OK),
+        ("--X--", ALARM, "before", ALARM, OK),
+        ("----X", OK, "before", ALARM, OK),
+        ("000XX", OK, OK, OK, OK),
+        ("00XXX", ALARM, ALARM, ALARM, ALARM),
+        ("XXX--", ALARM, ALARM, ALARM, ALARM),
+    ],
+)
+def test_missing_points_count_as_the_alarm_says(
+    drawn: str, missing: str, ignore: str, breaching: str, not_breaching: str
+) -> None:
+    """
+    Three of three points, five looked at: real ones that are older come first.
+    """
+    points = _points(drawn)
+
+    def state(treatment: str) -> str:
+        return judge(_rule(3, missing=treatment), points, "before")
+
+    assert state("missing") == missing
+    assert state("ignore") == ignore
+    assert state("breaching") == breaching
+    assert state("notBreaching") == not_breaching
+
+
+@pytest.mark.parametrize(
+    ("drawn", "state"),
+    [("000X0X", OK), ("00X0XX", ALARM), ("00XXX0", ALARM), ("0XXX00", OK)],
+)
+def test_some_of_the_points_can_be_enough(drawn: str, state: str) -> None:
+    """
+    Three of the last four.
+    """
+    assert judge(_rule(4, 3), _points(drawn), OK) == state
+
+
+@pytest.mark.parametrize(
+    ("comparison", "below", "equal", "above"),
+    [
+        ("GreaterThanThreshold", OK, OK, ALARM),
+        ("GreaterThanOrEqualToThreshold", OK, ALARM, ALARM),
+        ("LessThanThreshold", ALARM, OK, OK),
+        ("LessThanOrEqualToThreshold", ALARM, ALARM, OK),
+    ],
+)
+def test_the_threshold_itself_is_on_one_side(
+    comparison: str, below: str, equal: str, above: str
+) -> None:
+    """
+    As the comparison says.
+    """
+    rule = _rule(1, comparison=comparison)
+
+    states = [judge(rule, [None, None, value], OK) for value in (4.9, 5.0, 5.1)]
+
+    assert states == [below, equal, above]
+
+
+@pytest.mark.parametrize("evaluated", [1, 3, 4])
+@pytest.mark.parametrize("missing", ["missing", "ignore", "breaching", "notBreaching"])
+@pytest.mark.parametrize(
+    "drawn", ["XXXXX0XXXX", "00XXX--XX0", "-----XX0X-", "X-X-X-XXX-X0-0XX-XX"]
+)
+def test_point_by_point_is_as_all_at_once(
+    evaluated: int, missing: str, drawn: str
+) -> None:
+    """
+    The way that is quick for a week of points gives what the rule gives.
+    """
+    rule = _rule(evaluated, missing=missing)
+    alarm = Alarm(rule)
+    points: list[float | None] = []
+    before = INSUFFICIENT_DATA
+    for number, point in enumerate(_points(drawn), start=1):
+        points.append(point)
+        changed = alarm.evaluate(number * 10.0, lambda _query, _end, p=point: p)  # type: ignore[misc]  # one point
+        expected = judge(rule, points[-(evaluated + 2) :], before)
+
+        assert alarm.state == expected
+        assert changed == (expected != before)
+        before = expected
+
+
+def test_a_state_has_the_moment_it_began_and_the_value() -> None:
+    """
+    The end of the period that changed it.
+    """
+    alarm = Alarm(_rule(1))
+
+    alarm.evaluate(10.0, lambda _query, _end: 7.0)
+    alarm.evaluate(20.0, lambda _query, _end: 8.0)
+    alarm.evaluate(30.0, lambda _query, _end: None)
+
+    assert (alarm.state, alarm.since, alarm.latest) == (ALARM, 10.0, 8.0)
+
+
+def test_a_long_period_slides_by_the_minute() -> None:
+    """
+    Five minutes are looked at anew every minute, each point five minutes long.
+    """
+    read: list[float] = []
+
+    def reader(_: object, end: float) -> float:
+        read.append(end)
+        return 1.0
+
+    alarm = Alarm(_rule(1, period=300))
+    alarm.evaluate(960.0, reader)
+    alarm.evaluate(1020.0, reader)
+
+    assert read == [360.0, 660.0, 960.0, 420.0, 720.0, 1020.0]
+
+
+def _watched(rule: AlarmRule, values: list[float], delay: float) -> list[float]:
+    timeline, store = Timeline(5.0), MetricStore()
+    acted: list[float] = []
+    Watch(
+        timeline,
+        Alarm(rule),
+        read=store.read,
+        delay=delay,
+        act=lambda alarm: acted.append(timeline.now) if alarm.state == ALARM else None,
+    )
+    for number, value in enumerate(values):
+        store.record(_METRIC, number * 10.0, value)
+    timeline.run_until(1000.0)
+    return acted
+
+
+def test_a_period_is_looked_at_when_it_can_be_read() -> None:
+    """
+    The third ten seconds above the threshold end at 30, and can be read at 50.
+    """
+    assert _watched(_rule(3), [9, 9, 9, 1], delay=20)[0] == 50.0
+
+
+def test_an_alarm_acts_every_minute_while_it_lasts() -> None:
+    """
+    From the evaluation that set it off, until the values are low again.
+    """
+    high = [9.0] * 20 + [1.0]
+
+    assert _watched(_rule(3), high, delay=0) == [30.0, 90.0, 150.0]
+
+
+def test_an_alarm_that_comes_back_acts_at_once() -> None:
+    """
+    However short ago the last one was.
+    """
+    assert _watched(_rule(1), [9, 1, 9, 1], delay=0) == [10.0, 30.0]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"comparison": "Above"}, "comparison of alarm High must be one of"),
+        ({"missing": "zero"}, "treat_missing of alarm High must be one of"),
+        ({"needed": 4}, "needs 4 of 3 points"),
+    ],
+)
+def test_fails_if_an_alarm_cannot_be(keywords: dict[str, object], message: str) -> None:
+    """
+    With the value and what there is.
+    """
+    with pytest.raises(ValueError, match=message):
+        _rule(3, **keywords)  # type: ignore[arg-type]  # wrong on purpose

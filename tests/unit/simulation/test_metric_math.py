@@ -1,0 +1,85 @@
+"""
+Metric math.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm.simulation.metric_math import evaluate, names_in
+
+_VALUES = {"a": 6.0, "b": 4.0, "none": None}
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("a + b", 10.0),
+        ("a - b", 2.0),
+        ("a * b", 24.0),
+        ("a / b", 1.5),
+        ("a ^ 2", 36.0),
+        ("-a", -6.0),
+        ("(a + b) / 2", 5.0),
+        ("a > b", 1.0),
+        ("a < b", 0.0),
+        ("a >= 6", 1.0),
+        ("a <= 5", 0.0),
+        ("a == 6", 1.0),
+        ("a != 6", 0.0),
+        ("a > 1 AND b > 5", 0.0),
+        ("a > 1 OR b > 5", 1.0),
+        ("IF(a > b, a, b)", 6.0),
+        ("IF(a < b, a, b)", 4.0),
+        ("IF(a < b, a)", None),
+        ("FILL(none, 3)", 3.0),
+        ("FILL(a, 3)", 6.0),
+        ("SUM([a, b])", 10.0),
+        ("AVG([a, b])", 5.0),
+        ("MAX([a, b])", 6.0),
+        ("MIN([a, b])", 4.0),
+        ("SUM(METRICS())", 10.0),
+        ("SUM([a, none])", 6.0),
+        ("SUM([none])", None),
+        ("ABS(b - a)", 2.0),
+        ("CEIL(a / b)", 2.0),
+        ("FLOOR(a / b)", 1.0),
+        ("none + a", None),
+        ("a / (b - 4)", None),
+        ("none > 1 AND a > 1", None),
+    ],
+)
+def test_is_computed_for_a_period(expression: str, result: float | None) -> None:
+    """
+    Missing data and a division by zero give no data.
+    """
+    assert evaluate(expression, _VALUES) == result
+
+
+def test_names_its_metrics() -> None:
+    """
+    And not its functions.
+    """
+    assert names_in("IF(m1 > 0, SUM([m1, e2]), FILL(m3, 0))") == {"m1", "e2", "m3"}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a +",
+        "__import__('os')",
+        "a.b",
+        "SEARCH('x')",
+        "a if b else c",
+        "'text'",
+        "SUM(a, key=b)",
+        "1 < a < 3",
+        "True",
+    ],
+)
+def test_fails_if_it_is_not_understood(expression: str) -> None:
+    """
+    Rather than to compute something else; nothing of it is ever run.
+    """
+    with pytest.raises(ValueError, match="is not understood; arithmetic"):
+        names_in(expression)
