@@ -36,6 +36,9 @@ class Workload:
 
         service: What a copy takes for requests.
 
+        needs: What each copy reserves of an instance.
+            If left out, the model is the variant's, with one copy on each instance.
+
         copies: How many there are at the start.
             If left out, it is one.
 
@@ -49,6 +52,7 @@ class Workload:
     name: str
     traffic: Traffic | Users
     service: ServiceTimes
+    needs: ResourceRequirements | None = None
     copies: int = 1
     timeout: float = INVOKE_TIMEOUT
     queue_limit: int | None = None
@@ -89,6 +93,9 @@ class Scenario:
 
         routing: To which copy a request goes: the one with the fewest outstanding, or
             any. If left out, it is the one with the fewest.
+
+        endpoint: The endpoint's name, which its metrics have.
+            If left out, it is ``endpoint``.
     """
 
     workloads: tuple[Workload, ...]
@@ -96,6 +103,7 @@ class Scenario:
     start: datetime = _START
     seed: int = 0
     routing: Routing = "LEAST_OUTSTANDING_REQUESTS"
+    endpoint: str = "endpoint"
 
     def __post_init__(self) -> None:
         """

@@ -38,8 +38,7 @@ class BatchingCopy:
 
     __slots__ = (
         "_clock",
-        "_debt",
-        "_now",
+        "_free",
         "_paces",
         "_places",
         "_prompt",
@@ -49,12 +48,10 @@ class BatchingCopy:
         "_waiting",
         "dropped",
         "next",
-        "outstanding",
         "patience",
     )
 
     def __init__(self, times: ServiceTimes, timeout: float = math.inf) -> None:
-        self.outstanding = 0
         self.next = math.inf
         self.dropped: list[Asked] = []
         # The overhead is spent outside of the batch, yet the client waits for it.
@@ -66,9 +63,10 @@ class BatchingCopy:
         self._running: list[_Running] = []
         self._waiting: deque[Asked] = deque()
         self._used = 0
+        # The clock of tokens stands until the prompts that are there are worked off;
+        # this is what it shows at that moment, whether past or to come.
         self._clock = 0.0
-        self._debt = 0.0
-        self._now = 0.0
+        self._free = 0.0
 
     @property
     def waiting(self) -> int:
@@ -84,21 +82,29 @@ class BatchingCopy:
         """
         return len(self._running)
 
-    def has_room_for(self, prompt: int, answer: int) -> bool:
+    @property
+    def outstanding(self) -> int:
         """
-        Whether a request could be served at all, if it were alone.
+        How many it has taken and not finished.
         """
-        return prompt + answer <= self._room
+        return len(self._running) + len(self._waiting)
 
-    def offer(self, now: float, prompt: int, answer: int, whose: int = 0) -> None:
+    def must_wait(self, tokens: int) -> bool:
         """
-        Take a request that arrives now.
+        Whether a request of so many tokens would have to wait in line.
+        """
+        size = len(self._running)
+        is_full = size > 0 and self._used + tokens > self._room
+        return is_full or size >= self._places or bool(self._waiting)
+
+    def offer(self, now: float, prompt: int, answer: int, whose: int = 0) -> float:
+        """
+        Take a request that arrives now, and return ``next`` as it is then.
 
         Nothing may be due before: who calls has the copy finish what ``next`` says.
         """
         running = self._running
         size = len(running)
-        self.outstanding += 1
         tokens = prompt + answer
         if (
             self._waiting
@@ -106,22 +112,18 @@ class BatchingCopy:
             or (size and self._used + tokens > self._room)
         ):
             self._waiting.append((now, prompt, answer, whose))
-            return
-        # The clock of tokens stands while prompts are worked off.
-        passed = now - self._now
-        self._now = now
-        debt = self._debt
-        if passed >= debt:
+            return self.next
+        clock, free = self._clock, self._free
+        if free <= now:
             if size:
-                self._clock += (passed - debt) / self._paces[size]
-            debt = 0.0
-        else:
-            debt -= passed
-        self._debt = debt = debt + prompt * self._prompt
+                clock += (now - free) / self._paces[size]
+            self._clock = clock
+            free = now
         self._used += tokens
-        clock = self._clock
+        self._free = free = free + prompt * self._prompt
         heapq.heappush(running, (clock + answer, now, tokens, whose))
-        self.next = now + debt + (running[0][0] - clock) * self._paces[size + 1]
+        self.next = due = free + (running[0][0] - clock) * self._paces[size + 1]
+        return due
 
     def finish(self) -> tuple[float, int]:
         """
@@ -131,15 +133,13 @@ class BatchingCopy:
         now = self.next
         done, arrived, tokens, whose = heapq.heappop(running)
         self._clock = done
-        self._now = now
-        self._debt = 0.0
+        self._free = now
         self._used -= tokens
-        self.outstanding -= 1
         if self._waiting:
             self._admit(now)
         if running:
             pace = self._paces[len(running)]
-            self.next = now + self._debt + (running[0][0] - done) * pace
+            self.next = self._free + (running[0][0] - done) * pace
         else:
             self.next = math.inf
         return arrived, whose
@@ -152,7 +152,6 @@ class BatchingCopy:
         oldest = now - self.patience
         while waiting and waiting[0][0] <= oldest:
             self.dropped.append(waiting.popleft())
-            self.outstanding -= 1
 
     def stop(self) -> list[int]:
         """
@@ -161,7 +160,7 @@ class BatchingCopy:
         whose = [one[3] for one in self._running] + [one[3] for one in self._waiting]
         self._running.clear()
         self._waiting.clear()
-        self.outstanding = self._used = 0
+        self._used = 0
         self.next = math.inf
         return whose
 
@@ -175,5 +174,5 @@ class BatchingCopy:
                 return
             waiting.popleft()
             self._used += tokens
-            self._debt += prompt * self._prompt
+            self._free += prompt * self._prompt
             heapq.heappush(running, (self._clock + answer, arrived, tokens, whose))

@@ -135,7 +135,7 @@ class Rated(Traffic):
         step = min(_HOUR, duration - begin)
         while self._between(begin, begin + step) > _AT_ONCE:
             step /= 2
-        return begin + step if begin + step < duration else duration
+        return min(begin + step, duration)
 
     def _between(self, begin: float, end: float) -> float:
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it

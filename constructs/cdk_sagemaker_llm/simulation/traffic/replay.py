@@ -176,7 +176,9 @@ def _read(
         else:
             yield at, prompt, answer
     if count > len(faults):
-        faults.append(f"{name}: {count - len(faults)} more rows are not as they must be")
+        faults.append(
+            f"{name}: {count - len(faults)} more rows are not as they must be"
+        )
     if faults:
         raise ValueError("\n".join(faults))
 
