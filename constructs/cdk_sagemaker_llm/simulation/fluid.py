@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import deque
 from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm.simulation.outcome import Refusal
@@ -102,6 +103,9 @@ class Fluid:
         # What copies that take no more still have.
         self._leaving: dict[object, float] = {}
         self._cut_off = 0.0
+        self._now = 0.0
+        # Since when how many wait, in order.
+        self._queue: deque[tuple[float, float]] = deque()
         self._known: dict[tuple[float, float], Equilibrium] = {}
 
     @property
@@ -147,6 +151,7 @@ class Fluid:
             self._serving.remove(copy)
             self._leaving[copy] = self.load * share
             self.waiting *= 1 - share
+            self._queue = deque((at, n * (1 - share)) for at, n in self._queue)
             self._running *= 1 - share
 
     def remove(self, copy: object, now: float) -> None:  # noqa: ARG002 - as any line of requests
@@ -185,6 +190,7 @@ class Fluid:
 
             kind: What batches of such requests settle to.
         """
+        self._now += seconds
         flow = Flow(arrived)
         refused = flow.refused
         if self._cut_off:
@@ -230,6 +236,8 @@ class Fluid:
         Fill the batches, and let wait who finds no place.
         """
         full, before = kind.full, self._running
+        flow.timed_out += self._give_up()
+        is_late = flow.timed_out > 0
         target = full.sequences * copies
         left = math.exp(-seconds / full.seconds)
         there = before + self.waiting + arrived
@@ -237,20 +245,58 @@ class Fluid:
         middle = target + (before - target) * (1 - left) * full.seconds / seconds
         done = min(kind.rate(middle / copies) * copies * seconds, there)
         running = min(running, there - done)
-        waiting = there - done - running
-        speed = max(kind.capacity * copies, _LEAST)
-        wait = min((self.waiting + waiting) / 2 / speed, self._patience)
+        self._queue.append((self._now - seconds / 2, arrived))
+        wait = self._admit(done + running - before)
+        self._running = running
+        waiting = max(there - done - running, 0.0)
         limit = self._workload.queue_limit
         if limit is not None and waiting > limit * copies:
             flow.refused["queue full"] = waiting - limit * copies
+            self._refuse(waiting - limit * copies)
             waiting = float(limit * copies)
-        if waiting > speed * self._patience:
-            flow.timed_out += waiting - speed * self._patience
-            waiting = speed * self._patience
-        self._running, self.waiting = running, waiting if waiting > _LEAST else 0.0
-        if not self.waiting:
+        self.waiting = waiting
+        if waiting <= _LEAST:
             self._running += waiting
-        self._finish(done, wait, full, flow)
+            self.waiting = 0.0
+            self._queue.clear()
+        # Whoever is admitted while others give up was about to.
+        self._finish(done, self._patience if is_late else wait, full, flow)
+
+    def _give_up(self) -> float:
+        """
+        Drop those in line whose time-out has passed; they stand at its head.
+        """
+        queue, gone = self._queue, 0.0
+        while queue and queue[0][0] <= self._now - self._patience:
+            gone += queue.popleft()[1]
+        gone = min(gone, self.waiting)
+        self.waiting -= gone
+        return gone
+
+    def _admit(self, amount: float) -> float:
+        """
+        Take so many from the head of the line; return how long they waited.
+        """
+        queue, waited, left = self._queue, 0.0, amount
+        while queue and left > 0:
+            since, count = queue.popleft()
+            taken = min(count, left)
+            waited += taken * max(self._now - since, 0.0)
+            left -= taken
+            if taken < count:
+                queue.appendleft((since, count - taken))
+        return waited / amount if amount > 0 else 0.0
+
+    def _refuse(self, amount: float) -> None:
+        """
+        Take so many from the end of the line.
+        """
+        queue = self._queue
+        while queue and amount > 0:
+            since, count = queue.pop()
+            if count > amount:
+                queue.append((since, count - amount))
+            amount -= count
 
     def _finish(self, done: float, wait: float, steady: Steady, flow: Flow) -> None:
         slack = self._patience - wait - steady.start
