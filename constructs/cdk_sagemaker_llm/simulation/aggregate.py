@@ -3,7 +3,8 @@ A run in aggregate: amounts of requests in steps of ten seconds, at any rate.
 
 The fleet, the scaling and the metrics are those of a run request by request. What
 chance does to single requests is not played out: latencies are what they come to on
-average, and percentiles are those of the answers' lengths.
+average, and percentiles are those of the answers' lengths. Where the two ways agree,
+and within what, is stated and held in tests/unit/simulation/test_agreement.py.
 """
 
 from __future__ import annotations
