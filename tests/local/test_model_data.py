@@ -276,7 +276,7 @@ class CountingBucket:
         Have none.
         """
 
-    def alarm_state(self, name: str) -> str | None:  # noqa: ARG002 - there is none
+    def alarm_state(self, name: str) -> str | None:  # noqa: ARG002 - the same for all
         """
         Have none.
         """

@@ -129,6 +129,9 @@ class Components:
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
         merged = updated(component.request, request)
+        if "DeploymentConfig" not in request:
+            # It is of one update, not of the component.
+            merged.pop("DeploymentConfig", None)
         refuse_busy_component(component, "update")
         self._refuse_specification(endpoint, merged)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
