@@ -139,7 +139,7 @@ def test_a_stream_has_a_first_part() -> None:
 
 def test_a_stream_is_there_until_its_last_token() -> None:
     """
-    Two at once, one of them for three periods; by copy half of it.
+    Two at once on two copies, one of them for three periods: one copy has it.
     """
     timeline, meter, seen = Timeline(), Meter(), {}
     Publisher(
@@ -155,12 +155,34 @@ def test_a_stream_is_there_until_its_last_token() -> None:
     meter.end(_served(_COMPONENT, 12.0, 35.0))
     timeline.run_until(60)
 
-    most = {
-        start: point.most
+    points = {
+        start: (point.least, point.most)
         for (name, start), point in seen.items()
         if name == "ConcurrentRequestsPerCopy"
     }
-    assert most == {0: 0.0, 10: 1.0, 20: 0.5, 30: 0.0, 40: 0.0, 50: 0.0}
+    assert points == {
+        0: (0.0, 0.0),
+        10: (0.0, 1.0),
+        20: (0.0, 1.0),
+        30: (0.0, 1.0),
+        40: (0.0, 0.0),
+        50: (0.0, 0.0),
+    }
+
+
+def test_requests_are_spread_over_the_copies() -> None:
+    """
+    Five on two copies: two here and three there, two and a half on the average.
+    """
+    meter = Meter()
+    for _ in range(5):
+        meter.begin(_COMPONENT, 2, 0.0)
+    meter.take(60)
+    meter.idle(_COMPONENT, 2, 60.0)
+
+    point = _named(meter.take(70))["ConcurrentRequestsPerCopy", 60.0]
+
+    assert (point.least, point.most, point.value("Average")) == (2.0, 3.0, 2.5)
 
 
 def test_what_serves_and_is_not_asked_publishes_zeros() -> None:

@@ -24,6 +24,7 @@ class Meter:
 
     def __init__(self) -> None:
         self._in_flight: Counter[Subject] = Counter()
+        self._capacity: dict[Subject, int] = {}
         self._counted: dict[tuple[Subject, int, int], dict[str, Datapoint]] = {}
 
     @property
@@ -52,6 +53,8 @@ class Meter:
             counts = self._counts(subject, TEN_SECONDS, served.ended)
             _add(counts, NO_CAPACITY, 1.0)
             return
+        # It was there until now.
+        self._sample(subject, self._capacity.get(subject, 1), served.ended)
         self._in_flight[subject] -= 1
         counts = self._counts(subject, MINUTE, served.ended)
         for name, value in _values(served):
@@ -84,8 +87,14 @@ class Meter:
         ]
 
     def _sample(self, subject: Subject, capacity: int, now: float) -> None:
+        # One sample from each instance or copy. Requests go to the one with the fewest:
+        # no two differ by more than one.
+        copies = self._capacity[subject] = max(1, capacity)
+        under_way = self._in_flight[subject]
+        least, most = under_way // copies, -(-under_way // copies)
         counts = self._counts(subject, TEN_SECONDS, now)
-        _add(counts, subject.concurrency, self._in_flight[subject] / max(1, capacity))
+        samples = Datapoint(float(under_way), float(copies), float(least), float(most))
+        counts.setdefault(subject.concurrency, Datapoint()).add(samples)
 
     def _counts(
         self, subject: Subject, period: int, now: float
