@@ -6,20 +6,27 @@ The time is run by hand here; ``test_scaling_accelerated.py`` has it run by itse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.simulation.clock import Timeline
-from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes, Pool
-from cdk_sagemaker_llm.simulation.metrics import (
+from cdk_sagemaker_llm.simulation import (
+    Bounds,
+    FleetTimes,
     Metric,
-    MetricDelays,
     MetricQuery,
-    MetricStore,
+    Outcome,
+    Pool,
+    Replay,
+    Scenario,
+    ServiceTimes,
+    TargetTracking,
+    Workload,
+    run,
 )
-from cdk_sagemaker_llm.simulation.scaling import Autoscaler, Bounds, TargetTracking
+from cdk_sagemaker_llm.simulation.fleet import Step as FleetStep
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 
@@ -46,18 +53,9 @@ def _g5_aws() -> Iterator[HandRunAws]:
         yield aws
 
 
-def _simulated(per_minute: int, begin: float, end: float, until: float) -> list[Step]:
-    # The same, without an AWS: minutes from which on capacity was asked for.
-    timeline, store = Timeline(NOON), MetricStore()
-    fleet = Fleet(
-        timeline,
-        pools=[Pool("ml.g5.xlarge")],
-        instances=1,
-        times=_SIX_MINUTES,
-        ready=True,
-    )
-    fleet.add("AllTraffic", None, 1)
-    timeline.run_until(NOON + 3600)
+def _simulated() -> Outcome:
+    # The same, without an AWS: a request at the start, then one every 3.75 seconds.
+    moments = [0.0, *(600 + number * 3.75 for number in range(480))]
     metric = Metric.of_variant("InvocationsPerInstance", "chat", "AllTraffic")
     policy = TargetTracking(
         name="Traffic",
@@ -66,18 +64,39 @@ def _simulated(per_minute: int, begin: float, end: float, until: float) -> list[
         scale_in_cooldown=300.0,
         scale_out_cooldown=60.0,
     )
-    scaler = Autoscaler(
-        timeline, fleet.scalable_instances(), Bounds(minimum=1, maximum=4), [policy]
+    workload = Workload(
+        name="AllTraffic",
+        traffic=Replay(tuple((moment, 1, 1) for moment in moments)),
+        service=ServiceTimes(
+            decode=((1, 0.001),),
+            max_sequences=8,
+            prompt_seconds_per_token=0.0001,
+            kv_tokens=10_000,
+        ),
+        bounds=Bounds(minimum=1, maximum=4),
+        policies=(policy,),
     )
-    scaler.watch(store.read, MetricDelays())
-    start, gap = timeline.now, 60 / per_minute
-    for number in range(round(until * per_minute)):
-        timeline.run_until(start + number * gap)
-        serving = fleet.serving("AllTraffic")
-        busy = begin <= number / per_minute < end
-        store.record(metric, timeline.now, (1.0 if busy else 0.0) / serving)
+    return run(
+        Scenario(
+            workloads=(workload,),
+            duration=70 * 60,
+            start=datetime.fromtimestamp(NOON, UTC),
+            endpoint="chat",
+            pools=(Pool("ml.g5.xlarge"),),
+            minimum=1,
+            maximum=4,
+            times=_SIX_MINUTES,
+        ),
+        "requests",
+    )
+
+
+def _moves(steps: Iterable[FleetStep], start: float) -> list[tuple[float, str, int]]:
+    # What became of instances and copies after the start.
     return [
-        ((a.time - start) / 60, a.after) for a in scaler.activities if not a.not_scaled
+        (round((step.time - start) / 60, 2), step.what, step.after)
+        for step in steps
+        if step.time > start
     ]
 
 
@@ -122,16 +141,27 @@ def test_steady_traffic_scales_out_and_back(slow_aws: HandRunAws) -> None:
     variant.register(1, 4)
     variant.track(5.0, ScaleInCooldown=300, ScaleOutCooldown=60)
 
+    variant.invoke()
     aws.run(600)
     variant.ask_for(1800, per_minute=16, ask=variant.invoke)
     aws.run(1800)
 
     by_hand = [(15.0, 4), (43.0, 3), (48.0, 2), (53.0, 1)]
     played = _played(variant, start)
-    simulated = _simulated(16, begin=10, end=40, until=70)
+    outcome = _simulated()
+    began = outcome.start.timestamp()
+    simulated = [
+        ((activity.time - began) / 60, activity.after)
+        for activity in outcome.activities["AllTraffic"]
+        if not activity.not_scaled
+    ]
     print(f"\nby hand {by_hand}\nsimulated {simulated}\nplayed {played}")  # noqa: T201 - the figures are the point
     assert played == by_hand
     assert simulated == by_hand
+    endpoint = aws.hosting.world.endpoints.get(variant.subject.endpoint)
+    moves = _moves(endpoint.fleets["AllTraffic"].log, start)
+    assert moves == _moves(outcome.steps, began)
+    assert [m for m in moves if m[1] == "running instances"][-1][2] == 1
     out = variant.activities()[0]
     took = (out["EndTime"] - out["StartTime"]).total_seconds()
     assert took == pytest.approx(360, abs=10)
