@@ -98,7 +98,8 @@ def test_metric_data_is_read_as_asked(aws: HandRunAws) -> None:
     """
     cloudwatch = aws.client("cloudwatch")
     for value, till in ((1.0, "1"), (2.0, "2"), (4.0, "1")):
-        datum = {"MetricName": "Orders", "Value": value, "Unit": "Count"}
+        datum: dict[str, Any] = {"MetricName": "Orders", "Value": value}
+        datum["Unit"] = "Count"
         datum["Dimensions"] = [{"Name": "Till", "Value": till}]
         cloudwatch.put_metric_data(Namespace="Shop", MetricData=[datum])
         aws.run(60)
