@@ -1,0 +1,337 @@
+"""
+How an app has its capacity scaled: bounds, policies, alarms and schedules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from cdk_sagemaker_llm.cli.simulating.queries import (
+    UnplayableError,
+    predefined,
+    query_of,
+)
+from cdk_sagemaker_llm.cli.simulating.resources import (
+    Properties,
+    Resource,
+    Resources,
+    map_of,
+    maps_of,
+    number,
+    shown,
+    switch,
+    whole,
+)
+from cdk_sagemaker_llm.simulation.alarms import AlarmRule
+from cdk_sagemaker_llm.simulation.scaling import (
+    Bounds,
+    Policy,
+    ScheduledAction,
+    StepAdjustment,
+    StepScaling,
+    TargetTracking,
+)
+from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
+
+_AUTO_SCALING = "ApplicationAutoScaling"
+# Both names may be ARNs that end in the name proper, or references with a / inside.
+_VARIANT = re.compile(r"endpoint/(?P<endpoint>.+)/variant/(?P<variant>[^/]+)\Z")
+_COMPONENT = re.compile(r"inference-component/(?P<component>.+)\Z")
+_COUNTED = {
+    "sagemaker:variant:DesiredInstanceCount",
+    "sagemaker:inference-component:DesiredCopyCount",
+}
+_SWITCHES = {
+    "DynamicScalingInSuspended": "DynamicScalingIn",
+    "DynamicScalingOutSuspended": "DynamicScalingOut",
+    "ScheduledScalingSuspended": "ScheduledScaling",
+}
+# AWS documents 300 s for variants and for step policies, and says nothing of
+# components: they are taken alike.
+_COOLDOWN = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """
+    What is scaled: the instances of a variant, or the copies of a component.
+
+    Args:
+        name: The endpoint, or the component.
+
+        variant: The variant; empty for a component.
+    """
+
+    name: str
+    variant: str = ""
+
+    @property
+    def dimensions(self) -> dict[str, str]:
+        """
+        The dimensions of its metrics.
+        """
+        if not self.variant:
+            return {"InferenceComponentName": self.name}
+        return {"EndpointName": self.name, "VariantName": self.variant}
+
+    def __str__(self) -> str:
+        """
+        Name it as a reader of the app would.
+        """
+        return f"{self.name} ({self.variant})" if self.variant else self.name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scaling:
+    """
+    How one target is scaled.
+
+    Args:
+        bounds: Between which numbers.
+
+        policies: Its policies.
+
+        schedules: Its scheduled actions.
+
+        suspended: What of it is switched off, in the service's words.
+    """
+
+    bounds: Bounds
+    policies: tuple[Policy, ...] = ()
+    schedules: tuple[ScheduledAction, ...] = ()
+    suspended: frozenset[str] = frozenset()
+
+
+def read_scaling(resources: Resources) -> dict[Target, Scaling]:
+    """
+    Read how each target of an app is scaled; what cannot be played out is told.
+    """
+    # None stands for one that another service has, or that was told of.
+    targets: dict[str, Target | None] = {}
+    found: dict[Target, Scaling] = {}
+    for one in resources.of_type("ScalableTarget", _AUTO_SCALING):
+        target = _target_of(resources, one)
+        bounds = _bounds(resources, one) if target else None
+        targets[one.key] = target if bounds else None
+        if target is not None and bounds is not None:
+            state = map_of(one.properties, "SuspendedState")
+            found[target] = Scaling(
+                bounds=bounds,
+                schedules=tuple(_schedules(resources, one)),
+                suspended=frozenset(
+                    word for key, word in _SWITCHES.items() if switch(state.get(key))
+                ),
+            )
+    policies = _policies(resources, targets)
+    return {
+        target: Scaling(
+            bounds=scaling.bounds,
+            policies=tuple(policies.get(target, ())),
+            schedules=scaling.schedules,
+            suspended=scaling.suspended,
+        )
+        for target, scaling in found.items()
+    }
+
+
+def _target_of(resources: Resources, one: Resource) -> Target | None:
+    given = one.properties
+    if given.get("ServiceNamespace", "sagemaker") != "sagemaker":
+        return None
+    dimension = given.get("ScalableDimension")
+    if dimension not in _COUNTED:
+        resources.tell(one.key, f"scaling of {shown(dimension)} is not simulated")
+        return None
+    text = str(given.get("ResourceId"))
+    variant = _VARIANT.search(text)
+    if variant is not None:
+        return Target(resources.find(variant["endpoint"]), variant["variant"])
+    component = _COMPONENT.search(text)
+    if component is not None:
+        return Target(resources.find(component["component"]))
+    resources.tell(one.key, f"what it scales is not known: {shown(text)}")
+    return None
+
+
+def _bounds(resources: Resources, one: Resource) -> Bounds | None:
+    given = {key: one.properties.get(key) for key in ("MinCapacity", "MaxCapacity")}
+    least, most = map(whole, given.values())
+    if least is None or most is None:
+        open_ = next(key for key, value in given.items() if whole(value) is None)
+        resources.tell(one.key, f"its {open_} is {shown(given[open_])}")
+        return None
+    try:
+        return Bounds(minimum=least, maximum=most)
+    except ValueError as fault:
+        resources.tell(one.key, str(fault))
+        return None
+
+
+def _schedules(resources: Resources, one: Resource) -> Iterator[ScheduledAction]:
+    for given in maps_of(one.properties, "ScheduledActions"):
+        name = str(given.get("ScheduledActionName", "without a name"))
+        bounds = map_of(given, "ScalableTargetAction")
+        zone = str(given.get("Timezone", "UTC"))
+        try:
+            next_time(str(given.get("Schedule")), zone, 0.0, 0.0)
+            yield ScheduledAction(
+                name=name,
+                schedule=str(given.get("Schedule")),
+                time_zone=zone,
+                minimum=whole(bounds.get("MinCapacity")),
+                maximum=whole(bounds.get("MaxCapacity")),
+                start=_moment(given.get("StartTime")),
+                end=_moment(given.get("EndTime")),
+            )
+        except ValueError as fault:
+            resources.tell(one.key, f"scheduled action {name}: {fault}")
+
+
+def _moment(value: object) -> datetime | None:
+    if value is None:
+        return None
+    found = datetime.fromisoformat(str(value))
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _policies(
+    resources: Resources, targets: Mapping[str, Target | None]
+) -> dict[Target, list[Policy]]:
+    alarms = list(resources.of_type("Alarm", "CloudWatch"))
+    found: dict[Target, list[Policy]] = {}
+    for one in resources.of_type("ScalingPolicy", _AUTO_SCALING):
+        target = _owner(resources, one, targets)
+        if target is None:
+            continue
+        try:
+            found.setdefault(target, []).extend(_policy(resources, one, target, alarms))
+        except ValueError as fault:
+            resources.tell(one.key, str(fault))
+    return found
+
+
+def _owner(
+    resources: Resources, one: Resource, targets: Mapping[str, Target | None]
+) -> Target | None:
+    given = one.properties
+    if "ScalingTargetId" in given:
+        name = resources.find(given["ScalingTargetId"])
+        if name not in targets:
+            resources.tell(one.key, "its target is not in the app")
+        return targets.get(name)
+    found = _target_of(resources, one)
+    if found is not None and found not in targets.values():
+        resources.tell(one.key, f"its target {found} is not in the app")
+        return None
+    return found
+
+
+def _policy(
+    resources: Resources, one: Resource, target: Target, alarms: list[Resource]
+) -> Iterator[Policy]:
+    kind = one.properties.get("PolicyType")
+    name = str(one.properties.get("PolicyName", one.name))
+    if kind == "TargetTrackingScaling":
+        yield _tracking(resources, one, name, target)
+    elif kind == "StepScaling":
+        mine = [each for each in alarms if _acts_on(resources, each, one)]
+        if not mine:
+            resources.tell(one.key, "no alarm of the app has it as its action")
+        for alarm in mine:
+            # One policy may be the action of several alarms.
+            full_name = name if len(mine) == 1 else f"{name} ({alarm.name})"
+            yield _step(resources, one, full_name, alarm)
+    else:
+        raise UnplayableError(f"policies of type {shown(kind)} are not simulated")
+
+
+def _tracking(
+    resources: Resources, one: Resource, name: str, target: Target
+) -> TargetTracking:
+    given = map_of(one.properties, "TargetTrackingScalingPolicyConfiguration")
+    known = map_of(given, "PredefinedMetricSpecification")
+    custom = map_of(given, "CustomizedMetricSpecification")
+    value = number(given.get("TargetValue"))
+    if value is None:
+        raise UnplayableError(f"its TargetValue is {shown(given.get('TargetValue'))}")
+    return TargetTracking(
+        name=name,
+        query=query_of(resources, custom)
+        if custom
+        else predefined(known.get("PredefinedMetricType"), target.dimensions),
+        target=value,
+        scale_in_cooldown=_cooldown(given, "ScaleInCooldown"),
+        scale_out_cooldown=_cooldown(given, "ScaleOutCooldown"),
+        disable_scale_in=switch(given.get("DisableScaleIn")),
+    )
+
+
+def _cooldown(given: Properties, key: str) -> float:
+    if key not in given:
+        return _COOLDOWN
+    found = number(given[key])
+    if found is None:
+        raise UnplayableError(f"its {key} is {shown(given[key])}")
+    return found
+
+
+def _acts_on(resources: Resources, alarm: Resource, policy: Resource) -> bool:
+    given = alarm.properties
+    actions = given.get("AlarmActions")
+    if not isinstance(actions, list) or given.get("ActionsEnabled", True) in (
+        False,
+        "false",
+    ):
+        return False
+    return any(resources.find(action) == policy.key for action in actions)
+
+
+def _step(resources: Resources, one: Resource, name: str, alarm: Resource) -> Policy:
+    given = map_of(one.properties, "StepScalingPolicyConfiguration")
+    least = whole(given.get("MinAdjustmentMagnitude"))
+    return StepScaling(
+        name=name,
+        alarm=_alarm(resources, alarm),
+        adjustments=tuple(map(_adjustment, maps_of(given, "StepAdjustments"))),
+        adjustment_type=str(given.get("AdjustmentType")),
+        cooldown=_cooldown(given, "Cooldown"),
+        minimum_magnitude=least,
+    )
+
+
+def _adjustment(given: Properties) -> StepAdjustment:
+    change = number(given.get("ScalingAdjustment"))
+    if change is None:
+        raise UnplayableError(
+            f"a ScalingAdjustment is {shown(given.get('ScalingAdjustment'))}"
+        )
+    return StepAdjustment(
+        lower=number(given.get("MetricIntervalLowerBound")),
+        upper=number(given.get("MetricIntervalUpperBound")),
+        change=change,
+    )
+
+
+def _alarm(resources: Resources, one: Resource) -> AlarmRule:
+    given = one.properties
+    threshold, periods = (
+        number(given.get("Threshold")),
+        whole(given.get("EvaluationPeriods")),
+    )
+    if threshold is None or periods is None:
+        key = "Threshold" if threshold is None else "EvaluationPeriods"
+        raise UnplayableError(
+            f"the {key} of its alarm {one.name} is {shown(given.get(key))}"
+        )
+    return AlarmRule(
+        name=str(given.get("AlarmName", one.name)),
+        query=query_of(resources, given),
+        comparison=str(given.get("ComparisonOperator")),
+        threshold=threshold,
+        evaluation_periods=periods,
+        datapoints_to_alarm=whole(given.get("DatapointsToAlarm")),
+        treat_missing=str(given.get("TreatMissingData", "missing")),
+    )
