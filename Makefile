@@ -65,8 +65,9 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure checks and plans, and synth against hand-written L1 classes.
+bench: setup ## Measure checks, plans, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
+	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.synth
 
 memory: setup ## Hold the memory plan against what vLLM reported when it started.

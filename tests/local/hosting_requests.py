@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from botocore.config import Config
+
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -27,6 +29,16 @@ def unique(stem: str) -> str:
     Make a name that no other test uses.
     """
     return f"{stem}-{uuid.uuid4().hex[:8]}"
+
+
+def unchecked(aws: EmbeddedAws, service: str) -> Untyped:
+    """
+    Make a client that sends what boto3 itself would refuse.
+    """
+    config = Config(
+        retries={"max_attempts": 0}, proxies={"http": ""}, parameter_validation=False
+    )
+    return aws.client(service, config=config)
 
 
 def make_model(aws: EmbeddedAws, **settings: Untyped) -> str:

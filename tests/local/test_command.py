@@ -337,3 +337,17 @@ def test_state_lives_as_long_as_the_server() -> None:
         assert len(first.client("s3").list_buckets()["Buckets"]) == 1
     with EmbeddedAws() as second:
         assert second.client("s3").list_buckets()["Buckets"] == []
+
+
+def test_the_account_is_the_commands() -> None:
+    """
+    And one that is none is refused with the option's name.
+    """
+    code = "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"
+
+    done = local("--account", "111122223333", "--", sys.executable, "-c", code)
+    wrong = local("--account", "1234", "--", "true")
+    assert done.stdout == "111122223333\n"
+    assert wrong.returncode == 2
+    assert "--account" in wrong.stderr
+    assert "must be 12 digits" in wrong.stderr

@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
 
@@ -133,3 +134,35 @@ def _ends(port: int) -> bool:
         except OSError:
             return True
     return False
+
+
+def test_everything_is_in_the_account_that_is_asked_for() -> None:
+    """
+    STS, the ARNs of moto's services, hosting's, and the messages of the runtime.
+    """
+    with EmbeddedAws(account="111122223333") as aws:
+        identity = aws.client("sts").get_caller_identity()
+        role = aws.client("iam").create_role(
+            RoleName="R", AssumeRolePolicyDocument="{}"
+        )
+        aws.client("sagemaker").create_model(ModelName="m", Containers=[{"Image": "i"}])
+        model = aws.client("sagemaker").describe_model(ModelName="m")
+        queue = aws.client("sns").create_topic(Name="t")
+        with pytest.raises(ClientError, match="Endpoint x of account 111122223333 not"):
+            aws.client("sagemaker-runtime").invoke_endpoint(EndpointName="x", Body=b"")
+
+    assert identity["Account"] == "111122223333"
+    assert role["Role"]["Arn"] == "arn:aws:iam::111122223333:role/R"
+    assert model["ModelArn"].endswith(":111122223333:model/m")
+    assert queue["TopicArn"].endswith(":111122223333:t")
+
+
+@pytest.mark.parametrize(
+    "account", ["", "12345678901", "1234567890123", "12345678901x"]
+)
+def test_an_account_has_twelve_digits(account: str) -> None:
+    """
+    Anything else is refused before the server starts.
+    """
+    with pytest.raises(ValueError, match=f"account must be 12 digits, got '{account}'"):
+        EmbeddedAws(account=account)

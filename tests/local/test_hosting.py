@@ -278,18 +278,23 @@ class TestEndpoints:
         )
         assert left["ScalableTargets"] == []
 
-    def test_a_configuration_in_use_stays_and_a_model_in_use_may_go(
+    def test_a_configuration_and_a_model_in_use_may_go(
         self, embedded_aws: EmbeddedAws, sagemaker: Untyped
     ) -> None:
         """
-        The endpoint goes on serving a model that has been deleted.
+        The endpoint goes on with its own copies, and moves to another configuration.
         """
         model = make_model(embedded_aws)
         config = make_config(embedded_aws, variant={"ModelName": model})
         endpoint = make_endpoint(embedded_aws, config)
 
-        with refused("Cannot delete endpoint configuration"):
-            sagemaker.delete_endpoint_config(EndpointConfigName=config)
+        sagemaker.delete_endpoint_config(EndpointConfigName=config)
+        with refused("Could not find endpoint configuration"):
+            sagemaker.describe_endpoint_config(EndpointConfigName=config)
+        other = make_config(embedded_aws, variant={"ModelName": model})
+        sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=other)
+        shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+        assert shown["EndpointConfigName"] == other
         sagemaker.delete_model(ModelName=model)
         answer = embedded_aws.client("sagemaker-runtime").invoke_endpoint(
             EndpointName=endpoint, Body=b'{"inputs": "Still there?"}'

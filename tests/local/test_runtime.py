@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.local.runtime.containers import (
 )
 from cdk_sagemaker_llm.local.runtime.lmi import RollingBatch, answer
 from cdk_sagemaker_llm.local.runtime.story import Generation, Token, continue_prompt
+from cdk_sagemaker_llm.local.sagemaker.artifacts import read_archive
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.hosting_requests import (
     LMI_26,
@@ -135,7 +136,7 @@ class TestContainers:
         """
         The repository says which server, the tag which version.
         """
-        found = serving_container(image, {}, None)
+        found = serving_container(image, {}, {})
 
         assert found is not None
         assert (found.server, found.version) == (server, version)
@@ -145,9 +146,8 @@ class TestContainers:
         Both name options; what is in neither is left to the container.
         """
         environment = {"OPTION_OUTPUT_FORMATTER": "sse", "OPTION_TGI_COMPAT": "true"}
-        found = serving_container(
-            LMI_28, environment, artifact(output_formatter="json")
-        )
+        read = read_archive(artifact(output_formatter="json"))
+        found = serving_container(LMI_28, environment, read)
 
         assert found is not None
         assert found.options == {"output_formatter": "json", "tgi_compat": "true"}
@@ -156,8 +156,8 @@ class TestContainers:
         """
         From 0.35 on the asynchronous service is the default, not the only one.
         """
-        default = serving_container(LMI_36, {}, None)
-        chosen = serving_container(LMI_36, {"OPTION_ROLLING_BATCH": "vllm"}, None)
+        default = serving_container(LMI_36, {}, {})
+        chosen = serving_container(LMI_36, {"OPTION_ROLLING_BATCH": "vllm"}, {})
 
         assert default is not None
         assert chosen is not None

@@ -13,6 +13,7 @@ import typer
 
 from cdk_sagemaker_llm.cli.around import Around, EndedError, NotStartedError
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
+from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 
 _DEFAULT_PORT = 4566
 _NOT_FOUND = 127  # What a shell answers for a command that is not there.
@@ -44,11 +45,17 @@ def local(
     region: Annotated[
         str, typer.Option(help="Region of requests that name none.")
     ] = "us-east-1",
+    account: Annotated[
+        str, typer.Option(help="Account that everything is in, 12 digits.")
+    ] = DEFAULT_ACCOUNT,
 ) -> None:
     """
     Run an embedded AWS: until Ctrl-C, or around a command given after --.
     """
-    aws = EmbeddedAws(region=region, port=port)
+    try:
+        aws = EmbeddedAws(region=region, port=port, account=account)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--account") from error
     try:
         status = _around(aws, context.args) if context.args else _serve(aws)
     except EmbeddedAwsError as error:

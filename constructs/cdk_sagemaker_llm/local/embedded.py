@@ -9,6 +9,7 @@ import functools
 import importlib.util
 import io
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -31,6 +32,10 @@ _TAIL = 20
 _NEEDED = ("moto", "flask", "boto3")
 _SERVER = "cdk_sagemaker_llm.local.server"
 _HEALTH = "/_embedded/health"
+_ACCOUNT = re.compile(r"[0-9]{12}")
+
+DEFAULT_ACCOUNT = "123456789012"
+"""The account that everything is in if none is named."""
 
 
 class EmbeddedAwsError(Exception):
@@ -49,10 +54,21 @@ class EmbeddedAws:
         region: The region of requests that name none.
 
         port: The port on the loopback interface. If left out, any free one is taken.
+
+        account: The account that everything is in.
     """
 
-    def __init__(self, *, region: str = "us-east-1", port: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        region: str = "us-east-1",
+        port: int = 0,
+        account: str = DEFAULT_ACCOUNT,
+    ) -> None:
+        if not _ACCOUNT.fullmatch(account):
+            raise ValueError(f"account must be 12 digits, got {account!r}")
         self.region = region
+        self.account = account
         self.port = port
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = io.BytesIO()
@@ -202,7 +218,11 @@ class EmbeddedAws:
         arguments = ["--fd", str(descriptor), "--region", self.region]
         return subprocess.Popen(
             [sys.executable, "-m", _SERVER, *arguments],
-            env={**_without_aws(os.environ), **self.environment},
+            env={
+                **_without_aws(os.environ),
+                **self.environment,
+                "MOTO_ACCOUNT_ID": self.account,
+            },
             pass_fds=[descriptor],
             stdin=subprocess.PIPE,  # Its end is the server's end.
             stdout=self._log,

@@ -9,16 +9,23 @@ import json
 import re
 import threading
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import escape
-from moto.core.models import DEFAULT_ACCOUNT_ID
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local import regions
+from cdk_sagemaker_llm.local import regions, scaling, shapes
+from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.protocols import (
+    JSON,
+    error_response,
+    explain,
+    is_query,
+    json_error,
+    read_json,
+)
 from cdk_sagemaker_llm.local.runtime import eventstream
 from cdk_sagemaker_llm.local.runtime.invocations import Invocation, invoke
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -28,13 +35,13 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 
-ACCOUNT = DEFAULT_ACCOUNT_ID
 HEALTH_PATH = "/_embedded/health"
 HOSTING_PATH = "/_embedded/hosting"
 
 _INVOCATION = re.compile(r"/endpoints/([^/]+)/invocations(-response-stream)?")
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/")
-_JSON = "application/x-amz-json-1.1"
+_SCALING = "AnyScaleFrontendService"
+_LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
 
 
 class Gateway:
@@ -45,11 +52,16 @@ class Gateway:
         moto: moto's own application.
 
         region: The region of requests that are not signed.
+
+        account: The account that everything is in.
     """
 
-    def __init__(self, moto: WSGIApplication, region: str) -> None:
+    def __init__(
+        self, moto: WSGIApplication, region: str, account: str = DEFAULT_ACCOUNT
+    ) -> None:
         self._moto = moto
         self._region = region
+        self._account = account
         # Hosting, CloudFormation and auto scaling look into each other's state.
         self._lock = threading.RLock()
 
@@ -64,7 +76,7 @@ class Gateway:
         if request.path == HEALTH_PATH:
             return Response("ok")(environ, start_response)
         if service == "s3" or request.method not in {"GET", "POST"}:
-            return self._ask_moto(environ, start_response)
+            return self._ask_moto(environ, start_response, service)
         # Before the lock: a client that stalls halfway keeps nobody waiting. For moto
         # as well, which reads the body again.
         try:
@@ -74,25 +86,35 @@ class Gateway:
         environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:
             response = self._own(request, region)
-            application = self._ask_moto if response is None else response
-            return application(environ, start_response)
+            if response is None:
+                return self._ask_moto(environ, start_response, service, body)
+            return response(environ, start_response)
 
     def _ask_moto(
-        self, environ: WSGIEnvironment, start_response: StartResponse
+        self,
+        environ: WSGIEnvironment,
+        start_response: StartResponse,
+        service: str,
+        body: bytes = b"",
     ) -> Iterable[bytes]:
+        answer = _Held(start_response, empty_is_page=is_query(environ))
         try:
-            return self._moto(environ, start_response)
+            parts = self._moto(environ, answer.start)
+            if not answer.is_held:
+                return parts
+            failure: Exception = RuntimeError(answer.status)
+            if parts := answer.release(parts):
+                return parts
         except NotImplementedError as error:
-            # moto lets it through as a page of HTML and status 500, which the SDKs
-            # cannot read and try again, for half a minute in the CDK CLI's case.
-            failure = AwsError("NotImplemented", f"not emulated: {error}")
+            failure = error
         except Exception as error:  # noqa: BLE001 - moto's faults are not the server's
             traceback.print_exc()
-            failure = AwsError("InternalFailure", f"moto failed: {error!r}", 500)
-        return _readable(failure, environ)(environ, start_response)
+            failure = error
+        refusal = explain(failure, environ, service, body)
+        return error_response(refusal, environ, service)(environ, start_response)
 
     def _own(self, request: Request, region: str) -> Response | None:
-        hosting = regions.sagemaker(ACCOUNT, region)
+        hosting = regions.sagemaker(self._account, region)
         if request.path == HOSTING_PATH:
             return _json(hosting.report())
         if found := _INVOCATION.fullmatch(request.path):
@@ -100,7 +122,7 @@ class Gateway:
         prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
         if prefix == "SageMaker":
             return _control(hosting, request, operation)
-        return None
+        return _refuse(request, prefix, operation)
 
     def _signed_for(self, request: Request) -> tuple[str, str]:
         authorization = request.headers.get("Authorization", "")
@@ -108,68 +130,121 @@ class Gateway:
         return (found[1], found[2]) if found else (self._region, "")
 
 
+class _Held:
+    """
+    moto's answer, held back where it may be a page of HTML.
+
+    moto calls a good deal of what is not HTML so, which goes on as it is.
+
+    Args:
+        start_response: What starts the answer.
+
+        empty_is_page: Whether an answer without a body is no answer either.
+    """
+
+    def __init__(self, start_response: StartResponse, *, empty_is_page: bool) -> None:
+        self._start_response = start_response
+        self._empty_is_page = empty_is_page
+        self._headers: list[tuple[str, str]] = []
+        self.status = ""
+
+    @property
+    def is_held(self) -> bool:
+        """
+        Whether the answer has not started.
+        """
+        return bool(self.status)
+
+    def start(
+        self, status: str, headers: list[tuple[str, str]], exc_info: Untyped = None
+    ) -> Callable[[bytes], object]:
+        """
+        Start the answer, unless it is an error of HTML.
+        """
+        if status >= "4" and any(
+            name.lower() == "content-type" and value.startswith("text/html")
+            for name, value in headers
+        ):
+            self.status, self._headers = status, headers
+            return lambda _: None
+        return self._start_response(status, headers, exc_info)
+
+    def release(self, parts: Iterable[bytes]) -> list[bytes]:
+        """
+        Start the answer after all and return its body, or nothing for a page.
+        """
+        body = b"".join(parts)
+        if hasattr(parts, "close"):
+            parts.close()
+        is_page = body.lstrip()[:5].lower() in {b"<!doc", b"<html"}
+        if is_page or (self._empty_is_page and not body):
+            return []
+        self._start_response(self.status, self._headers)
+        return [body]
+
+
+def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
+    # Some of moto's services take a body they cannot read for one without members.
+    if (request.content_type or "").startswith("application/x-amz-json"):
+        try:
+            asked = read_json(request.get_data(cache=True))
+            if prefix == _SCALING:
+                scaling.refuse_request(operation, asked)
+        except AwsError as error:
+            return json_error(error, __type=error.code, message=error.message)
+    return None
+
+
 def _control(hosting: SageMaker, request: Request, operation: str) -> Response | None:
-    body = request.get_data(cache=True)
     try:
-        asked: dict[str, Any] = json.loads(body or b"{}")
-        if not hosting.answers(operation, asked):
-            return None
-        return _json(hosting.call(operation, asked))
+        return _answer(hosting, operation, request.get_data(cache=True))
     except AwsError as error:
-        return _error(error, __type=error.code, message=error.message)
-    except ValueError as error:
-        return _error(
-            AwsError("SerializationException", str(error)),
-            __type="SerializationException",
-        )
+        return json_error(error, __type=error.code, message=error.message)
+    except Exception as error:  # noqa: BLE001 - an answer that clients can read
+        traceback.print_exc()
+        fault = AwsError("InternalFailure", repr(error), 500)
+        return json_error(fault, __type=fault.code, message=fault.message)
+
+
+def _answer(hosting: SageMaker, operation: str, body: bytes) -> Response | None:
+    if not shapes.has_operation("sagemaker", operation):
+        raise AwsError("UnknownOperationException", f"unknown operation {operation}")
+    asked = read_json(body)
+    if not hosting.answers(operation, asked):
+        return None
+    shapes.refuse_wrong_types("sagemaker", operation, asked)
+    return _json(hosting.call(operation, asked))
 
 
 def _invocation(
     hosting: SageMaker, request: Request, endpoint: str, *, stream: bool
 ) -> Response:
-    headers = request.headers
+    headers, body = request.headers, request.get_data()
+    if len(body) > _LARGEST_BODY:
+        # Without a code: the SDKs show the status in its place.
+        told = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
+        return Response(json.dumps({"message": told}), 413, content_type=JSON)
     invocation = Invocation(
         endpoint=endpoint,
         component=headers.get("X-Amzn-SageMaker-Inference-Component"),
         variant=headers.get("X-Amzn-SageMaker-Target-Variant"),
-        body=request.get_data(),
+        body=body,
     )
     try:
         result = invoke(hosting.world, invocation)
     except AwsError as error:
         name = error.code.replace("ValidationException", "ValidationError")
         named = AwsError(name, error.message, error.status, **error.fields)
-        return _error(named, Message=error.message, **error.fields)
+        return json_error(named, Message=error.message, **error.fields)
     answered = {"x-Amzn-Invoked-Production-Variant": result.variant}
     content_type = result.answer.content_type
     if not stream:
-        body = b"".join(result.answer.pieces)
-        return Response(body, content_type=content_type, headers=answered)
+        whole = b"".join(result.answer.pieces)
+        return Response(whole, content_type=content_type, headers=answered)
     answered["X-Amzn-SageMaker-Content-Type"] = content_type
     frames: Iterator[bytes] = map(eventstream.payload_part, result.parts())
     return Response(frames, content_type=eventstream.CONTENT_TYPE, headers=answered)
 
 
 def _json(body: dict[str, Any]) -> Response:
-    return Response(json.dumps(body), content_type=_JSON)
-
-
-def _error(error: AwsError, **body: Untyped) -> Response:
-    return Response(
-        json.dumps(body),
-        status=error.status,
-        content_type=_JSON,
-        headers={"x-amzn-ErrorType": error.code},
-    )
-
-
-def _readable(error: AwsError, environ: WSGIEnvironment) -> Response:
-    if "HTTP_X_AMZ_TARGET" in environ:
-        return _error(error, __type=error.code, message=error.message)
-    code, message = escape(error.code), escape(error.message)
-    return Response(
-        f"<ErrorResponse><Error><Code>{code}</Code><Message>{message}</Message></Error>"
-        "</ErrorResponse>",
-        status=error.status,
-        content_type="text/xml",
-    )
+    return Response(json.dumps(body), content_type=JSON)

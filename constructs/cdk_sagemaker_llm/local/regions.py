@@ -5,12 +5,12 @@ One SageMaker per account and region, beside moto's services of the same place.
 from __future__ import annotations
 
 import functools
-from urllib.parse import urlparse
 
 from moto.applicationautoscaling.models import applicationautoscaling_backends
-from moto.s3.models import s3_backends
+from moto.s3.models import FakeKey, s3_backends
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.sagemaker.world import World
 
@@ -36,15 +36,29 @@ class MotoSurroundings:
         self._scaling = applicationautoscaling_backends[account][region]
         self._s3 = s3_backends[account][partition]
 
-    def read_object(self, url: str) -> bytes | None:
+    def read_object(self, location: Location) -> bytes | None:
         """
-        Return the contents behind an ``s3://`` URL, or ``None`` if nothing is there.
+        Return the contents of an object, or ``None`` if it is not there.
         """
-        place = urlparse(url)
-        if place.netloc not in self._s3.buckets:
-            return None
-        found = self._s3.get_object(place.netloc, place.path.lstrip("/"))
+        found = self._object(location)
         return None if found is None else bytes(found.value)
+
+    def object_version(self, location: Location) -> str | None:
+        """
+        Return what changes with an object's contents, without reading them.
+        """
+        found = self._object(location)
+        return None if found is None else f"{found.version_id} {found.etag}"
+
+    def has_objects(self, prefix: Location) -> bool:
+        """
+        Tell whether the key of any object starts like this.
+        """
+        bucket = self._s3.buckets.get(prefix.bucket)
+        return bucket is not None and any(
+            key.startswith(prefix.key) and isinstance(bucket.keys[key], FakeKey)
+            for key in bucket.keys
+        )
 
     def scalable_targets(self) -> set[str]:
         """
@@ -64,3 +78,8 @@ class MotoSurroundings:
             self._scaling.deregister_scalable_target(
                 NAMESPACE, resource_id, target.scalable_dimension
             )
+
+    def _object(self, location: Location) -> FakeKey | None:
+        if location.bucket not in self._s3.buckets:
+            return None
+        return self._s3.get_object(location.bucket, location.key)

@@ -19,20 +19,21 @@ from moto.applicationautoscaling.models import (
     FakeScalableTarget,
     ScalableDimensionValueSet,
 )
+from moto.core.exceptions import JsonRESTError
 
-from cdk_sagemaker_llm.local import regions
+from cdk_sagemaker_llm.local import regions, shapes
+from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.local.scaling_rules import (
+    COMPONENT_DIMENSION,
+    CONCURRENCY_DIMENSION,
+    refuse_capacity,
+    refuse_configurations,
+    refuse_policy,
+    refuse_resource,
+)
+from cdk_sagemaker_llm.local.schedules import refuse_action
 from cdk_sagemaker_llm.local.untyped import Untyped
-
-VARIANT_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
-COMPONENT_DIMENSION = "sagemaker:inference-component:DesiredCopyCount"
-
-# Which predefined metric belongs to which dimension: facts of the service's guide
-# "endpoint-auto-scaling-add-code-define".
-_METRIC_PREFIX = {
-    VARIANT_DIMENSION: "SageMakerVariant",
-    COMPONENT_DIMENSION: "SageMakerInferenceComponent",
-}
 
 
 class EmbeddedScaling(ApplicationAutoscalingBackend):
@@ -54,13 +55,17 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         Register a target whose endpoint variant or component is there.
         """
         if namespace == regions.NAMESPACE:
-            _refuse_capacity(dimension, settings)
-            world = regions.sagemaker(self.account_id, self.region_name).world
-            if not _is_there(world, r_id):
-                raise AWSValidationException(
-                    f"SageMaker has no resource with resource ID: {r_id}"
-                )
-        return super().register_scalable_target(namespace, r_id, dimension, **settings)
+            refuse_resource(r_id, dimension)
+            self._refuse_target(r_id, dimension, settings)
+        try:
+            return super().register_scalable_target(
+                namespace, r_id, dimension, **settings
+            )
+        except (IndexError, ValueError) as error:
+            # moto takes resource ids apart and counts on their form.
+            raise AWSValidationException(
+                "Unsupported service namespace, resource type or scalable dimension"
+            ) from error
 
     def deregister_scalable_target(
         self, namespace: str, r_id: str, dimension: str
@@ -94,7 +99,12 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
                     f"{service_namespace}, resource ID: {resource_id}, scalable "
                     f"dimension: {scalable_dimension}"
                 )
-            _refuse_metric(scalable_dimension, policy_body)
+            key = FakeApplicationAutoscalingPolicy.formulate_key(
+                service_namespace, resource_id, scalable_dimension, policy_name
+            )
+            # What is left out of a policy that exists stays as it is.
+            if policy_body or key not in self.policies:
+                refuse_policy(scalable_dimension, policy_type, policy_body)
         return super().put_scaling_policy(
             policy_name,
             service_namespace,
@@ -104,6 +114,89 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             policy_type,
         )
 
+    def put_scheduled_action(  # noqa: PLR0917 - moto's signature
+        self,
+        service_namespace: str,
+        schedule: str,
+        timezone: str,
+        scheduled_action_name: str,
+        resource_id: str,
+        scalable_dimension: str,
+        start_time: str,
+        end_time: str,
+        scalable_target_action: str,
+    ) -> None:
+        """
+        Keep a scheduled action of a registered target.
+        """
+        if service_namespace == regions.NAMESPACE:
+            if not self._scalable_target_exists(resource_id, scalable_dimension):
+                raise JsonRESTError(
+                    "ObjectNotFoundException",
+                    "No scalable target registered for service namespace: "
+                    f"{service_namespace}, resource ID: {resource_id}, scalable "
+                    f"dimension: {scalable_dimension}",
+                )
+            before = self.describe_scheduled_actions(
+                [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
+                service_namespace,
+                resource_id,
+                scalable_dimension,
+            )
+            if not before and not (schedule and scalable_target_action):
+                raise AWSValidationException(
+                    "Schedule and ScalableTargetAction are required for a new "
+                    "scheduled action"
+                )
+            wanted: Untyped = scalable_target_action or None
+            window = start_time, end_time
+            refuse_action(schedule or None, timezone, window, wanted)
+        super().put_scheduled_action(
+            service_namespace,
+            schedule,
+            timezone,
+            scheduled_action_name,
+            resource_id,
+            scalable_dimension,
+            start_time,
+            end_time,
+            scalable_target_action,
+        )
+
+    def _refuse_target(
+        self, r_id: str, dimension: str, settings: dict[str, Any]
+    ) -> None:
+        world = regions.sagemaker(self.account_id, self.region_name).world
+        if not _is_there(world, r_id):
+            raise AWSValidationException(
+                f"SageMaker has no resource with resource ID: {r_id}"
+            )
+        known = self.targets.get(dimension, {}).get(r_id)
+        least, most = settings.get("min_capacity"), settings.get("max_capacity")
+        if known is not None:
+            least = known.min_capacity if least is None else least
+            most = known.max_capacity if most is None else most
+        refuse_capacity(dimension, least, most, to_zero=_is_async(world, r_id))
+
+
+def refuse_request(operation: str, request: dict[str, Any]) -> None:
+    """
+    Refuse a call that is not as the API's model says.
+
+    Raises:
+        AwsError: If it is not.
+    """
+    service = "application-autoscaling"
+    if not shapes.has_operation(service, operation):
+        raise AwsError("UnknownOperationException", f"unknown operation {operation}")
+    shapes.refuse_wrong_types(service, operation, request)
+    shapes.check(service, operation, request)
+    if operation == "PutScalingPolicy":
+        try:
+            refuse_configurations(request)
+        except AWSValidationException as error:
+            raise validation(error.message) from error
+
 
 def install() -> None:
     """
@@ -112,6 +205,7 @@ def install() -> None:
     models.applicationautoscaling_backends.backend = EmbeddedScaling
     # An enumeration cannot be extended, so moto's is replaced where it is looked up.
     names = {member.name: member.value for member in ScalableDimensionValueSet}
+    names["SAGEMAKER_VARIANT_CONCURRENCY"] = CONCURRENCY_DIMENSION
     names["SAGEMAKER_COMPONENT_DESIRED_COPY_COUNT"] = COMPONENT_DIMENSION
     extended = enum.Enum("ScalableDimensionValueSet", names)  # type: ignore[misc]  # members are known at run time
     for module in (models, responses):
@@ -126,24 +220,7 @@ def _is_there(world: World, resource_id: str) -> bool:
     return endpoint is not None and parts[-1] in endpoint.fleets
 
 
-def _refuse_capacity(dimension: str, settings: dict[str, Any]) -> None:
-    least, most = settings.get("min_capacity"), settings.get("max_capacity")
-    if least is not None and most is not None and least > most:
-        raise AWSValidationException(
-            "Maximum capacity cannot be less than minimum capacity"
-        )
-    # Only inference components and asynchronous endpoints can go to zero.
-    if dimension == VARIANT_DIMENSION and most == 0:
-        raise AWSValidationException("Maximum capacity must be at least 1")
-
-
-def _refuse_metric(dimension: str, policy: dict[str, Any]) -> None:
-    metric = (policy.get("PredefinedMetricSpecification") or {}).get(
-        "PredefinedMetricType", ""
-    )
-    prefix = _METRIC_PREFIX.get(dimension)
-    if metric and prefix and not metric.startswith(prefix):
-        raise AWSValidationException(
-            f"Predefined metric {metric} is not supported for scalable dimension: "
-            f"{dimension}"
-        )
+def _is_async(world: World, resource_id: str) -> bool:
+    # Only asynchronous endpoints and inference components go to zero.
+    endpoint = world.endpoints.find(resource_id.split("/")[1])
+    return endpoint is not None and "AsyncInferenceConfig" in endpoint.config

@@ -19,7 +19,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import scaling
+from cdk_sagemaker_llm.local import monitoring, scaling
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.gateway import Gateway
 
@@ -48,12 +48,14 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
 
     scaling.install()
+    monitoring.install()
     moto_glue.install()
     moto = DomainDispatcherApplication(create_backend_app)
     server = make_server(
         "127.0.0.1",
         0,
-        Gateway(moto, options.region),
+        # moto's services read the account from there, at every request.
+        Gateway(moto, options.region, os.environ["MOTO_ACCOUNT_ID"]),
         threaded=True,
         request_handler=QuietRequestHandler,
         fd=options.fd,

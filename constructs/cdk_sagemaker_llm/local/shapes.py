@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm.local.errors import validation
+from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
@@ -52,6 +52,24 @@ def check(service: str, operation: str, request: dict[str, Any]) -> None:
         raise validation(
             f"{len(faults)} validation error{plural} detected: {'; '.join(faults)}"
         )
+
+
+def has_operation(service: str, operation: str) -> bool:
+    """
+    Tell whether a service's API has an operation.
+    """
+    return operation in service_model(service).operation_names
+
+
+def refuse_wrong_types(service: str, operation: str, request: dict[str, Any]) -> None:
+    """
+    Refuse a request whose members are of types that the API cannot read.
+
+    Raises:
+        AwsError: A ``SerializationException``, which comes before any other check.
+    """
+    for told in _wrong_types(input_shape(service, operation), request):
+        raise AwsError("SerializationException", told)
 
 
 def coerce(shape: Untyped, value: Untyped) -> Untyped:
@@ -100,6 +118,56 @@ def _coerce_scalar(type_name: str, value: Untyped) -> Untyped:
         except ValueError:
             return value
     return value
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "structure": (dict,),
+    "map": (dict,),
+    "list": (list,),
+    "string": (str,),
+    "blob": (str,),
+    "boolean": (bool,),
+    "timestamp": (int, float, str),
+    "integer": (int,),
+    "long": (int,),
+    "float": (int, float),
+    "double": (int, float),
+}
+_FOUND = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "NUMBER_VALUE"}
+
+
+def _wrong_types(shape: Untyped, value: Untyped) -> Iterator[str]:
+    if shape is None or value is None:
+        return
+    expected: Untyped = _KINDS[shape.type_name]
+    # A boolean is an integer to Python, and to no service.
+    if not isinstance(value, expected) or (
+        isinstance(value, bool) > (bool in expected)
+    ):
+        yield _not_convertible(shape.type_name, value)
+    elif shape.type_name == "structure":
+        for name, item in value.items():
+            if name in shape.members:
+                yield from _wrong_types(shape.members[name], item)
+    elif shape.type_name == "map":
+        for item in value.values():
+            yield from _wrong_types(shape.value, item)
+    elif shape.type_name == "list":
+        for item in value:
+            yield from _wrong_types(shape.member, item)
+
+
+def _not_convertible(type_name: str, value: Untyped) -> str:
+    # The words of the services' JSON reader.
+    if isinstance(value, dict):
+        return "Start of structure or map found where not expected."
+    if isinstance(value, list):
+        return "Start of list found where not expected"
+    if type_name in {"structure", "map", "list"}:
+        return "Unexpected field type"
+    found = str(value).upper() if isinstance(value, bool) else _FOUND[type(value)]
+    kind = {"integer": "an Integer", "long": "a Long"}.get(type_name)
+    return f"{found} can not be converted to {kind or 'a ' + type_name.title()}"
 
 
 def _faults(shape: Untyped, value: Untyped, path: str) -> Iterator[str]:

@@ -4,9 +4,7 @@ Which serving container a model runs in, and how it was configured.
 
 from __future__ import annotations
 
-import io
 import re
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -60,10 +58,17 @@ class ServingContainer:
 
 
 def serving_container(
-    image: str, environment: Mapping[str, str], artifact: bytes | None
+    image: str, environment: Mapping[str, str], options: Mapping[str, str]
 ) -> ServingContainer | None:
     """
     Recognise a container by its image; ``None`` if its answers are not known here.
+
+    Args:
+        image: The address of the image.
+
+        environment: The variables of the container.
+
+        options: What its artifact says, which wins over the variables.
     """
     if match := _LMI_TAG.search(image):
         *version, flavour = match.groups()
@@ -71,7 +76,7 @@ def serving_container(
             server="lmi",
             version=tuple(map(int, version)),
             flavour=flavour,
-            options={**_from_environment(environment), **_from_artifact(artifact)},
+            options={**_from_environment(environment), **options},
         )
     if match := _TGI_TAG.search(image):
         return ServingContainer(server="tgi", version=tuple(map(int, match.groups())))
@@ -83,26 +88,4 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
         name.removeprefix("OPTION_").lower(): value
         for name, value in environment.items()
         if name.startswith("OPTION_")
-    }
-
-
-def _from_artifact(artifact: bytes | None) -> dict[str, str]:
-    if artifact is None:
-        return {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(artifact)) as archive:
-            for member in archive:
-                if member.name.rpartition("/")[2] == "serving.properties":
-                    file = archive.extractfile(member)
-                    return _options(file.read().decode() if file else "")
-    except tarfile.TarError:
-        pass  # Weights in another form: they carry no options.
-    return {}
-
-
-def _options(text: str) -> dict[str, str]:
-    lines = (line.strip() for line in text.splitlines())
-    pairs = (line.partition("=") for line in lines if line[:1] not in {"#", "!"})
-    return {
-        key.strip().removeprefix("option."): value.strip() for key, _, value in pairs
     }

@@ -18,6 +18,8 @@ from cdk_sagemaker_llm.local.runtime.model_server import (
     ContainerError,
     generate,
 )
+from cdk_sagemaker_llm.local.runtime.routing import choose_variant
+from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
@@ -104,9 +106,17 @@ def _behind(
             "Inference Component Name header or consider using inference components."
         )
     variants = {v["VariantName"]: v for v in endpoint.config["ProductionVariants"]}
-    name = invocation.variant or next(iter(variants))
+    name = invocation.variant or choose_variant(endpoint)
+    if name is None:
+        raise _invalid(f"Every variant of endpoint {endpoint.name} has weight 0.")
     if name not in variants:
         raise _invalid(f"Variant {name} of endpoint {endpoint.name} not found.")
+    fleet = endpoint.fleets[name]
+    if fleet.instance_type and fleet.instances == 0:
+        raise _invalid(
+            f"Variant {name} of endpoint {endpoint.name} has no instances to process "
+            "this request."
+        )
     return name, *_of_model(world, variants[name]["ModelName"])
 
 
@@ -144,12 +154,12 @@ def _of_model(world: World, name: str) -> tuple[dict[str, Any], str | None]:
 def _container(
     world: World, described: dict[str, Any], role: str | None
 ) -> ServingContainer:
-    url = described.get("ModelDataUrl") or described.get("ArtifactUrl")
-    artifact = world.surroundings.read_object(url) if url else None
-    if url and artifact is None:
-        raise missing_data(url, role, world.region)
+    data = next(ModelData.of(described), None)
+    if data and not world.artifacts.is_there(data):
+        raise missing_data(data.url, role, world.region)
+    options = world.artifacts.options(data) if data else {}
     image = described.get("Image", "")
-    found = serving_container(image, described.get("Environment", {}), artifact)
+    found = serving_container(image, described.get("Environment", {}), options)
     if found is None:
         raise _invalid(
             f"The embedded AWS does not know the answers of image {image!r}: it stands "

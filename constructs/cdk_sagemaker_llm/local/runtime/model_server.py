@@ -43,7 +43,11 @@ def generate(container: ServingContainer, body: bytes) -> Answer:
         ContainerError: If the container refuses it.
     """
     request = _request(container, body)
-    parameters = request.get("parameters") or {}
+    parameters = request.get("parameters")
+    if parameters is None:
+        parameters = {}
+    if not isinstance(parameters, dict):
+        raise _unreadable(container, "invalid type for `parameters`, expected a map")
     count = _new_tokens(container, parameters)
     generation = continue_prompt(
         request["inputs"], count, full_text=_full_text(container, parameters)
@@ -61,7 +65,7 @@ def generate(container: ServingContainer, body: bytes) -> Answer:
 def _request(container: ServingContainer, body: bytes) -> dict[str, Any]:
     try:
         request = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(container, str(error)) from error
     if not isinstance(request, dict) or not isinstance(request.get("inputs"), str):
         raise _unreadable(container, "missing field `inputs`")
@@ -70,7 +74,7 @@ def _request(container: ServingContainer, body: bytes) -> dict[str, Any]:
 
 def _new_tokens(container: ServingContainer, parameters: Mapping[str, Any]) -> int:
     count = parameters.get("max_new_tokens") or container.default_new_tokens
-    if not isinstance(count, int) or count < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise _refused(container, "`max_new_tokens` must be strictly positive")
     return count
 

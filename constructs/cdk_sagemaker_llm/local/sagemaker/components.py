@@ -8,6 +8,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
+from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.needs import requirements_of, specification_for
 from cdk_sagemaker_llm.local.sagemaker.store import tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import (
@@ -94,14 +95,9 @@ class Components:
 
     def list_all(self, request: dict[str, Any]) -> dict[str, Any]:
         """
-        List components, of one endpoint if asked.
+        List components, of one endpoint or variant if asked.
         """
-        endpoint = request.get("EndpointNameEquals")
-        found, token = self._world.components.page(
-            request,
-            self._summary,
-            lambda component: endpoint in (None, component.endpoint_name),
-        )
+        found, token = page(self._world.components, request, self._summary)
         return {"InferenceComponents": found, **token}
 
     def update(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -229,7 +225,7 @@ class Components:
             "VariantName": component.variant_name,
             "CreationTime": component.created,
             "LastModifiedTime": component.modified,
-            "InferenceComponentStatus": "InService",
+            "InferenceComponentStatus": component.status,
         }
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import AwsError, validation
+from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
+from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
 
@@ -46,8 +48,8 @@ class Definitions:
         models = self._world.models
         models.refuse_existing(request["ModelName"])
         for container in containers_of(request):
-            if "ModelDataUrl" in container:
-                self._refuse_missing_data(request, container["ModelDataUrl"])
+            for data in ModelData.of(container):
+                self._refuse_missing_data(request, data)
         name = request["ModelName"]
         model = Record(
             name=name, arn=models.arn(name), request=request, tags=tags_of(request)
@@ -72,7 +74,8 @@ class Definitions:
         """
         List models.
         """
-        found, token = self._world.models.page(
+        found, token = page(
+            self._world.models,
             request,
             lambda model: {
                 "ModelName": model.name,
@@ -123,7 +126,8 @@ class Definitions:
         """
         List endpoint configurations.
         """
-        found, token = self._world.configs.page(
+        found, token = page(
+            self._world.configs,
             request,
             lambda config: {
                 "EndpointConfigName": config.name,
@@ -135,25 +139,18 @@ class Definitions:
 
     def delete_config(self, request: dict[str, Any]) -> dict[str, Any]:
         """
-        Drop an endpoint configuration that no endpoint runs on.
+        Drop an endpoint configuration; an endpoint that uses it goes on with its own.
 
-        The API reference says it must not be deleted while in use; saying so here
-        finds a wrong order of deletion.
+        The API reference says it must not be deleted while in use, but the service
+        lets it, and the SageMaker SDK's ``delete_endpoint`` deletes it first.
         """
-        name = request["EndpointConfigName"]
-        config = self._world.configs.get(name)
-        for endpoint in self._world.endpoints:
-            if endpoint.config_name == name:
-                raise validation(
-                    f'Cannot delete endpoint configuration "{config.arn}" while '
-                    f'endpoint "{endpoint.arn}" uses it.'
-                )
-        self._world.configs.remove(name)
+        self._world.configs.remove(request["EndpointConfigName"])
         return {}
 
-    def _refuse_missing_data(self, request: dict[str, Any], url: str) -> None:
-        if self._world.surroundings.read_object(url) is None:
-            raise missing_data(url, request.get("ExecutionRoleArn"), self._world.region)
+    def _refuse_missing_data(self, request: dict[str, Any], data: ModelData) -> None:
+        if not self._world.artifacts.is_there(data):
+            role = request.get("ExecutionRoleArn")
+            raise missing_data(data.url, role, self._world.region)
 
     def _refuse_variant(self, request: dict[str, Any], variant: dict[str, Any]) -> None:
         name = variant["VariantName"]

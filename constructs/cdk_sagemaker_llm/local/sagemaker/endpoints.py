@@ -9,6 +9,7 @@ from typing import Any
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, variants_of
 from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
+from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.needs import requirements_of
 from cdk_sagemaker_llm.local.sagemaker.store import tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import Endpoint, Operation, World
@@ -89,7 +90,7 @@ class Endpoints:
         """
         List endpoints.
         """
-        found, token = self._world.endpoints.page(request, _summary)
+        found, token = page(self._world.endpoints, request, _summary)
         return {"Endpoints": found, **token}
 
     def update(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +108,7 @@ class Endpoints:
             }
             _retain(endpoint, fleets, excluded)
         self._move_components(endpoint, config, fleets)
-        endpoint.weights = _weights(config)
+        endpoint.weights, endpoint.turns = _weights(config), {}
         endpoint.fleets, endpoint.config = fleets, config
         endpoint.config_name = request["EndpointConfigName"]
         endpoint.request = {**endpoint.request, **request}
@@ -117,21 +118,23 @@ class Endpoints:
     def update_capacities(self, request: dict[str, Any]) -> dict[str, Any]:
         """
         Set instance counts and weights, as Application Auto Scaling does.
+
+        All of it or, where one variant is refused, nothing.
         """
         endpoint = self._world.endpoints.get(request["EndpointName"])
-        for wanted in request["DesiredWeightsAndCapacities"]:
+        every = request["DesiredWeightsAndCapacities"]
+        _refuse_repeated([wanted["VariantName"] for wanted in every])
+        for wanted in every:
+            _refuse_capacity(endpoint, wanted)
+        for wanted in every:
             name = wanted["VariantName"]
-            if name not in endpoint.fleets:
-                raise validation(
-                    f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
-                )
             fleet = endpoint.fleets[name]
-            count = wanted.get("DesiredInstanceCount", fleet.instances)
-            if fleet.minimum == fleet.maximum:
-                fleet.minimum = fleet.maximum = count
-            fleet.instances = count
-            weight = wanted.get("DesiredWeight", endpoint.weights[name])
-            endpoint.weights[name] = weight
+            if (count := wanted.get("DesiredInstanceCount")) is not None:
+                fleet.resize(count)
+            weight = wanted.get("DesiredWeight")
+            if weight is not None:
+                endpoint.weights[name] = weight
+        endpoint.turns = {}
         endpoint.touch()
         return {"EndpointArn": endpoint.arn}
 
@@ -213,6 +216,32 @@ class Endpoints:
                 fleet.place(component.name, needs, component.copies)
 
 
+def _refuse_repeated(names: list[str]) -> None:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        raise validation(f'Variant "{name}" is listed more than once.')
+
+
+def _refuse_capacity(endpoint: Endpoint, wanted: dict[str, Any]) -> None:
+    name, count = wanted["VariantName"], wanted.get("DesiredInstanceCount")
+    fleet = endpoint.fleets.get(name)
+    if fleet is None:
+        raise validation(
+            f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
+        )
+    if count is None:
+        return
+    if not fleet.instance_type:
+        raise validation(
+            f'Variant "{name}" is serverless: DesiredInstanceCount is not supported.'
+        )
+    if fleet.managed and not fleet.minimum <= count <= fleet.maximum:
+        raise validation(
+            f'DesiredInstanceCount {count} of variant "{name}" must be between the '
+            f"MinInstanceCount {fleet.minimum} and the MaxInstanceCount "
+            f"{fleet.maximum} of its ManagedInstanceScaling."
+        )
+
+
 def _fleets(config: dict[str, Any]) -> dict[str, Fleet]:
     return {v["VariantName"]: Fleet.of(v) for v in variants_of(config)}
 
@@ -230,9 +259,7 @@ def _retain(endpoint: Endpoint, fleets: dict[str, Fleet], excluded: set[str]) ->
         return
     for name, fleet in fleets.items():
         if name in endpoint.fleets:
-            fleet.instances = endpoint.fleets[name].instances
-            if fleet.minimum == fleet.maximum:
-                fleet.minimum = fleet.maximum = fleet.instances
+            fleet.resize(endpoint.fleets[name].instances)
 
 
 def _summary(endpoint: Endpoint) -> dict[str, Any]:
@@ -241,7 +268,7 @@ def _summary(endpoint: Endpoint) -> dict[str, Any]:
         "EndpointArn": endpoint.arn,
         "CreationTime": endpoint.created,
         "LastModifiedTime": endpoint.modified,
-        "EndpointStatus": "InService",
+        "EndpointStatus": endpoint.status,
     }
 
 

@@ -41,12 +41,15 @@ class Fleet:
         minimum: How far managed instance scaling may shrink the fleet.
 
         maximum: How far it may grow the fleet; the number now where it is off.
+
+        managed: Whether managed instance scaling is on.
     """
 
     instance_type: str
     instances: int
     minimum: int
     maximum: int
+    managed: bool = False
     copies: list[Copy] = field(default_factory=list)
 
     @classmethod
@@ -62,7 +65,16 @@ class Fleet:
             instances=count,
             minimum=scaling.get("MinInstanceCount", count) if managed else count,
             maximum=scaling.get("MaxInstanceCount", count) if managed else count,
+            managed=managed,
         )
+
+    def resize(self, instances: int) -> None:
+        """
+        Set how many instances there are.
+        """
+        self.instances = instances
+        if not self.managed:
+            self.minimum = self.maximum = instances
 
     def place(self, component: str, needs: ResourceRequirements, count: int) -> None:
         """

@@ -38,8 +38,7 @@ class SageMaker:
         Tell whether an operation is one of hosting's.
         """
         if operation in TAG_OPERATIONS:
-            arn = str(request.get("ResourceArn", ""))
-            return any(arn.startswith(s.arn_prefix) for s in self.world.shelves())
+            return not self._is_other_kind(str(request.get("ResourceArn") or ""))
         return operation in self._operations
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +74,12 @@ class SageMaker:
                 for endpoint in self.world.endpoints
             ]
         }
+
+    def _is_other_kind(self, arn: str) -> bool:
+        # What else SageMaker has in this account and region: a training job, say.
+        mine = self.world.models.arn_prefix.removesuffix("model/")
+        prefixes = tuple(shelf.arn_prefix for shelf in self.world.shelves())
+        return arn.startswith(mine) and not arn.startswith(prefixes)
 
     def _tagged(self, arn: str) -> Record:
         for shelf in self.world.shelves():

@@ -11,8 +11,6 @@ from typing import Any, Generic, TypeVar
 
 from cdk_sagemaker_llm.local.errors import validation
 
-_DEFAULT_PAGE = 10  # botocore 1.44.5: MaxResults of the List* operations.
-
 
 @dataclass(kw_only=True)
 class Record:
@@ -103,27 +101,6 @@ class Shelf(Generic[R]):
 
     def __iter__(self) -> Iterator[R]:
         return iter(list(self.records.values()))
-
-    def page(
-        self,
-        request: dict[str, Any],
-        summary: Callable[[R], dict[str, Any]],
-        wanted: Callable[[R], bool] = lambda _: True,
-    ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-        """
-        Return one page of summaries, newest first, and the token of the next page.
-        """
-        part = request.get("NameContains", "").lower()
-        found = [r for r in self if part in r.name.lower() and wanted(r)]
-        by_name = request.get("SortBy") == "Name"
-        found.sort(
-            key=lambda record: (record.name if by_name else "", record.created),
-            reverse=request.get("SortOrder", "Descending") == "Descending",
-        )
-        start = int(request.get("NextToken") or 0)
-        end = start + request.get("MaxResults", _DEFAULT_PAGE)
-        token = {"NextToken": str(end)} if end < len(found) else {}
-        return [summary(record) for record in found[start:end]], token
 
 
 def tags_of(request: dict[str, Any]) -> dict[str, str]:

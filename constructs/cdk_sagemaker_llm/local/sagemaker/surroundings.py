@@ -6,15 +6,29 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from cdk_sagemaker_llm.local.sagemaker.locations import Location
+
 
 class Surroundings(Protocol):
     """
     The other services of the same account and region.
     """
 
-    def read_object(self, url: str) -> bytes | None:
+    def read_object(self, location: Location) -> bytes | None:
         """
-        Return the contents behind an ``s3://`` URL, or ``None`` if nothing is there.
+        Return the contents of an object, or ``None`` if it is not there.
+        """
+
+    def object_version(self, location: Location) -> str | None:
+        """
+        Return what changes with an object's contents, without reading them.
+
+        ``None`` if it is not there.
+        """
+
+    def has_objects(self, prefix: Location) -> bool:
+        """
+        Tell whether the key of any object starts like this.
         """
 
     def scalable_targets(self) -> set[str]:

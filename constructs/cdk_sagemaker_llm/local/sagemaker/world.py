@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
 from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
 from cdk_sagemaker_llm.local.sagemaker.store import Record, Shelf
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
@@ -25,6 +26,9 @@ class Endpoint(Record):
     config: dict[str, Any]
     fleets: dict[str, Fleet]
     weights: dict[str, float]
+    status: str = "InService"
+    # How far each variant is ahead of its turn, or behind it.
+    turns: dict[str, int] = field(default_factory=dict)
 
     @property
     def takes_components(self) -> bool:
@@ -46,6 +50,7 @@ class Component(Record):
     endpoint_name: str
     variant_name: str
     copies: int
+    status: str = "InService"
 
 
 @dataclass
@@ -58,6 +63,7 @@ class World:
     account: str
     partition: str
     surroundings: Surroundings
+    artifacts: Artifacts = field(init=False)
     models: Shelf[Record] = field(init=False)
     configs: Shelf[Record] = field(init=False)
     endpoints: Shelf[Endpoint] = field(init=False)
@@ -69,6 +75,7 @@ class World:
         """
         Lay out one shelf for each kind.
         """
+        self.artifacts = Artifacts(self.surroundings)
         self.models = Shelf("model", self._arn("model"))
         self.configs = Shelf("endpoint configuration", self._arn("endpoint-config"))
         # The API reference of CreateEndpoint: the name is case-insensitive there.

@@ -1,0 +1,158 @@
+"""
+Requests and errors in the formats of the services' protocols.
+
+What cannot be read is answered in the format of the question: the SDKs do not read
+HTML, and take it for a fault of the server, which they try again.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+from xml.parsers.expat import ExpatError
+
+from markupsafe import escape
+from werkzeug.wrappers import Response
+
+from cdk_sagemaker_llm.local import shapes
+from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.untyped import Untyped
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+JSON = "application/x-amz-json-1.1"
+
+_CBOR = "rpc-v2-cbor"
+_REST_XML = frozenset({"", "s3", "route53", "cloudfront"})
+# Services that are signed for under another name than their model's.
+_MODELS = {"monitoring": "cloudwatch", "elasticloadbalancing": "elbv2", "email": "ses"}
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """
+    Read the body of a JSON request; nothing at all stands for no members.
+
+    Raises:
+        AwsError: If it is not a JSON object.
+    """
+    try:
+        asked = json.loads(body.decode(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        if not body:
+            return {}
+        raise AwsError("SerializationException", f"not valid JSON: {error}") from error
+    if not isinstance(asked, dict):
+        raise AwsError("SerializationException", "Unexpected field type")
+    return asked
+
+
+def is_query(environ: WSGIEnvironment) -> bool:
+    """
+    Tell whether a request is of the query protocol: a form with an action.
+    """
+    content_type: str = environ.get("CONTENT_TYPE", "")
+    return content_type.startswith("application/x-www-form")
+
+
+def explain(
+    error: Exception, environ: WSGIEnvironment, service: str, body: bytes
+) -> AwsError:
+    """
+    Say what was wrong with a request that moto failed on, as the service would.
+    """
+    try:
+        _refuse_request(environ, _MODELS.get(service, service), body)
+    except AwsError as refusal:
+        return refusal
+    if isinstance(error, NotImplementedError):
+        return AwsError("NotImplemented", f"not emulated: {error}")
+    if isinstance(error, json.JSONDecodeError):
+        return AwsError("SerializationException", f"not valid JSON: {error}")
+    if isinstance(error, ExpatError):
+        return AwsError("MalformedXML", f"The XML is not well-formed: {error}")
+    return AwsError("InternalFailure", f"moto failed: {error!r}", 500)
+
+
+def json_error(error: AwsError, **body: Untyped) -> Response:
+    """
+    Write an error with a body of JSON.
+    """
+    return Response(
+        json.dumps(body),
+        status=error.status,
+        content_type=JSON,
+        headers={"x-amzn-ErrorType": error.code},
+    )
+
+
+def error_response(error: AwsError, environ: WSGIEnvironment, service: str) -> Response:
+    """
+    Write an error in the format of the request's protocol.
+    """
+    if environ.get("HTTP_SMITHY_PROTOCOL") == _CBOR:
+        return _cbor_error(error)
+    xml = is_query(environ) or service in _REST_XML
+    if "HTTP_X_AMZ_TARGET" in environ or not xml:
+        return json_error(error, __type=error.code, message=error.message)
+    code, message = escape(error.code), escape(error.message)
+    told = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    if service == "ec2":
+        told = f"<Response><Errors>{told}</Errors></Response>"
+    elif service not in {"", "s3"}:
+        told = f"<ErrorResponse>{told}</ErrorResponse>"
+    return Response(told, status=error.status, content_type="text/xml")
+
+
+def _refuse_request(environ: WSGIEnvironment, service: str, body: bytes) -> None:
+    target = environ.get("HTTP_X_AMZ_TARGET")
+    if target is None:
+        if is_query(environ):
+            _refuse_query(service, body)
+        return
+    operation = target.rpartition(".")[2]
+    if _has_model(service) and not shapes.has_operation(service, operation):
+        raise AwsError("UnknownOperationException", f"unknown operation {operation}")
+    asked = read_json(body)
+    if _has_model(service):
+        shapes.refuse_wrong_types(service, operation, asked)
+        shapes.check(service, operation, asked)
+
+
+def _refuse_query(service: str, body: bytes) -> None:
+    action = parse_qs(body.decode(errors="replace")).get("Action", [""])[0]
+    if not action:
+        raise AwsError("MissingAction", "The request must contain the parameter Action")
+    if _has_model(service) and not shapes.has_operation(service, action):
+        raise AwsError("InvalidAction", f"Could not find operation {action}")
+
+
+def _has_model(service: str) -> bool:
+    from botocore.exceptions import UnknownServiceError  # noqa: PLC0415 - server only
+
+    try:
+        shapes.service_model(service)
+    except UnknownServiceError:
+        return False
+    return True
+
+
+def _refuse_constant(name: str) -> None:
+    # Python's reader takes NaN and Infinity, which are no JSON.
+    raise ValueError(f"{name} is not a number")
+
+
+def _cbor_error(error: AwsError) -> Response:
+    members = {"__type": error.code, "message": error.message}
+    body = bytes([0xA0 + len(members)])
+    for text in (part for pair in members.items() for part in pair):
+        written = text.encode()
+        # A text string with its length in four bytes.
+        body += b"\x7a" + len(written).to_bytes(4, "big") + written
+    return Response(
+        body,
+        status=error.status,
+        content_type="application/cbor",
+        headers={"smithy-protocol": _CBOR},
+    )
