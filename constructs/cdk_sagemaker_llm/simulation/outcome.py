@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from cdk_sagemaker_llm.simulation.fleet import Step
+from cdk_sagemaker_llm.simulation.scaling import Activity
+
 # Why a request has no answer; what the service answers stands in wording().
 Refusal = Literal["no capacity", "queue full", "too long", "copy gone"]
 
@@ -117,6 +120,14 @@ class Outcome:
 
         workloads: Each model, minute by minute.
 
+        instances: Instances that run at the end of each minute, by type.
+
+        instance_hours: Hours that instances ran, by type.
+
+        steps: What the fleet did: instances and copies that came and went.
+
+        activities: What scaling did, and why it did not, by model.
+
         notes: What was assumed or estimated, with its source, one sentence each.
     """
 
@@ -124,4 +135,8 @@ class Outcome:
     start: datetime
     duration: float
     workloads: Mapping[str, Series]
+    instances: Mapping[str, list[float]]
+    instance_hours: Mapping[str, float]
+    steps: tuple[Step, ...]
+    activities: Mapping[str, tuple[Activity, ...]]
     notes: tuple[str, ...] = ()

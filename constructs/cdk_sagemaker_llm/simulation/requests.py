@@ -5,15 +5,13 @@ A run request by request: each one arrives, waits, and is served or is not.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm.simulation.clock import Timeline
-from cdk_sagemaker_llm.simulation.metrics import MetricStore
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import Publisher
 from cdk_sagemaker_llm.simulation.recording import Minutes, summary
 from cdk_sagemaker_llm.simulation.routing import Router, UsersRouter
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
+from cdk_sagemaker_llm.simulation.stage import Stage
 from cdk_sagemaker_llm.simulation.traffic.users import Users
 
 TICK = 10.0
@@ -24,42 +22,29 @@ def run(scenario: Scenario) -> Outcome:
     """
     Play a scenario out, request by request.
     """
-    begin = scenario.start.timestamp()
-    timeline = Timeline(begin)
-    store = MetricStore()
-    lines = [
-        _Line(workload, router_of(scenario, number), scenario.endpoint, store)
+    routers = {
+        workload.name: router_of(scenario, number)
         for number, workload in enumerate(scenario.workloads)
+    }
+    stage = Stage(scenario, routers)
+    lines = [
+        _Line(workload, routers[workload.name], stage)
+        for workload in scenario.workloads
     ]
     tick = 0.0
     while tick < scenario.duration:
         tick = min(tick + TICK, scenario.duration)
-        _play_until(timeline, lines, begin, tick)
+        _play_until(stage, lines, tick)
+        # What happened is in the metrics before anybody reads them at this moment.
         for line in lines:
-            line.note(begin, tick)
-        timeline.run_until(begin + tick)
+            line.note(tick)
+        stage.timeline.run_until(stage.begin + tick)
         if tick % _MINUTE == 0 or tick == scenario.duration:
+            stage.close_minute()
             for line in lines:
                 line.close_minute()
-    return Outcome(
-        method="requests",
-        start=scenario.start,
-        duration=scenario.duration,
-        workloads={line.workload.name: line.minutes.series for line in lines},
-        notes=tuple(notes_of(scenario)),
-    )
-
-
-def notes_of(scenario: Scenario) -> list[str]:
-    """
-    Say what of a scenario nobody has measured.
-    """
-    return [
-        f"the service times of {workload.name} are an estimate: "
-        f"{workload.service.source}"
-        for workload in scenario.workloads
-        if workload.service.is_estimate
-    ]
+    series = {line.workload.name: line.minutes.series for line in lines}
+    return stage.outcome("requests", series)
 
 
 def router_of(scenario: Scenario, number: int) -> Router:
@@ -78,12 +63,11 @@ def router_of(scenario: Scenario, number: int) -> Router:
     return Router(workload, scenario.routing, arrivals, seed)
 
 
-def _play_until(
-    timeline: Timeline, lines: list[_Line], begin: float, tick: float
-) -> None:
+def _play_until(stage: Stage, lines: list[_Line], tick: float) -> None:
     """
     Play out requests, and before each moment at which something else happens, that.
     """
+    timeline, begin = stage.timeline, stage.begin
     while (due := timeline.next) is not None and due - begin < tick:
         for line in lines:
             line.router.run_until(due - begin)
@@ -92,38 +76,33 @@ def _play_until(
         line.router.run_until(tick)
 
 
-@dataclass(slots=True)
 class _Line:
     """
     One model: its requests, and what is written down of them.
     """
 
-    workload: Workload
-    router: Router
-    endpoint: str
-    store: MetricStore
-    minutes: Minutes = field(default_factory=Minutes)
-    latencies: list[float] = field(default_factory=list)
-    publisher: Publisher = field(init=False)
+    def __init__(self, workload: Workload, router: Router, stage: Stage) -> None:
+        self.workload = workload
+        self.router = router
+        self.minutes = Minutes()
+        self._stage = stage
+        self._latencies: list[float] = []
+        endpoint = stage.scenario.endpoint
+        self._publisher = Publisher(workload, endpoint, stage.store)
 
-    def __post_init__(self) -> None:
-        self.publisher = Publisher(self.workload, self.endpoint, self.store)
-        for number in range(self.workload.copies):
-            self.router.add(f"{self.workload.name}/{number}")
-
-    def note(self, begin: float, tick: float) -> None:
+    def note(self, tick: float) -> None:
         """
         Write down what happened in the last ten seconds.
         """
-        router, publisher = self.router, self.publisher
+        router, publisher = self.router, self._publisher
         tally = router.take(tick)
         latencies = tally.latencies
         self.minutes.minute.add(
             tally.arrived, len(latencies), tally.timed_out, tally.refused
         )
-        self.latencies += latencies
+        self._latencies += latencies
         # Metrics of ten seconds stand under the moment at which those begin.
-        since = begin + math.ceil(tick / TICK - 1) * TICK
+        since = self._stage.begin + math.ceil(tick / TICK - 1) * TICK
         loads = router.loads
         no_capacity = tally.refused.get("no capacity", 0)
         publisher.invoked(since, tally.arrived - no_capacity, len(loads))
@@ -149,7 +128,7 @@ class _Line:
             waiting=router.waiting,
             under_way=router.under_way,
             copies=router.serving,
-            desired=self.workload.copies,
-            latencies=summary(self.latencies, self.workload.service.overhead_seconds),
+            desired=self._stage.desired(self.workload),
+            latencies=summary(self._latencies, self.workload.service.overhead_seconds),
         )
-        self.latencies.clear()
+        self._latencies.clear()

@@ -80,10 +80,10 @@ class Router:
         self._random = random.Random(seed)  # noqa: S311 - nothing secret hangs on it
         self._tally = Tally()
         self._patience = workload.timeout - workload.service.overhead_seconds
-        self._names: list[str] = []
+        self._keys: list[object] = []
         self._copies: list[BatchingCopy] = []
         self._loads: list[int] = []
-        self._leaving: set[str] = set()
+        self._leaving: set[object] = set()
         # When each copy is due. To look through all of them costs less than a heap of
         # what changes with every request, for as many copies as there can be.
         self._dues: list[float] = []
@@ -116,34 +116,34 @@ class Router:
         """
         return sum(copy.waiting for copy in self._copies)
 
-    def add(self, name: str) -> None:
+    def add(self, key: object) -> None:
         """
         Let a copy serve from now on.
         """
         workload = self._workload
-        self._names.append(name)
+        self._keys.append(key)
         self._copies.append(BatchingCopy(workload.service, workload.timeout))
         self._loads.append(0)
         self._dues.append(math.inf)
 
-    def leave(self, name: str) -> None:
+    def leave(self, key: object) -> None:
         """
         Send a copy nothing more; what it has it serves to the end.
         """
-        if name in self._names and name not in self._leaving:
-            self._leaving.add(name)
-            self._loads[self._names.index(name)] += _LEAVING
+        if key in self._keys and key not in self._leaving:
+            self._leaving.add(key)
+            self._loads[self._keys.index(key)] += _LEAVING
 
-    def remove(self, name: str, now: float) -> None:
+    def remove(self, key: object, now: float) -> None:
         """
         Take a copy away, with the requests it still has.
         """
-        if name not in self._names:
+        if key not in self._keys:
             return
-        number = self._names.index(name)
-        self._leaving.discard(name)
+        number = self._keys.index(key)
+        self._leaving.discard(key)
         cut_off = self._copies[number].stop()
-        for each in (self._names, self._copies, self._loads, self._dues):
+        for each in (self._keys, self._copies, self._loads, self._dues):
             del each[number]
         for whose in cut_off:
             self._refuse("copy gone", whose, now)

@@ -5,13 +5,23 @@ Everything that one run is told.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
 from cdk_sagemaker_llm.arguments import hold_kinds, raise_faults
 from cdk_sagemaker_llm.arguments.kinds import Fault
-from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.simulation.fleet import (
+    Available,
+    FleetTimes,
+    Needs,
+    Pool,
+    ScaleIn,
+    Seconds,
+    unlimited,
+)
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays
+from cdk_sagemaker_llm.simulation.scaling import Bounds, Policy, ScheduledAction
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 from cdk_sagemaker_llm.simulation.traffic.base import Traffic
 from cdk_sagemaker_llm.simulation.traffic.users import Users
@@ -39,8 +49,23 @@ class Workload:
         needs: What each copy reserves of an instance.
             If left out, the model is the variant's, with one copy on each instance.
 
-        copies: How many there are at the start.
+        copies: How many there are at the start; they serve from its first moment. Of no
+            effect without needs, where there are pools.
             If left out, it is one.
+
+        bounds: Between which numbers scaling keeps the copies, or the instances of a
+            model that is the variant's.
+            If left out, nothing scales.
+
+        policies: What scales them.
+
+        schedules: What moves the bounds.
+
+        start_seconds: What a copy takes to start, with its image there.
+            If left out, it is that of the fleet's times.
+
+        image: What is pulled once for each instance.
+            If left out, all models have the same.
 
         timeout: Seconds that a client waits for an answer.
             If left out, it is InvokeEndpoint's 60.
@@ -52,8 +77,13 @@ class Workload:
     name: str
     traffic: Traffic | Users
     service: ServiceTimes
-    needs: ResourceRequirements | None = None
+    needs: Needs = None
     copies: int = 1
+    bounds: Bounds | None = None
+    policies: tuple[Policy, ...] = ()
+    schedules: tuple[ScheduledAction, ...] = ()
+    start_seconds: Seconds | None = None
+    image: str = ""
     timeout: float = INVOKE_TIMEOUT
     queue_limit: int | None = None
 
@@ -68,6 +98,11 @@ class Workload:
             for name, value in least
             if value < 0
         )
+        if (self.policies or self.schedules) and self.bounds is None:
+            raise ValueError(
+                f"bounds of {self.name} must be given where it has policies or "
+                "schedules: write Bounds(minimum=..., maximum=...)"
+            )
         if self.timeout <= self.service.overhead_seconds:
             raise ValueError(
                 f"timeout must be more than the service's overhead_seconds, got "
@@ -96,6 +131,31 @@ class Scenario:
 
         endpoint: The endpoint's name, which its metrics have.
             If left out, it is ``endpoint``.
+
+        pools: The instance types that the endpoint may use.
+            If left out, copies are there and no instances are counted: nothing scales.
+
+        instances: How many there are at the start.
+            If left out, it is one.
+
+        minimum: How many there are at least. If left out, as many as at the start.
+
+        maximum: How many there are at most. If left out, as many as at the start.
+
+        managed: Whether copies bring instances along and take them with them, as
+            managed instance scaling has it.
+            If left out, they do not.
+
+        scale_in: How managed instance scaling lets instances go.
+
+        times: How long instances and copies take to come and to go.
+            If left out, the defaults of ``FleetTimes``.
+
+        capacity: How many instances of a type can be had, at a moment.
+            If left out, there is no end of them.
+
+        delays: How late metrics can be read.
+            If left out, the defaults of ``MetricDelays``.
     """
 
     workloads: tuple[Workload, ...]
@@ -104,6 +164,15 @@ class Scenario:
     seed: int = 0
     routing: Routing = "LEAST_OUTSTANDING_REQUESTS"
     endpoint: str = "endpoint"
+    pools: tuple[Pool, ...] = ()
+    instances: int = 1
+    minimum: int | None = None
+    maximum: int | None = None
+    managed: bool = False
+    scale_in: ScaleIn | None = None
+    times: FleetTimes | None = None
+    capacity: Available = unlimited
+    delays: MetricDelays = field(default_factory=MetricDelays)
 
     def __post_init__(self) -> None:
         """
@@ -130,4 +199,8 @@ class Scenario:
         if self.start.tzinfo is None or self.start.timestamp() % 60:
             must = "start must be a whole minute with a time zone"
             found.append(Fault(f"{must}, got {self.start.isoformat()}"))
+        scaled = [workload.name for workload in self.workloads if workload.bounds]
+        if scaled and not self.pools:
+            must = "pools must name at least one instance type where something scales"
+            found.append(Fault(f"{must}, as {', '.join(scaled)} does"))
         return found
