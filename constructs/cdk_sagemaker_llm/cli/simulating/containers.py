@@ -56,6 +56,8 @@ class Served:
 
         source: Where its weights come from.
 
+        image: The image's address.
+
         unknown: Why nothing can be planned; empty if it can.
     """
 
@@ -67,6 +69,7 @@ class Served:
     most_sequences: int | None = None
     engine: EngineName = "vllm"
     source: Literal["hub", "s3"] = "hub"
+    image: str = ""
     unknown: str = ""
 
     def plan_on(self, instance_type: str, accelerators: int | None) -> Plan | str:
@@ -156,6 +159,7 @@ def _served(
             first("option.max_rolling_batch_size", "MAX_BATCH_SIZE")
         ),
         engine=_engine(image),
+        image=str(container.get("Image", "")),
         source="hub" if model and not _is_on_s3(model, container) else "s3",
         unknown="" if architecture else _unknown(model),
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.cli.simulating.queries import (
@@ -43,11 +43,6 @@ _COMPONENT = re.compile(r"inference-component/(?P<component>.+)\Z")
 _COUNTED = {
     "sagemaker:variant:DesiredInstanceCount",
     "sagemaker:inference-component:DesiredCopyCount",
-}
-_SWITCHES = {
-    "DynamicScalingInSuspended": "DynamicScalingIn",
-    "DynamicScalingOutSuspended": "DynamicScalingOut",
-    "ScheduledScalingSuspended": "ScheduledScaling",
 }
 # AWS documents 300 s for variants and for step policies, and says nothing of
 # components: they are taken alike.
@@ -95,14 +90,11 @@ class Scaling:
         policies: Its policies.
 
         schedules: Its scheduled actions.
-
-        suspended: What of it is switched off, in the service's words.
     """
 
     bounds: Bounds
     policies: tuple[Policy, ...] = ()
     schedules: tuple[ScheduledAction, ...] = ()
-    suspended: frozenset[str] = frozenset()
 
 
 def read_scaling(resources: Resources) -> dict[Target, Scaling]:
@@ -112,29 +104,52 @@ def read_scaling(resources: Resources) -> dict[Target, Scaling]:
     # None stands for one that another service has, or that was told of.
     targets: dict[str, Target | None] = {}
     found: dict[Target, Scaling] = {}
+    state: dict[Target, Resource] = {}
     for one in resources.of_type("ScalableTarget", _AUTO_SCALING):
         target = _target_of(resources, one)
         bounds = _bounds(resources, one) if target else None
         targets[one.key] = target if bounds else None
         if target is not None and bounds is not None:
-            state = map_of(one.properties, "SuspendedState")
-            found[target] = Scaling(
-                bounds=bounds,
-                schedules=tuple(_schedules(resources, one)),
-                suspended=frozenset(
-                    word for key, word in _SWITCHES.items() if switch(state.get(key))
-                ),
-            )
+            schedules = tuple(_schedules(resources, one))
+            found[target] = Scaling(bounds=bounds, schedules=schedules)
+            state[target] = one
     policies = _policies(resources, targets)
     return {
-        target: Scaling(
-            bounds=scaling.bounds,
-            policies=tuple(policies.get(target, ())),
-            schedules=scaling.schedules,
-            suspended=scaling.suspended,
+        target: _suspended(
+            resources,
+            state[target],
+            replace(scaling, policies=tuple(policies.get(target, ()))),
         )
         for target, scaling in found.items()
     }
+
+
+def _suspended(resources: Resources, one: Resource, scaling: Scaling) -> Scaling:
+    """
+    Leave out what is switched off.
+    """
+    state = map_of(one.properties, "SuspendedState")
+    is_in, is_out, schedules = (
+        switch(state.get(f"{what}Suspended"))
+        for what in ("DynamicScalingIn", "DynamicScalingOut", "ScheduledScaling")
+    )
+    policies: tuple[Policy, ...] = scaling.policies
+    if is_in and is_out:
+        policies = ()
+    elif is_in or is_out:
+        if is_out:
+            resources.tell(
+                one.key, "DynamicScalingOutSuspended alone is not simulated: it adds"
+            )
+        policies = tuple(
+            replace(each, disable_scale_in=is_in)
+            if isinstance(each, TargetTracking) and is_in
+            else each
+            for each in policies
+        )
+    return replace(
+        scaling, policies=policies, schedules=() if schedules else scaling.schedules
+    )
 
 
 def _target_of(resources: Resources, one: Resource) -> Target | None:

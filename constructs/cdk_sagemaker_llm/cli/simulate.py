@@ -1,0 +1,472 @@
+"""
+``sagemaker-llm simulate``: what scaling does to an app under load, before anyone pays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
+from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.simulating import files, parsing
+from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp, read_app
+from cdk_sagemaker_llm.cli.simulating.changes import changed
+from cdk_sagemaker_llm.cli.simulating.playing import Told, play
+from cdk_sagemaker_llm.cli.simulating.results import Prices, Run
+from cdk_sagemaker_llm.cli.simulating.traffics import SHAPES, Wanted, whole_minute
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays
+from cdk_sagemaker_llm.simulation.scenario import Method
+from cdk_sagemaker_llm.simulation.service.measurement import read_service_times
+
+MISUSE = 2
+_METHODS: Mapping[str, Method] = {"requests": "requests", "aggregate": "aggregate"}
+
+_TRAFFIC, _SERVING, _TIMES, _OUTPUT, _COMPARING = (
+    "Traffic",
+    "Serving",
+    "How long things take",
+    "Output",
+    "Comparing",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    *,
+    app: Annotated[
+        Path, typer.Argument(help="cdk.out, or a single template in JSON.")
+    ] = Path("cdk.out"),
+    endpoint: Annotated[
+        str | None,
+        typer.Option(help="Only endpoints with this in their name; else all."),
+    ] = None,
+    traffic: Annotated[
+        str,
+        typer.Option(
+            help=f"{', '.join(SHAPES)}, or a CSV file of requests.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = "spike",
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            help="Requests, as 20/min or 5/s: before and after a spike, at first, or "
+            "at the quietest hour; left out, it follows from the target of scaling.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = None,
+    peak: Annotated[
+        str | None,
+        typer.Option(
+            help="Requests at most; left out, four times the rate or the target.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            help="When a spike or a ramp begins, as 10m.", rich_help_panel=_TRAFFIC
+        ),
+    ] = None,
+    lasting: Annotated[
+        str | None,
+        typer.Option(
+            help="How long a spike lasts or a ramp takes; left out, a third or a half "
+            "of the duration.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = None,
+    scale: Annotated[
+        float,
+        typer.Option(
+            min=0, help="How many times the requests.", rich_help_panel=_TRAFFIC
+        ),
+    ] = 1.0,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Users who wait for each answer, instead of a rate.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = None,
+    think: Annotated[
+        str | None,
+        typer.Option(
+            help="How long they think; left out, 20s.", rich_help_panel=_TRAFFIC
+        ),
+    ] = None,
+    prompt_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens of a prompt.", rich_help_panel=_TRAFFIC)
+    ] = 500,
+    answer_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens of an answer.", rich_help_panel=_TRAFFIC)
+    ] = 150,
+    spread: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=3,
+            help="How much lengths differ: 0 not at all, 1 as chats do.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = 0.0,
+    even: Annotated[
+        bool,
+        typer.Option(
+            "--even",
+            help="Requests come in even steps, not at random.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = False,
+    busiest: Annotated[
+        int,
+        typer.Option(
+            min=0, max=23, help="The busiest hour of a day.", rich_help_panel=_TRAFFIC
+        ),
+    ] = 14,
+    time_zone: Annotated[
+        str, typer.Option(help="Whose hours they are.", rich_help_panel=_TRAFFIC)
+    ] = "UTC",
+    timeout: Annotated[
+        str,
+        typer.Option(
+            help="How long a client waits for an answer.", rich_help_panel=_TRAFFIC
+        ),
+    ] = "60s",
+    duration: Annotated[
+        str, typer.Option(help="How much time is played out.", rich_help_panel=_TRAFFIC)
+    ] = "2h",
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help="When it begins, as 2026-03-02T08:00+01:00, for schedules and days; "
+            "left out, a Monday at midnight UTC.",
+            rich_help_panel=_TRAFFIC,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="What chance follows.", rich_help_panel=_TRAFFIC)
+    ] = 0,
+    service_times: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of measured service times; left out, they are estimated from "
+            "the accelerators' bandwidth and arithmetic.",
+            rich_help_panel=_SERVING,
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="requests or aggregate; left out, whichever suits the rate.",
+            rich_help_panel=_SERVING,
+        ),
+    ] = None,
+    available: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How many instances of a type can be had, as ml.g5.xlarge=2.",
+            rich_help_panel=_SERVING,
+        ),
+    ] = None,
+    instance_start: Annotated[
+        str | None,
+        typer.Option(
+            help="Until an instance runs, as 4m.", rich_help_panel=_TIMES
+        ),
+    ] = None,
+    image_pull: Annotated[
+        str | None,
+        typer.Option(
+            help="Until an instance has the image.", rich_help_panel=_TIMES
+        ),
+    ] = None,
+    model_start: Annotated[
+        str | None,
+        typer.Option(
+            help="From the container's start until it serves; left out, estimated from "
+            "the model's bytes.",
+            rich_help_panel=_TIMES,
+        ),
+    ] = None,
+    drain: Annotated[
+        str | None,
+        typer.Option(
+            help="What a copy takes to finish and end.", rich_help_panel=_TIMES
+        ),
+    ] = None,
+    release: Annotated[
+        str | None,
+        typer.Option(
+            help="How long an instance without copies is kept.", rich_help_panel=_TIMES
+        ),
+    ] = None,
+    refusal: Annotated[
+        str | None,
+        typer.Option(
+            help="Until missing capacity is an error.", rich_help_panel=_TIMES
+        ),
+    ] = None,
+    metric_delay: Annotated[
+        str | None,
+        typer.Option(
+            help="How late metrics by the minute can be read, as 120s.",
+            rich_help_panel=_TIMES,
+        ),
+    ] = None,
+    fast_metric_delay: Annotated[
+        str | None,
+        typer.Option(
+            help="The same of metrics in ten seconds, as 30s.", rich_help_panel=_TIMES
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another setting than the app's, as target=8, max=6, "
+            "scale-out-cooldown=30s.",
+            rich_help_panel=_COMPARING,
+        ),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(
+            help="Another app, to set beside this one.", rich_help_panel=_COMPARING
+        ),
+    ] = None,
+    compare_with: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The same app with other settings beside it, as target=8; several "
+            "go together.",
+            rich_help_panel=_COMPARING,
+        ),
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            help="A JSON file of US dollars an hour, or aws for its list.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    region: Annotated[
+        str, typer.Option(help="The region of the prices.", rich_help_panel=_OUTPUT)
+    ] = "us-east-1",
+    png: Annotated[
+        Path | None, typer.Option(help="Draw it to a file.", rich_help_panel=_OUTPUT)
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a web page.", rich_help_panel=_OUTPUT),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a line for each minute to a file.", rich_help_panel=_OUTPUT
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON.", rich_help_panel=_OUTPUT)
+    ] = False,
+) -> None:
+    """
+    Play an app's scaling out in time, under a load, before anyone pays.
+
+    Without options the load is a spike to four times what scaling aims at, and back.
+    Exits with 2 on misuse.
+    """
+    given = {
+        "provision": ("--instance-start", instance_start),
+        "image_pull": ("--image-pull", image_pull),
+        "model_start": ("--model-start", model_start),
+        "drain": ("--drain", drain),
+        "release": ("--release", release),
+        "refusal": ("--refusal", refusal),
+    }
+    try:
+        wanted = Wanted(
+            shape=traffic,
+            rate=_rate("--rate", rate),
+            peak=_rate("--peak", peak),
+            begin=_span("--begin", begin),
+            lasting=_span("--lasting", lasting),
+            scale=scale,
+            users=users,
+            think=_span("--think", think),
+            prompt=prompt_tokens,
+            answer=answer_tokens,
+            spread=spread,
+            even=even,
+            busiest=busiest,
+            time_zone=time_zone,
+            timeout=parsing.seconds("--timeout", timeout),
+        )
+        told = Told(
+            wanted=wanted,
+            duration=parsing.seconds("--duration", duration),
+            seed=seed,
+            method=_method(method),
+            times=_times(given),
+            delays=_delays(metric_delay, fast_metric_delay),
+            measured=read_service_times(service_times).times if service_times else None,
+            model_start=_span("--model-start", model_start),
+            available=_available(available or ()),
+            **({"start": whole_minute(parsing.moment("--start", start))} if start else {}),
+        )
+        costs = read_prices(prices, region) if prices else {}
+        subject = _Subject(app, endpoint, setting or (), compare, compare_with or ())
+        runs = [subject.run(told), *subject.others(told)]
+        _write(runs, costs, png=png, html=html, csv=csv)
+    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+        for line in str(fault).splitlines():
+            typer.echo(f"sagemaker-llm simulate: {line}", err=True)
+        raise typer.Exit(MISUSE) from fault
+    if as_json:
+        typer.echo(json.dumps(files.facts_of(runs, costs), indent=2))
+    else:
+        _show(runs, costs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """
+    What is played out, and what is set beside it.
+    """
+
+    app: Path
+    endpoint: str | None
+    settings: Sequence[str]
+    other: Path | None
+    other_settings: Sequence[str]
+
+    def run(self, told: Told) -> Run:
+        """
+        Play out the app itself.
+        """
+        name = " ".join([str(self.app), *self.settings])
+        return _run(self._read(self.app), "--set", self.settings, told, name)
+
+    def others(self, told: Told) -> list[Run]:
+        """
+        Play out what it is compared with.
+        """
+        found = []
+        if self.other is not None:
+            app = self._read(self.other)
+            found.append(_run(app, "--set", self.settings, told, str(self.other)))
+        if self.other_settings:
+            settings = [*self.settings, *self.other_settings]
+            name = " ".join(["with", *settings])
+            app = self._read(self.app)
+            found.append(_run(app, "--compare-with", settings, told, name))
+        return found
+
+    def _read(self, path: Path) -> HostedApp:
+        app = read_app(path)
+        found = tuple(one for one in app.variants if self._is_meant(one))
+        if not app.variants:
+            reasons = "".join(f"\n{why}" for why in app.left_out)
+            raise ValueError(
+                f"{path} hosts no endpoint that can be played out{reasons}"
+            )
+        if not found:
+            known = ", ".join(one.endpoint for one in app.variants)
+            raise ValueError(
+                f"--endpoint must be in one of these names: {known}; got "
+                f"{self.endpoint!r}"
+            )
+        return HostedApp(found, app.left_out)
+
+    def _is_meant(self, hosted: Hosted) -> bool:
+        return (self.endpoint or "").lower() in hosted.endpoint.lower()
+
+
+def _run(
+    app: HostedApp, flag: str, settings: Sequence[str], told: Told, name: str
+) -> Run:
+    variants = changed(app.variants, flag, settings)
+    return Run(name=name, played=play(variants, told), left_out=app.left_out)
+
+
+def _write(
+    runs: Sequence[Run],
+    prices: Prices,
+    *,
+    png: Path | None,
+    html: Path | None,
+    csv: Path | None,
+) -> None:
+    if png is not None:
+        from cdk_sagemaker_llm.cli.simulating.picture import draw  # noqa: PLC0415 - matplotlib
+
+        draw(runs, png)
+    if html is not None:
+        from cdk_sagemaker_llm.cli.simulating.page import page_of  # noqa: PLC0415 - where it is asked for
+
+        html.write_text(page_of(runs, prices), encoding="utf-8")
+    if csv is not None:
+        csv.write_text(files.csv_of(runs), encoding="utf-8")
+
+
+def _show(runs: Sequence[Run], prices: Prices) -> None:
+    from cdk_sagemaker_llm.cli.simulating import terminal  # noqa: PLC0415 - rich
+
+    if len(runs) == 1:
+        terminal.show(runs[0], prices)
+    else:
+        terminal.show_compared(runs, prices)
+
+
+def _rate(flag: str, text: str | None) -> float | None:
+    return None if text is None else parsing.rate(flag, text)
+
+
+def _span(flag: str, text: str | None) -> float | None:
+    return None if text is None else parsing.seconds(flag, text)
+
+
+def _method(text: str | None) -> Method | None:
+    if text is not None and text not in _METHODS:
+        raise ValueError(f"--method must be requests or aggregate, got {text!r}")
+    return _METHODS[text] if text else None
+
+
+def _times(given: Mapping[str, tuple[str, str | None]]) -> dict[str, float]:
+    return {
+        name: parsing.seconds(flag, text)
+        for name, (flag, text) in given.items()
+        if text is not None
+    }
+
+
+def _delays(standard: str | None, fast: str | None) -> MetricDelays:
+    usual = MetricDelays()
+    slow, quick = _span("--metric-delay", standard), _span("--fast-metric-delay", fast)
+    return MetricDelays(
+        standard=usual.standard if slow is None else slow,
+        high_resolution=usual.high_resolution if quick is None else quick,
+    )
+
+
+def _available(given: Sequence[str]) -> dict[str, int]:
+    found = {}
+    for text in given:
+        name, sign, number = text.partition("=")
+        if not sign or not name.startswith("ml."):
+            raise ValueError(f"--available must be such as ml.g5.xlarge=2, got {text!r}")
+        found[name] = parsing.whole(f"--available {name}", number)
+    return found

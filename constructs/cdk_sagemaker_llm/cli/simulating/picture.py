@@ -1,0 +1,100 @@
+"""
+A picture of a run: load, copies and instances, the line, latency, and what was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm.cli.simulating.playing import Played
+from cdk_sagemaker_llm.cli.simulating.results import Run, instances_of, lost
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STYLES = ("-", "--", ":", "-.")
+Curve = tuple[str, Sequence[float | None]]
+
+
+def draw(runs: Sequence[Run], path: Path) -> None:
+    """
+    Draw runs into a file, whose ending chooses the format; several share their axes.
+
+    Raises:
+        ValueError: If matplotlib is missing, nothing is to be drawn, or the ending is
+            of no known format.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+    except ImportError as fault:
+        raise ValueError(
+            "--png needs matplotlib; install it with: "
+            "pip install 'cdk-sagemaker-llm[plot]'"
+        ) from fault
+    shown = [
+        (position, model)
+        for position, played in enumerate(runs[0].played)
+        for model in played.outcome.workloads
+    ]
+    if not shown:
+        raise ValueError("there is nothing to draw: the app hosts no endpoint")
+    figure = Figure(figsize=(9, 8.5 * len(shown)), layout="constrained")
+    axes = figure.subplots(4 * len(shown), 1, sharex=True, squeeze=False)
+    for number, (position, model) in enumerate(shown):
+        rows = [row[0] for row in axes[4 * number : 4 * number + 4]]
+        rows[0].set_title(f"{runs[0].played[position].hosted.endpoint}: {model}")
+        for run, style in zip(runs, _STYLES * len(runs), strict=False):
+            if position < len(run.played):
+                _draw_one(rows, run, run.played[position], model, style, len(runs) > 1)
+    for row in axes[:, 0]:
+        row.set_ylim(bottom=0)
+        row.grid(alpha=0.3)
+        row.legend(loc="upper right", frameon=False, fontsize="small")
+    axes[-1][0].set_xlabel("minutes since the start")
+    figure.savefig(path)
+
+
+def panels_of(played: Played, model: str) -> Iterator[tuple[str, list[Curve]]]:
+    """
+    Return what belongs into one panel each: its unit, and the curves.
+    """
+    series = played.outcome.workloads[model]
+    yield "requests a minute", [("arrived", series.arrived), ("lost", lost(series))]
+    curves: list[Curve] = [
+        ("copies wanted", series.desired),
+        ("copies that serve", series.copies),
+    ]
+    instances = instances_of(played)
+    if instances:
+        curves.append(("instances that run", instances))
+    yield "copies and instances", curves
+    yield "requests in line", [("in line", series.waiting)]
+    yield (
+        "seconds to an answer",
+        [("p50", series.latency_p50), ("p95", series.latency_p95)],
+    )
+
+
+def _draw_one(
+    rows: Sequence[Axes],
+    run: Run,
+    played: Played,
+    model: str,
+    style: str,
+    is_named: bool,  # noqa: FBT001 - one of several drawings alike
+) -> None:
+    for row, (unit, curves) in zip(rows, panels_of(played, model), strict=True):
+        row.set_ylabel(unit)
+        for colour, (name, numbers) in enumerate(curves):
+            label = f"{name}, {run.name}" if is_named else name
+            values = [float("nan") if each is None else each for each in numbers]
+            row.step(
+                range(len(values)),
+                values,
+                style,
+                where="post",
+                label=label,
+                color=f"C{colour}",
+            )

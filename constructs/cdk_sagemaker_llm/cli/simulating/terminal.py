@@ -1,0 +1,231 @@
+"""
+Runs for the terminal: tables by time, small curves, the log, and the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from cdk_sagemaker_llm.cli.plan_text import plain_console
+from cdk_sagemaker_llm.cli.simulating.playing import Played
+from cdk_sagemaker_llm.cli.simulating.results import (
+    Prices,
+    Row,
+    Run,
+    cost_of,
+    events_of,
+    figures_of,
+    instances_of,
+    lost,
+    rows_of,
+    sections_of,
+)
+from cdk_sagemaker_llm.simulation.report.words import moment
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_CELLS = 60
+_MOST_EVENTS = 40
+
+
+def show(run: Run, prices: Prices) -> None:
+    """
+    Print one run.
+    """
+    console = plain_console()
+    for played in run.played:
+        _show_variant(console, played, prices)
+    _show_left_out(console, run)
+
+
+def show_compared(runs: Sequence[Run], prices: Prices) -> None:
+    """
+    Print runs side by side, then the report of each.
+    """
+    console = plain_console()
+    for group in zip(*(run.played for run in runs), strict=False):
+        _title(console, group[0])
+        console.print(_side_by_side(runs, group, prices))
+        console.print()
+        for run, played in zip(runs, group, strict=True):
+            for model in played.outcome.workloads:
+                console.print(f"{run.name}: {model}", highlight=False)
+                _curves(console, played, model)
+    for run in runs:
+        for played in run.played:
+            console.print(f"\n{run.name}", style="bold", highlight=False)
+            _report(console, played)
+        _show_left_out(console, run)
+
+
+def _show_variant(console: Console, played: Played, prices: Prices) -> None:
+    _title(console, played)
+    for model, words in played.traffic.items():
+        console.print(f"traffic of {model}: {words}", highlight=False)
+        console.print(_by_time(rows_of(played, model)))
+        _curves(console, played, model)
+        console.print(_totals(played, model, prices))
+        console.print()
+    _log(console, played)
+    _report(console, played)
+
+
+def _title(console: Console, played: Played) -> None:
+    hosted = played.hosted
+    kinds = " or ".join(pool.instance_type for pool in hosted.pools)
+    console.print(
+        f"{hosted.endpoint} ({hosted.variant}): {hosted.instances} x {kinds}, "
+        f"{hosted.minimum} to {hosted.maximum}",
+        style="bold",
+        highlight=False,
+    )
+
+
+def _by_time(rows: Sequence[Row]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in (
+        "time",
+        "requests/min",
+        "copies",
+        "wanted",
+        "instances",
+        "in line",
+        "p50 s",
+        "p95 s",
+        "lost",
+    ):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(
+            moment(row.begin),
+            f"{row.rate:.1f}",
+            f"{row.copies:.0f}",
+            f"{row.desired:.0f}",
+            f"{row.instances:.0f}",
+            f"{row.waiting:.0f}",
+            _seconds(row.p50),
+            _seconds(row.p95),
+            f"{row.refused:.0f}" if row.refused else "",
+        )
+    return table
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _curves(console: Console, played: Played, model: str) -> None:
+    series = played.outcome.workloads[model]
+    latencies = [value or 0.0 for value in series.latency_p95]
+    for name, numbers in (
+        ("requests/min", series.arrived),
+        ("copies", series.copies),
+        ("instances", instances_of(played)),
+        ("in line", series.waiting),
+        ("p95 s", latencies),
+        ("lost", lost(series)),
+    ):
+        if any(numbers):
+            line = f"{name:>12} {sparkline(numbers)} up to {max(numbers):.4g}"
+            console.print(line, highlight=False, markup=False)
+
+
+def sparkline(numbers: Sequence[float], cells: int = _CELLS) -> str:
+    """
+    Draw numbers as bars of eighths; each bar is the highest of its minutes.
+    """
+    count = min(cells, len(numbers))
+    most = max(numbers, default=0.0)
+    bars = []
+    for cell in range(count):
+        begin, end = (round(n * len(numbers) / count) for n in (cell, cell + 1))
+        highest = max(numbers[begin:end])
+        level = -(-highest * (len(_BARS) - 1) // most) if most else 0
+        bars.append(_BARS[int(level)])
+    return "".join(bars)
+
+
+def _totals(played: Played, model: str, prices: Prices) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("what")
+    table.add_column("value", justify="right")
+    for name, value in _figures(played, model, prices):
+        table.add_row(name, value)
+    return table
+
+
+def _figures(played: Played, model: str, prices: Prices) -> Iterator[tuple[str, str]]:
+    for name, value in figures_of(played, model).items():
+        yield name, _number(value)
+    for kind, hours in played.outcome.instance_hours.items():
+        yield f"instance hours, {kind}", f"{hours:.2f}"
+    if prices:
+        cost = cost_of(played, prices)
+        yield "US dollars", "price not known" if cost is None else f"{cost:,.2f}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "none"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def _side_by_side(
+    runs: Sequence[Run], group: Sequence[Played], prices: Prices
+) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for run in runs:
+        table.add_column(run.name, justify="right")
+    for model in group[0].outcome.workloads:
+        columns = [
+            dict(_figures(one, model, prices))
+            if model in one.outcome.workloads
+            else {}
+            for one in group
+        ]
+        names = list(dict.fromkeys(name for column in columns for name in column))
+        if len(group[0].outcome.workloads) > 1:
+            table.add_row(model, style="bold")
+        for name in names:
+            table.add_row(name, *(column.get(name, "0") for column in columns))
+    return table
+
+
+def _log(console: Console, played: Played) -> None:
+    events = events_of(played)
+    if not events:
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("time", justify="right")
+    for name in ("what", "from", "to", "why"):
+        table.add_column(name, justify="right" if name in {"from", "to"} else "left")
+    for event in events[:_MOST_EVENTS]:
+        table.add_row(
+            moment(event.time),
+            event.what,
+            str(event.before),
+            str(event.after),
+            event.why,
+        )
+    console.print(table)
+    if len(events) > _MOST_EVENTS:
+        more = len(events) - _MOST_EVENTS
+        console.print(f"and {more} more; --json has them all", highlight=False)
+    console.print()
+
+
+def _report(console: Console, played: Played) -> None:
+    for section in sections_of(played):
+        console.print(section.title, style="bold", highlight=False)
+        for sentence in section.sentences:
+            console.print(f"  - {sentence}", highlight=False, markup=False)
+
+
+def _show_left_out(console: Console, run: Run) -> None:
+    if run.left_out:
+        console.print("Not simulated", style="bold")
+        for one in run.left_out:
+            console.print(f"  - {one}", highlight=False, markup=False)
