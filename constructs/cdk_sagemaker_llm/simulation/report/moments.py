@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.simulation.fleet import FleetTimes
+from cdk_sagemaker_llm.simulation.fleet.times import seconds
 from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
 from cdk_sagemaker_llm.simulation.scaling import Activity
-from cdk_sagemaker_llm.simulation.scenario import Workload
+from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 
 _MINUTE = 60.0
 
@@ -31,6 +33,8 @@ class Way:
         running: When the first new instance ran; ``None`` if none had to come.
 
         serving: When the first new copy served; ``None`` if none did.
+
+        model: Seconds of the model's own start, as the run was told.
     """
 
     activity: Activity
@@ -39,6 +43,7 @@ class Way:
     read_late: float
     running: float | None = None
     serving: float | None = None
+    model: float = 0.0
 
     @property
     def counted(self) -> float:
@@ -48,10 +53,14 @@ class Way:
         return self.decided - self.breached - self.read_late
 
 
-def way_of(outcome: Outcome, workload: Workload, activity: Activity) -> Way:
+def way_of(
+    scenario: Scenario, outcome: Outcome, workload: Workload, activity: Activity
+) -> Way:
     """
     Follow a change of capacity from what led to it until it was there.
     """
+    times = scenario.times or FleetTimes()
+    start = workload.start_seconds
     begin = outcome.start.timestamp()
     breached = activity.breached_from or activity.time
     return Way(
@@ -62,6 +71,10 @@ def way_of(outcome: Outcome, workload: Workload, activity: Activity) -> Way:
         running=_first_more(outcome, "running instances", activity.time),
         serving=_first_more(
             outcome, f"serving copies of {workload.name}", activity.time
+        ),
+        model=seconds(
+            times.model_start if start is None else start,
+            scenario.pools[0].instance_type,
         ),
     )
 

@@ -66,9 +66,9 @@ def report(
         of = f" of {workload.name}" if several else ""
         parts = (
             (f"Requests{of}", _requests(series, workload)),
-            (f"From load to capacity{of}", _ways(outcome, workload)),
+            (f"From load to capacity{of}", _ways(scenario, outcome, workload)),
             (f"What held scaling up{of}", _held_up(outcome, workload)),
-            (f"Waking and sleeping{of}", _zero(outcome, workload, series)),
+            (f"Waking and sleeping{of}", _zero(scenario, outcome, workload)),
         )
         sections += [Section(title, tuple(said)) for title, said in parts]
     sections.append(Section("Instances", tuple(_instances(outcome))))
@@ -118,15 +118,17 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         )
 
 
-def _ways(outcome: Outcome, workload: Workload) -> Iterator[str]:
+def _ways(
+    scenario: Scenario, outcome: Outcome, workload: Workload
+) -> Iterator[str]:
     grown = changes(outcome, workload, out=True)
     shrunk = changes(outcome, workload, out=False)
     if grown:
-        yield from _way_out(way_of(outcome, workload, grown[0]))
+        yield from _way_out(way_of(scenario, outcome, workload, grown[0]))
     elif workload.policies:
         yield "nothing was scaled out"
     if shrunk:
-        yield _way_in(way_of(outcome, workload, shrunk[0]))
+        yield _way_in(way_of(scenario, outcome, workload, shrunk[0]))
     elif grown:
         yield "nothing was scaled in before the end"
 
@@ -143,17 +145,23 @@ def _way_out(way: Way) -> Iterator[str]:
     if way.serving is None:
         yield "no new copy served before the end"
         return
-    start = way.running if way.running is not None else way.decided
-    came = (
-        f"{span(way.running - way.decided)} until the instance ran, and "
-        if way.running is not None and way.running <= way.serving
-        else ""
-    )
     yield (
-        f"then {came}{span(way.serving - min(start, way.serving))} until image and "
-        f"model were there: the first new copy served at {moment(way.serving)}, "
-        f"{span(way.serving - way.breached)} after the load came"
+        f"then {_coming(way, way.serving)}: the first new copy served at "
+        f"{moment(way.serving)}, {span(way.serving - way.breached)} after the load came"
     )
+
+
+def _coming(way: Way, serving: float) -> str:
+    parts = []
+    begin = way.decided
+    if way.running is not None and way.running <= serving:
+        parts.append(f"{span(way.running - begin)} until the instance ran")
+        begin = way.running
+    model = min(way.model, serving - begin)
+    if serving - begin - model >= 1:
+        parts.append(f"{span(serving - begin - model)} until its image was there")
+    parts.append(f"{span(model)} until the model had started")
+    return ", ".join(parts)
 
 
 def _way_in(way: Way) -> str:
@@ -204,7 +212,10 @@ def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
         )
 
 
-def _zero(outcome: Outcome, workload: Workload, series: Series) -> Iterator[str]:
+def _zero(
+    scenario: Scenario, outcome: Outcome, workload: Workload
+) -> Iterator[str]:
+    series = outcome.workloads[workload.name]
     begin = outcome.start.timestamp()
     done = [o for o in outcome.activities.get(workload.name, ()) if not o.not_scaled]
     slept = next((one for one in done if one.after == 0), None)
@@ -212,7 +223,7 @@ def _zero(outcome: Outcome, workload: Workload, series: Series) -> Iterator[str]
         yield from _slept(outcome, slept, begin)
     woken = next((one for one in done if one.before == 0 and one.is_out), None)
     if woken is not None:
-        yield _woken(way_of(outcome, workload, woken), series)
+        yield _woken(way_of(scenario, outcome, workload, woken), series)
 
 
 def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
@@ -243,10 +254,11 @@ def _woken(way: Way, series: Series) -> str:
         if way.serving is not None
         else "no copy served before the end"
     )
+    coming = f", then {_coming(way, way.serving)}" if way.serving is not None else ""
     return (
         f"waking took {span(way.decided - way.breached)} until it was decided at "
-        f"{moment(way.decided)}; {served}; {count(refused, 'request')} were refused "
-        "meanwhile"
+        f"{moment(way.decided)}{coming}; {served}; {count(refused, 'request')} were "
+        "refused meanwhile"
     )
 
 
