@@ -4,7 +4,7 @@ What a run plays on: the time, the fleet, what scales it, and the metrics betwee
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Protocol
@@ -64,7 +64,7 @@ class Stage(Listener):
         self.store = MetricStore()
         self.instances: dict[str, list[float]] = {}
         self._lines = lines
-        self._hours: Counter[str] = Counter()
+        self._hours: defaultdict[str, float] = defaultdict(float)
         self._since: dict[Instance, float] = {}
         self.fleet = self._furnish() if scenario.pools else None
         self.scalers: dict[str, Autoscaler] = {}
@@ -134,7 +134,9 @@ class Stage(Listener):
         for kind in (pool.instance_type for pool in self.scenario.pools):
             self.instances.setdefault(kind, []).append(running[kind])
 
-    def outcome(self, method: str, workloads: Mapping[str, Series]) -> Outcome:
+    def outcome(
+        self, method: str, workloads: Mapping[str, Series], *notes: str
+    ) -> Outcome:
         """
         Return what came of it all.
         """
@@ -154,7 +156,7 @@ class Stage(Listener):
             activities={
                 name: tuple(scaler.activities) for name, scaler in self.scalers.items()
             },
-            notes=tuple(notes_of(scenario)),
+            notes=(*notes, *notes_of(scenario)),
         )
 
     @property

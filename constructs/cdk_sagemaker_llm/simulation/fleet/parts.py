@@ -4,7 +4,9 @@ What a fleet is made of: pools, instances, copies, and the log of its steps.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -102,9 +104,11 @@ class Instance:
         What it has left; ``None`` where its hardware is not known.
         """
         left = nameplate(self.instance_type)
-        for copy in self.copies:
-            if left is not None and copy.needs is not None:
-                left = left.minus(copy.needs)
+        if left is not None:
+            # Copies of one model are alike, and there may be many.
+            alike = Counter(copy.needs for copy in self.copies if copy.needs)
+            for needs, count in alike.items():
+                left = left.minus(needs, count)
         return left
 
 
@@ -207,6 +211,7 @@ def unlimited(instance_type: str, time: float) -> float:  # noqa: ARG001 - an Av
     return math.inf
 
 
+@functools.cache
 def nameplate(instance_type: str) -> Capacity | None:
     """
     Return what a new instance has; ``None`` for types outside the catalogue.

@@ -157,14 +157,14 @@ class Racks:
         Let instances go that have been idle long enough, the newest first.
         """
         for instance in reversed(self.usable):
+            since = instance.idle_since
+            if since is None or instance.copies:
+                continue
             # What is only asked for may be refused.
             if self.running <= self.minimum:
                 return
-            since = instance.idle_since
-            if since is not None and not instance.copies:
-                due = since + self._times.release
-                if due <= self._journal.now:
-                    self.drop(instance, "idle")
+            if since + self._times.release <= self._journal.now:
+                self.drop(instance, "idle")
 
     def drop(self, instance: Instance, why: str) -> None:
         """

@@ -231,9 +231,10 @@ class Ramp(Rated):
 
         inside = np.clip(times - self.begin, 0, self.over)
         after = np.clip(times - self.begin - self.over, 0, None)
-        slope = (self.stop - self.start) / self.over if self.over else 0.0
+        part = inside / self.over if self.over else inside
         before: Numbers = self.start * np.minimum(times, self.begin)
-        bent: Numbers = before + inside * (self.start + slope * inside / 2)
+        rise = (self.stop - self.start) * part / 2
+        bent: Numbers = before + inside * (self.start + rise)
         return bent + self.stop * after
 
     def _least_zero(self) -> tuple[tuple[str, float], ...]:
