@@ -42,7 +42,7 @@ demo: setup ## Deploy the three reference models to an embedded AWS, call one, t
 	@$(BIN)/python -m examples.demo
 
 test: setup lint types .venv-checkov/.ready ## Run lint, type checks and every test.
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 check: setup lint types ## Run lint and type checks.
 

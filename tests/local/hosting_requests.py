@@ -116,7 +116,12 @@ def make_component(
     return name
 
 
-def serve(aws: EmbeddedAws, image: str, **options: str) -> str:
+def serve(
+    aws: EmbeddedAws,
+    image: str,
+    environment: Mapping[str, str] | None = None,
+    **options: str,
+) -> str:
     """
     Deploy a container with options in its artifact and return the endpoint's name.
     """
@@ -124,7 +129,10 @@ def serve(aws: EmbeddedAws, image: str, **options: str) -> str:
     s3 = aws.client("s3")
     s3.create_bucket(Bucket=bucket)
     s3.put_object(Bucket=bucket, Key=key, Body=artifact(**options))
-    data = {"ModelDataUrl": f"s3://{bucket}/{key}"}
+    data = {
+        "ModelDataUrl": f"s3://{bucket}/{key}",
+        "Environment": dict(environment or {}),
+    }
     model = make_model(aws, image=image, container=data)
     variant = {"ModelName": model, "InstanceType": "ml.g5.12xlarge"}
     return make_endpoint(aws, make_config(aws, variant=variant))
@@ -141,6 +149,16 @@ def artifact(**options: str) -> bytes:
         member.size = len(text)
         archive.addfile(member, io.BytesIO(text.encode()))
     return buffer.getvalue()
+
+
+def put_weights(aws: EmbeddedAws, bucket: str, *names: str) -> None:
+    """
+    Make a bucket with an object under each prefix.
+    """
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket=bucket)
+    for name in names:
+        s3.put_object(Bucket=bucket, Key=f"{name}/config.json", Body=b"{}")
 
 
 def prompt(text: str, *, stream: bool = False, **parameters: Untyped) -> bytes:

@@ -17,6 +17,7 @@ from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no type
 from tests.local import foreign_app
 from tests.local.conftest import ACCOUNT, REGION, ROOT, cdk_runner
 from tests.local.foreign_app import TWELVE, Choices
+from tests.local.hosting_requests import put_weights
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
@@ -147,6 +148,8 @@ def _team(fresh_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> T
         cwd=home,
     )
     assert bootstrapped.returncode == 0, bootstrapped.stdout
+    models = (*TWELVE, "M13", "reranker", "Stable", "Canary")
+    put_weights(fresh_aws, "team-weights", *(name.lower() for name in models))
     return Team(fresh_aws, cdk, tmp_path_factory.mktemp("app"))
 
 

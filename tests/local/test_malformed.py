@@ -85,6 +85,22 @@ class TestHosting:
         assert (status, told["__type"]) == (400, "SerializationException")
         assert words in told["message"]
 
+    @pytest.mark.parametrize(
+        ("moment", "status"),
+        [("2026-01-01T00:00:00Z", 200), ("1700000000", 400), ("yesterday", 400)],
+    )
+    def test_times_may_be_written_out(
+        self, embedded_aws: EmbeddedAws, moment: str, status: int
+    ) -> None:
+        """
+        Beside the seconds that the SDKs send.
+        """
+        body = json.dumps({"CreationTimeAfter": moment}).encode()
+        answered, told = post(embedded_aws, body, target="SageMaker.ListModels")
+
+        assert answered == status
+        assert status == 200 or told["__type"] == "SerializationException"
+
     def test_a_boolean_is_no_number(self, embedded_aws: EmbeddedAws) -> None:
         """
         Though Python takes it for one.
@@ -130,6 +146,7 @@ class TestArns:
             "arn:aws:sagemaker:us-east-1:999999999999:endpoint/other",
             "arn:aws:sagemaker:us-east-1:123456789012:endpoint/nobody",
             "arn:aws:sagemaker:eu-west-1:123456789012:training-job/other",
+            "arn:aws:sagemaker:us-east-1:123456789012:training-job/nobody",
             "arn:aws:s3:::some-bucket",
             "endpoint/other",
             "",
@@ -180,6 +197,7 @@ class TestInvocations:
             b"null",
             b"\xff",
             b'{"inputs": 7}',
+            rb'{"inputs": "\ud800"}',
             b'{"inputs": "x", "parameters": []}',
             b'{"inputs": "x", "parameters": {"max_new_tokens": true}}',
             b'{"inputs": "x", "parameters": {"max_new_tokens": "7"}}',
@@ -285,15 +303,48 @@ class TestOtherServices:
         assert status == 400
         assert answer.startswith(b"<ErrorResponse><Error><Code>" + code)
 
+    @pytest.mark.parametrize(
+        ("service", "body", "code"),
+        [
+            (
+                "monitoring",
+                b"Action=PutMetricAlarm&AlarmName=x&Period=abc",
+                b"MalformedInput",
+            ),
+            (
+                "sts",
+                b"Action=AssumeRole&Version=2011-06-15&RoleSessionName=me",
+                b"MissingParameter",
+            ),
+        ],
+    )
+    def test_query_parameters(
+        self, embedded_aws: EmbeddedAws, service: str, body: bytes, code: bytes
+    ) -> None:
+        """
+        One that cannot be read, and one that is not there.
+        """
+        status, answer = send(embedded_aws, body, FORM, service=service)
+
+        assert status == 400
+        assert b"<Code>" + code in answer
+
     def test_cbor(self, embedded_aws: EmbeddedAws) -> None:
         """
-        boto3 talks so to CloudWatch, and reads the error.
+        A map of code and message; moto does not speak it.
         """
-        with pytest.raises(ClientError, match=r"\((?!500)\w+\)") as caught:
-            unchecked(embedded_aws, "cloudwatch").put_metric_data(
-                Namespace="N", MetricData=[{"Dimensions": [{}]}]
-            )
-        assert caught.value.response["Error"]["Message"]
+        path = "/service/GraniteServiceVersion20100801/operation/DescribeAlarms"
+        status, answer = send(
+            embedded_aws,
+            b"\xa0",
+            "application/cbor",
+            service="monitoring",
+            path=path,
+            protocol="rpc-v2-cbor",
+        )
+
+        assert status == 404
+        assert answer.startswith(b"\xa2\x7a\0\0\0\x06__type\x7a\0\0\0\x19UnknownOp")
 
     def test_rest_xml(self, embedded_aws: EmbeddedAws) -> None:
         """
@@ -326,6 +377,15 @@ class TestOtherServices:
 
         assert b"<!doctype" not in answer.lower()
 
+    def test_nothing_at_all(self, embedded_aws: EmbeddedAws) -> None:
+        """
+        Neither an operation nor a body.
+        """
+        status, answer = send(embedded_aws, b"", AMZ_JSON, service="sagemaker")
+
+        assert status == 404
+        assert json.loads(answer)["__type"] == "UnknownOperationException"
+
     def test_the_server_goes_on(self, embedded_aws: EmbeddedAws) -> None:
         """
         After all of it.
@@ -351,6 +411,7 @@ def send(
     service: str,
     target: str = "",
     path: str = "/",
+    protocol: str = "",
 ) -> tuple[int, bytes]:
     """
     Send a body as it is; the signature is not looked at beyond what it is for.
@@ -362,6 +423,8 @@ def send(
     }
     if target:
         headers["X-Amz-Target"] = target
+    if protocol:
+        headers["smithy-protocol"] = protocol
     request = urllib.request.Request(  # noqa: S310 - our own server
         aws.url + path, data=body, headers=headers, method="POST"
     )

@@ -82,6 +82,16 @@ class TestAddresses:
         with refused(f"Could not access model data at {missing}."):
             make_model(embedded_aws, container={"ModelDataUrl": missing})
 
+    def test_the_address_of_many_models_is_not_looked_up(
+        self, embedded_aws: EmbeddedAws
+    ) -> None:
+        """
+        It is where they will be.
+        """
+        data = {"ModelDataUrl": "s3://models-to-come/", "Mode": "MultiModel"}
+
+        assert make_model(embedded_aws, container=data)
+
 
 class TestModelDataSource:
     """

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
-from tests.local.hosting_requests import unique
+from tests.local.hosting_requests import put_weights, unique
 from tests.local.test_cloudformation import Stacks
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def test_the_policy_is_there_before_and_after_all_models(
     Without models, with two, with another one, with many, and to the end.
     """
     iam, name = embedded_aws.client("iam"), unique("stack")
+    many = [f"{letter}{LONG}" for letter in "abcdefghijkl"]
+    put_weights(embedded_aws, "weights", "a", "b", "c", *many)
 
     def allowed() -> str:
         role = only(stacks, name, "HostRole")
@@ -104,7 +106,6 @@ def test_the_policy_is_there_before_and_after_all_models(
     assert "weights/a/*" not in allowed()
     assert "weights/c/*" in allowed()
 
-    many = [f"{letter}{LONG}" for letter in "abcdefghijkl"]
     assert stacks.update(name, host_of(many)) == "UPDATE_COMPLETE"
     role = only(stacks, name, "HostRole")
     attached = iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]

@@ -20,9 +20,9 @@ from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import (
     JSON,
+    NoRouteError,
     error_response,
     explain,
-    is_query,
     json_error,
     read_json,
 )
@@ -85,7 +85,12 @@ class Gateway:
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:
-            response = self._own(request, region)
+            try:
+                response = self._own(request, region)
+            except Exception as error:  # noqa: BLE001 - an answer that clients can read
+                traceback.print_exc()
+                fault = AwsError("InternalFailure", repr(error), 500)
+                response = json_error(fault, __type=fault.code, message=fault.message)
             if response is None:
                 return self._ask_moto(environ, start_response, service, body)
             return response(environ, start_response)
@@ -97,12 +102,13 @@ class Gateway:
         service: str,
         body: bytes = b"",
     ) -> Iterable[bytes]:
-        answer = _Held(start_response, empty_is_page=is_query(environ))
+        answer = _Held(start_response, empty_is_page=_answers_posts(environ, service))
         try:
             parts = self._moto(environ, answer.start)
             if not answer.is_held:
                 return parts
-            failure: Exception = RuntimeError(answer.status)
+            kind = NoRouteError if answer.status < "5" else RuntimeError
+            failure: Exception = kind(f"moto answers {answer.status}")
             if parts := answer.release(parts):
                 return parts
         except NotImplementedError as error:
@@ -128,6 +134,11 @@ class Gateway:
         authorization = request.headers.get("Authorization", "")
         found = _CREDENTIAL.search(authorization)
         return (found[1], found[2]) if found else (self._region, "")
+
+
+def _answers_posts(environ: WSGIEnvironment, service: str) -> bool:
+    # What S3 answers without a body is an answer.
+    return environ["REQUEST_METHOD"] == "POST" and service not in {"", "s3"}
 
 
 class _Held:
@@ -200,10 +211,6 @@ def _control(hosting: SageMaker, request: Request, operation: str) -> Response |
         return _answer(hosting, operation, request.get_data(cache=True))
     except AwsError as error:
         return json_error(error, __type=error.code, message=error.message)
-    except Exception as error:  # noqa: BLE001 - an answer that clients can read
-        traceback.print_exc()
-        fault = AwsError("InternalFailure", repr(error), 500)
-        return json_error(fault, __type=fault.code, message=fault.message)
 
 
 def _answer(hosting: SageMaker, operation: str, body: bytes) -> Response | None:

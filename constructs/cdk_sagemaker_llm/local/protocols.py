@@ -16,7 +16,8 @@ from markupsafe import escape
 from werkzeug.wrappers import Response
 
 from cdk_sagemaker_llm.local import shapes
-from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.errors import AwsError, validation
+from cdk_sagemaker_llm.local.sagemaker.service import TAG_OPERATIONS
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
@@ -28,6 +29,20 @@ _CBOR = "rpc-v2-cbor"
 _REST_XML = frozenset({"", "s3", "route53", "cloudfront"})
 # Services that are signed for under another name than their model's.
 _MODELS = {"monitoring": "cloudwatch", "elasticloadbalancing": "elbv2", "email": "ses"}
+
+
+class NoRouteError(Exception):
+    """
+    moto has nothing at an address.
+    """
+
+
+_CODES: tuple[tuple[type[Exception], str, int, str], ...] = (
+    (NoRouteError, "UnknownOperationException", 404, ""),
+    (NotImplementedError, "NotImplemented", 400, "not emulated: "),
+    (json.JSONDecodeError, "SerializationException", 400, "not valid JSON: "),
+    (ExpatError, "MalformedXML", 400, "The XML is not well-formed: "),
+)
 
 
 def read_json(body: bytes) -> dict[str, Any]:
@@ -66,12 +81,11 @@ def explain(
         _refuse_request(environ, _MODELS.get(service, service), body)
     except AwsError as refusal:
         return refusal
-    if isinstance(error, NotImplementedError):
-        return AwsError("NotImplemented", f"not emulated: {error}")
-    if isinstance(error, json.JSONDecodeError):
-        return AwsError("SerializationException", f"not valid JSON: {error}")
-    if isinstance(error, ExpatError):
-        return AwsError("MalformedXML", f"The XML is not well-formed: {error}")
+    for kind, code, status, words in _CODES:
+        if isinstance(error, kind):
+            return AwsError(code, f"{words}{error}", status)
+    if isinstance(error, ValueError) and is_query(environ):
+        return AwsError("MalformedInput", str(error))
     return AwsError("InternalFailure", f"moto failed: {error!r}", 500)
 
 
@@ -118,14 +132,26 @@ def _refuse_request(environ: WSGIEnvironment, service: str, body: bytes) -> None
     if _has_model(service):
         shapes.refuse_wrong_types(service, operation, asked)
         shapes.check(service, operation, asked)
+    if service == "sagemaker" and operation in TAG_OPERATIONS:
+        # moto looks for tags on what is not there.
+        raise validation(f'Could not find resource "{asked["ResourceArn"]}".')
 
 
 def _refuse_query(service: str, body: bytes) -> None:
-    action = parse_qs(body.decode(errors="replace")).get("Action", [""])[0]
+    form = parse_qs(body.decode(errors="replace"))
+    action = form.get("Action", [""])[0]
     if not action:
         raise AwsError("MissingAction", "The request must contain the parameter Action")
-    if _has_model(service) and not shapes.has_operation(service, action):
+    if not _has_model(service):
+        return
+    if not shapes.has_operation(service, action):
         raise AwsError("InvalidAction", f"Could not find operation {action}")
+    shape = shapes.input_shape(service, action)
+    # A list or a structure is spread over names that begin with its own.
+    given = {name.partition(".")[0] for name in form}
+    for name in shape.required_members if shape else ():
+        if name not in given:
+            raise AwsError("MissingParameter", f"The parameter {name} is required.")
 
 
 def _has_model(service: str) -> bool:

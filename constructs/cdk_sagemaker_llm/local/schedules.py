@@ -127,7 +127,10 @@ def _is_value(text: str, index: int) -> bool:
 def _is_timezone(name: str) -> bool:
     try:
         zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+    except zoneinfo.ZoneInfoNotFoundError:
+        # Where a machine has no zones at all, nobody can tell.
+        return not zoneinfo.available_timezones()
+    except (ValueError, OSError):
         return False
     return True
 

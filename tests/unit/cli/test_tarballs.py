@@ -57,7 +57,9 @@ def test_a_tarball_with_a_way_out_ends_with_1(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"PK\x03\x04", gzip.compress(b"x" * 600)[:-8]], ids=repr
+    "content",
+    [b"", b"PK\x03\x04", gzip.compress(b"x" * 600)[:-8]],
+    ids=["empty", "zip", "cut off"],
 )
 def test_what_is_no_tarball_ends_with_2(content: bytes, tmp_path: Path) -> None:
     """

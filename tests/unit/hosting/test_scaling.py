@@ -107,7 +107,9 @@ def expected_policy(
 
 
 @pytest.mark.parametrize(
-    ("cooldowns", "seconds"), [(COOLDOWNS, (301, 61)), ({}, (300, 300))], ids=str
+    ("cooldowns", "seconds"),
+    [(COOLDOWNS, (301, 61)), ({}, (300, 300))],
+    ids=["given", "left out"],
 )
 @pytest.mark.parametrize(
     ("method", "target", "metric"),
@@ -151,7 +153,9 @@ def test_every_keyword_of_scaling_instances_reaches_the_template(
 
 
 @pytest.mark.parametrize(
-    ("cooldowns", "seconds"), [(COOLDOWNS, (301, 61)), ({}, (300, 300))], ids=str
+    ("cooldowns", "seconds"),
+    [(COOLDOWNS, (301, 61)), ({}, (300, 300))],
+    ids=["given", "left out"],
 )
 @pytest.mark.parametrize(
     ("method", "target", "metric"),
@@ -197,7 +201,9 @@ def test_every_keyword_of_scaling_copies_reaches_the_template(
 
 @pytest.mark.parametrize("by_method", [True, False], ids=["method", "construct"])
 @pytest.mark.parametrize(
-    ("cooldowns", "seconds"), [(COOLDOWNS, (301, 61)), ({}, (300, 300))], ids=str
+    ("cooldowns", "seconds"),
+    [(COOLDOWNS, (301, 61)), ({}, (300, 300))],
+    ids=["given", "left out"],
 )
 def test_every_keyword_of_a_target_and_a_policy_reaches_the_template(
     stack: Stack,

@@ -156,7 +156,7 @@ def test_another_image_is_checked_as_the_nearest_version(
         ("djl-lmi", "", "LLM102"),
         ("djl-lmi", "docker.io/mine:1", "LLM102"),
         ("djl-lmy", "1", "LLM102"),
-        ("djl-lmi", Aws.ACCOUNT_ID, "LLM114"),
+        pytest.param("djl-lmi", Aws.ACCOUNT_ID, "LLM114", id="placeholder"),
     ],
 )
 def test_fails_if_another_image_is_none(family: str, image: str, code: str) -> None:

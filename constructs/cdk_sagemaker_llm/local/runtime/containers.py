@@ -29,18 +29,26 @@ class ServingContainer:
         flavour: What follows the version in LMI's tag, such as ``tensorrtllm0.7.1``.
 
         options: LMI's options by name, without ``option.``.
+
+        model: What the container calls its model.
+
+        messages_api: Whether TGI is told to take chats.
     """
 
     server: str
     version: Version
     flavour: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    model: str = "/opt/ml/model"
+    messages_api: bool = False
 
     @property
     def is_async(self) -> bool:
         """
         Whether LMI answers through its asynchronous service instead of rolling batch.
         """
+        if self.server != "lmi":
+            return False
         batch = self.options.get("rolling_batch", "auto")
         if batch == "disable":
             return self.version >= _ASYNC_POSSIBLE_SINCE
@@ -79,7 +87,12 @@ def serving_container(
             options={**_from_environment(environment), **options},
         )
     if match := _TGI_TAG.search(image):
-        return ServingContainer(server="tgi", version=tuple(map(int, match.groups())))
+        return ServingContainer(
+            server="tgi",
+            version=tuple(map(int, match.groups())),
+            model=environment.get("HF_MODEL_ID", "/opt/ml/model"),
+            messages_api=environment.get("MESSAGES_API_ENABLED") == "true",
+        )
     return None
 
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.local.runtime import lmi, tgi
+from cdk_sagemaker_llm.local.runtime import chat, lmi, tgi
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 
 class ContainerError(Exception):
@@ -43,6 +44,10 @@ def generate(container: ServingContainer, body: bytes) -> Answer:
         ContainerError: If the container refuses it.
     """
     request = _request(container, body)
+    if chat.is_chat(container, request):
+        return _chat(container, request)
+    if not isinstance(request.get("inputs"), str):
+        raise _unreadable(container, "missing field `inputs`")
     parameters = request.get("parameters")
     if parameters is None:
         parameters = {}
@@ -62,20 +67,41 @@ def generate(container: ServingContainer, body: bytes) -> Answer:
     return Answer(content_type, pieces)
 
 
+def _chat(container: ServingContainer, request: dict[str, Any]) -> Answer:
+    try:
+        prompt = chat.prompt_of(request)
+    except ValueError as error:
+        raise _unreadable(container, str(error)) from error
+    count = request.get("max_tokens")
+    if count is None and container.is_async:
+        count = request.get("max_completion_tokens")
+    if count is None:
+        count = chat.default_tokens(container)
+    generation = continue_prompt(prompt, _checked(container, "max_tokens", count))
+    return Answer(*chat.answer(container, generation, request))
+
+
 def _request(container: ServingContainer, body: bytes) -> dict[str, Any]:
     try:
         request = json.loads(body)
+        if b"\\u" in body:
+            # Half of a pair of surrogates is no text, though Python reads it.
+            json.dumps(request, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise _unreadable(container, str(error)) from error
-    if not isinstance(request, dict) or not isinstance(request.get("inputs"), str):
-        raise _unreadable(container, "missing field `inputs`")
+    if not isinstance(request, dict):
+        raise _unreadable(container, "invalid type, expected a map")
     return request
 
 
 def _new_tokens(container: ServingContainer, parameters: Mapping[str, Any]) -> int:
     count = parameters.get("max_new_tokens") or container.default_new_tokens
+    return _checked(container, "max_new_tokens", count)
+
+
+def _checked(container: ServingContainer, name: str, count: Untyped) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise _refused(container, "`max_new_tokens` must be strictly positive")
+        raise _refused(container, f"`{name}` must be strictly positive")
     return count
 
 

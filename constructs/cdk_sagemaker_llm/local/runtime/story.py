@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass
+from itertools import accumulate
 
 _STORIES = (
     (
@@ -33,6 +34,9 @@ _STORIES = (
     ),
 )
 _PIECES = re.compile(r"\s*\w+|\s*[^\w\s]")
+_TOLD = tuple(tuple(_PIECES.findall(f" {story}")) for story in _STORIES)
+# Each story as far as it may have been told: of every length, the shortest first.
+_BEGINNINGS = tuple(tuple(accumulate(pieces, initial="")) for pieces in _TOLD)
 _END_ID = 2  # </s> of the Llama and Mistral vocabularies.
 
 
@@ -104,19 +108,18 @@ def continue_prompt(
     )
 
 
-def _story(prompt: str) -> tuple[list[str], int]:
+def _story(prompt: str) -> tuple[tuple[str, ...], int]:
     # The story that the prompt is in the middle of, or one that its text chooses.
-    stories = [_PIECES.findall(f" {story}") for story in _STORIES]
-    told = [_told(prompt, pieces) for pieces in stories]
+    told = [_told(prompt, beginnings) for beginnings in _BEGINNINGS]
     if any(told):
         index = told.index(max(told))
-        return stories[index], told[index]
-    return stories[zlib.crc32(prompt.encode()) % len(stories)], 0
+        return _TOLD[index], told[index]
+    return _TOLD[zlib.crc32(prompt.encode()) % len(_TOLD)], 0
 
 
-def _told(prompt: str, pieces: list[str]) -> int:
-    for count in range(len(pieces), 0, -1):
-        if prompt.endswith("".join(pieces[:count])):
+def _told(prompt: str, beginnings: tuple[str, ...]) -> int:
+    for count in range(len(beginnings) - 1, 0, -1):
+        if prompt.endswith(beginnings[count]):
             return count
     return 0
 

@@ -44,7 +44,9 @@ class ModelData:
         """
         Walk through what a container's definition names, the main data first.
         """
-        if url := container.get("ModelDataUrl") or container.get("ArtifactUrl"):
+        url = container.get("ModelDataUrl") or container.get("ArtifactUrl")
+        # That of many models is where they will be: there need not be one yet.
+        if url and container.get("Mode") != "MultiModel":
             yield cls(url)
         for source in (
             container.get("ModelDataSource", {}),

@@ -6,10 +6,11 @@ The defaults and the words of the filters are those of botocore 1.44.5.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from cdk_sagemaker_llm.local.errors import validation
+from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.sagemaker.store import Record
 
 _DEFAULT_PAGE = 10
@@ -46,11 +47,29 @@ def page(
     Raises:
         AwsError: If the token is not one of these.
     """
+    request = _with_seconds(request)
     start = _start(request.get("NextToken"))
     end = start + request.get("MaxResults", _DEFAULT_PAGE)
     found = _sorted([r for r in records if _wanted(r, request)], request)
     token = {"NextToken": str(end)} if end < len(found) else {}
     return [summary(record) for record in found[start:end]], token
+
+
+def _with_seconds(request: dict[str, Any]) -> dict[str, Any]:
+    # The protocol's times are seconds; its readers take ISO 8601 as well.
+    return {
+        name: _seconds(value) if "Time" in name and isinstance(value, str) else value
+        for name, value in request.items()
+    }
+
+
+def _seconds(text: str) -> float:
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        told = f"{text} is not a time"
+        raise AwsError("SerializationException", told) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
 
 
 def _wanted(record: Record, request: dict[str, Any]) -> bool:
