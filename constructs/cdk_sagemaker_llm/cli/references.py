@@ -24,8 +24,8 @@ def resolve(
     name = target_of(value)
     if name in stack.resources and _output_of(value) is None:
         return stack, str(name)
-    further = further(stack, value) if steps else None
-    return resolve(*further, steps - 1) if further else None
+    lead = further(stack, value) if steps else None
+    return resolve(*lead, steps - 1) if lead else None
 
 
 def means(stack: Stack, value: object, other: Stack, name: str) -> bool:

@@ -184,15 +184,11 @@ def simulate(
     ] = None,
     instance_start: Annotated[
         str | None,
-        typer.Option(
-            help="Until an instance runs, as 4m.", rich_help_panel=_TIMES
-        ),
+        typer.Option(help="Until an instance runs, as 4m.", rich_help_panel=_TIMES),
     ] = None,
     image_pull: Annotated[
         str | None,
-        typer.Option(
-            help="Until an instance has the image.", rich_help_panel=_TIMES
-        ),
+        typer.Option(help="Until an instance has the image.", rich_help_panel=_TIMES),
     ] = None,
     model_start: Annotated[
         str | None,
@@ -325,7 +321,11 @@ def simulate(
             measured=read_service_times(service_times).times if service_times else None,
             model_start=_span("--model-start", model_start),
             available=_available(available or ()),
-            **({"start": whole_minute(parsing.moment("--start", start))} if start else {}),
+            **(
+                {"start": whole_minute(parsing.moment("--start", start))}
+                if start
+                else {}
+            ),
         )
         costs = read_prices(prices, region) if prices else {}
         subject = _Subject(app, endpoint, setting or (), compare, compare_with or ())
@@ -467,6 +467,8 @@ def _available(given: Sequence[str]) -> dict[str, int]:
     for text in given:
         name, sign, number = text.partition("=")
         if not sign or not name.startswith("ml."):
-            raise ValueError(f"--available must be such as ml.g5.xlarge=2, got {text!r}")
+            raise ValueError(
+                f"--available must be such as ml.g5.xlarge=2, got {text!r}"
+            )
         found[name] = parsing.whole(f"--available {name}", number)
     return found

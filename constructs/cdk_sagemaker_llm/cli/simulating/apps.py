@@ -263,9 +263,10 @@ class _Reader:
         step = whole(policy.get("MaximumStepSize", 1))
         minutes = number(policy.get("CooldownInMinutes", 20))
         strategy = policy.get("Strategy")
+        if step is None or minutes is None or strategy not in _STRATEGIES:
+            self._tell(endpoint, "its ScaleInPolicy is known at deployment only")
+            return None
         try:
-            if step is None or minutes is None or strategy not in _STRATEGIES:
-                raise ValueError("it is known at deployment only")
             return ScaleIn(
                 strategy=strategy, maximum_step=step, cooldown=minutes * _MINUTE
             )
@@ -360,9 +361,9 @@ def _tell_unused(
     Tell of what is scaled and does not run in what is played out.
     """
     played = {
-        Target(hosted.endpoint, model.name) if model.needs is None else (
-            Target(model.name)
-        )
+        Target(hosted.endpoint, model.name)
+        if model.needs is None
+        else (Target(model.name))
         for hosted in variants
         for model in hosted.models
     }

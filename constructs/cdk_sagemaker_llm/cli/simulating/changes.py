@@ -124,15 +124,15 @@ def _scaling(scaling: Scaling, flag: str, wanted: Mapping[str, str]) -> Scaling:
 def _policy(policy: Policy, flag: str, wanted: Mapping[str, str]) -> Policy:
     if not isinstance(policy, TargetTracking):
         return policy
-    for name, (field, read) in _POLICY.items():
-        if name in wanted:
-            value = read(f"{flag} {name}", wanted[name])
-            policy = replace(policy, **{field: value})
-    return policy
 
+    def given(name: str, read: Callable[[str, str], float], otherwise: float) -> float:
+        return read(f"{flag} {name}", wanted[name]) if name in wanted else otherwise
 
-_POLICY: Mapping[str, tuple[str, Callable[[str, str], float]]] = {
-    "target": ("target", positive),
-    "scale-out-cooldown": ("scale_out_cooldown", seconds),
-    "scale-in-cooldown": ("scale_in_cooldown", seconds),
-}
+    return replace(
+        policy,
+        target=given("target", positive, policy.target),
+        scale_out_cooldown=given(
+            "scale-out-cooldown", seconds, policy.scale_out_cooldown
+        ),
+        scale_in_cooldown=given("scale-in-cooldown", seconds, policy.scale_in_cooldown),
+    )

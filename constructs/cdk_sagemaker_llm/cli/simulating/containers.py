@@ -155,9 +155,7 @@ def _served(
             first("option.dtype", "DTYPE"),
         ),
         context_length=as_int(first("option.max_model_len", "MAX_TOTAL_TOKENS")),
-        most_sequences=as_int(
-            first("option.max_rolling_batch_size", "MAX_BATCH_SIZE")
-        ),
+        most_sequences=as_int(first("option.max_rolling_batch_size", "MAX_BATCH_SIZE")),
         engine=_engine(image),
         image=str(container.get("Image", "")),
         source="hub" if model and not _is_on_s3(model, container) else "s3",

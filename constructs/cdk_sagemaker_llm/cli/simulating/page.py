@@ -64,8 +64,10 @@ def _variant(played: Played, prices: Prices) -> str:
     kinds = " or ".join(pool.instance_type for pool in hosted.pools)
     head = f"{hosted.endpoint} ({hosted.variant}): {kinds}"
     parts = [f"<h2>{escape(head)}</h2>\n"]
-    for section in sections_of(played):
-        parts.append(f"<h3>{escape(section.title)}</h3>\n{_list(section.sentences)}")
+    parts += [
+        f"<h3>{escape(section.title)}</h3>\n{_list(section.sentences)}"
+        for section in sections_of(played)
+    ]
     for model in played.outcome.workloads:
         words = f"{model}: {played.traffic[model]}"
         parts.append(f"<h3>{escape(words)}</h3>\n")
@@ -112,25 +114,23 @@ def _legend(curves: Sequence[Curve]) -> str:
 
 def _axes(most: float, minutes: int) -> str:
     bottom = _HEIGHT - _BOTTOM
+    frame = f'<path d="M{_LEFT} {_TOP}V{bottom}H{_WIDTH}" fill="none" '
     marks = [
-        f'<path d="M{_LEFT} {_TOP}V{bottom}H{_WIDTH}" fill="none" '
-        'stroke="currentColor"/>\n',
-        f'<text x="{_LEFT - 4}" y="{_TOP + 8}" text-anchor="end">{most:.4g}</text>\n',
-        f'<text x="{_LEFT - 4}" y="{bottom}" text-anchor="end">0</text>\n',
+        f'{frame}stroke="currentColor"/>\n',
+        _text(_LEFT - 4, _TOP + 8, "end", f"{most:.4g}"),
+        _text(_LEFT - 4, bottom, "end", "0"),
     ]
-    for part in range(5):
+    for part, anchor in enumerate(("start", "middle", "middle", "middle", "end")):
         x = _LEFT + (_WIDTH - _LEFT) * part / 4
-        anchor = ("start", "middle", "end")[(part > 0) + (part == 4)]  # noqa: PLR2004 - quarters
-        when = moment(minutes * 60 * part / 4)
-        marks.append(
-            f'<text x="{x:.0f}" y="{_HEIGHT - 6}" text-anchor="{anchor}">{when}</text>\n'
-        )
+        marks.append(_text(x, _HEIGHT - 6, anchor, moment(minutes * 60 * part / 4)))
     return "".join(marks)
 
 
-def _curve(
-    numbers: Sequence[float | None], most: float, colour: str, dash: str
-) -> str:
+def _text(x: float, y: float, anchor: str, text: str) -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{text}</text>\n'
+
+
+def _curve(numbers: Sequence[float | None], most: float, colour: str, dash: str) -> str:
     path = " ".join(_points(numbers, most))
     return (
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2" '

@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _RATE = re.compile(rf"({_NUMBER})\s*/\s*(s|sec|second|min|m|minute|h|hour)")
-_SPAN = re.compile(rf"(?:({_NUMBER})d)?(?:({_NUMBER})h)?(?:({_NUMBER})m)?(?:({_NUMBER})s)?")
+_SPAN = re.compile(
+    rf"(?:({_NUMBER})d)?(?:({_NUMBER})h)?(?:({_NUMBER})m)?(?:({_NUMBER})s)?"
+)
 _UNITS = (86400.0, 3600.0, 60.0, 1.0)
 _PER: Mapping[str, float] = {"s": 1.0, "m": 60.0, "h": 3600.0}
 

@@ -47,7 +47,8 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         rows[0].set_title(f"{runs[0].played[position].hosted.endpoint}: {model}")
         for run, style in zip(runs, _STYLES * len(runs), strict=False):
             if position < len(run.played):
-                _draw_one(rows, run, run.played[position], model, style, len(runs) > 1)
+                name = run.name if len(runs) > 1 else ""
+                _draw_one(rows, name, run.played[position], model, style)
     for row in axes[:, 0]:
         row.set_ylim(bottom=0)
         row.grid(alpha=0.3)
@@ -79,16 +80,15 @@ def panels_of(played: Played, model: str) -> Iterator[tuple[str, list[Curve]]]:
 
 def _draw_one(
     rows: Sequence[Axes],
-    run: Run,
+    run: str,
     played: Played,
     model: str,
     style: str,
-    is_named: bool,  # noqa: FBT001 - one of several drawings alike
 ) -> None:
     for row, (unit, curves) in zip(rows, panels_of(played, model), strict=True):
         row.set_ylabel(unit)
         for colour, (name, numbers) in enumerate(curves):
-            label = f"{name}, {run.name}" if is_named else name
+            label = f"{name}, {run}" if run else name
             values = [float("nan") if each is None else each for each in numbers]
             row.step(
                 range(len(values)),

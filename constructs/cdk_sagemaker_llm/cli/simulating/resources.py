@@ -101,7 +101,9 @@ class Resources:
         if named:
             return named[-1]
         text = str(value)
-        return self._literals.get(text, self._literals.get(text.split("/")[-1], text))
+        return self._literals.get(
+            text, self._literals.get(text.rpartition("/")[2], text)
+        )
 
     def tell(self, subject: str, why: str) -> None:
         """

@@ -113,7 +113,10 @@ def lost(series: Series) -> list[float]:
     """
     Return how many requests were refused or not answered in time, by minute.
     """
-    return [sum(each) for each in zip(series.timed_out, *series.refused.values(), strict=True)]
+    return [
+        sum(each)
+        for each in zip(series.timed_out, *series.refused.values(), strict=True)
+    ]
 
 
 def events_of(played: Played) -> list[Event]:

@@ -181,9 +181,7 @@ def _side_by_side(
         table.add_column(run.name, justify="right")
     for model in group[0].outcome.workloads:
         columns = [
-            dict(_figures(one, model, prices))
-            if model in one.outcome.workloads
-            else {}
+            dict(_figures(one, model, prices)) if model in one.outcome.workloads else {}
             for one in group
         ]
         names = list(dict.fromkeys(name for column in columns for name in column))

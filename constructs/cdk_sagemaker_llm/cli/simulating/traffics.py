@@ -221,7 +221,9 @@ def _replayed(wanted: Wanted) -> Meant:
     try:
         found = Replay.from_csv(path)
     except OSError as fault:
-        raise ValueError(f"--traffic {path} cannot be read: {fault.strerror}") from fault
+        raise ValueError(
+            f"--traffic {path} cannot be read: {fault.strerror}"
+        ) from fault
     times = "" if wanted.scale == 1 else f", {wanted.scale:g} times"
     return Meant(found.scaled(wanted.scale), f"the requests of {path.name}{times}")
 

@@ -4,6 +4,7 @@ The moments of a run that its report is about.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -113,7 +114,7 @@ def cooled(activities: list[Activity], cooldown: float) -> float:
 
 
 def _pairs(activities: list[Activity]) -> Iterator[tuple[float, float]]:
-    for one, following in zip(activities, activities[1:], strict=False):
+    for one, following in itertools.pairwise(activities):
         yield (one.completed or one.time), following.time
 
 

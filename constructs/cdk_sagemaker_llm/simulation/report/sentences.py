@@ -106,8 +106,8 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         yield (
             f"{count(totals.timed_out, 'request')} "
             f"({share(totals.timed_out, totals.arrived)}) had no answer within the "
-            f"{workload.timeout:g} s that a client waits, between {moment(late[0])} and "
-            f"{moment(late[1])}"
+            f"{workload.timeout:g} s that a client waits, between {moment(late[0])} "
+            f"and {moment(late[1])}"
         )
     longest = max(series.waiting, default=0.0)
     if longest >= 1:
@@ -118,9 +118,7 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         )
 
 
-def _ways(
-    scenario: Scenario, outcome: Outcome, workload: Workload
-) -> Iterator[str]:
+def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:
     grown = changes(outcome, workload, out=True)
     shrunk = changes(outcome, workload, out=False)
     if grown:
@@ -212,9 +210,7 @@ def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
         )
 
 
-def _zero(
-    scenario: Scenario, outcome: Outcome, workload: Workload
-) -> Iterator[str]:
+def _zero(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:
     series = outcome.workloads[workload.name]
     begin = outcome.start.timestamp()
     done = [o for o in outcome.activities.get(workload.name, ()) if not o.not_scaled]
@@ -227,9 +223,11 @@ def _zero(
 
 
 def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
-    low = f", {span(one.time - one.breached_from)} after the load fell" if (
-        one.breached_from
-    ) else ""
+    low = (
+        f", {span(one.time - one.breached_from)} after the load fell"
+        if (one.breached_from)
+        else ""
+    )
     yield f"0 copies were asked for at {moment(one.time - begin)}{low}"
     gone = next(
         (

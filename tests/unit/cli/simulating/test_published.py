@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from aws_cdk import App
 
+from cdk_sagemaker_llm.catalog import find_instance_type
 from stacks.mistral_trtllm import MistralTrtLlmStack
-from cdk_sagemaker_llm import InstanceType
 
 MINUTE = 60.0
 
@@ -89,7 +89,7 @@ def _mistral(tmp_path_factory: pytest.TempPathFactory) -> Path:
     MistralTrtLlmStack(
         app,
         "MistralTrtLlm",
-        instance_type=InstanceType("ml.g5.12xlarge"),
+        instance_type=find_instance_type("ml.g5.12xlarge"),
         min_instances=1,
         max_instances=4,
     )
@@ -150,18 +150,23 @@ def test_the_report_of_reference_a_says_where_the_time_goes(mistral: Path) -> No
         )
     )
 
-    for part in (
+    assert (
         "the load was too high from 0:10:00 on; the first scale-out, from 1 to 4, was "
         "decided at 0:15:00, 5.0 min later: 3.0 min are the points that its alarm "
-        "wants, 2.0 min is how late the last of them can be read",
+        "wants, 2.0 min is how late the last of them can be read"
+    ) in told
+    assert (
         "then 3.4 min until the instance ran, 3.5 min until its image was there, 2.9 "
         "min until the model had started: the first new copy served at 0:24:50, 14.8 "
-        "min after the load came",
+        "min after the load came"
+    ) in told
+    assert (
         "scaling in took 3 steps, from 4 to 1, over 12.0 min, of which the cooldown of "
-        "300 s took 10.0 min",
-        "the service times of AllTraffic are an estimate: roofline of 4 x A10G",
-    ):
-        assert part in told
+        "300 s took 10.0 min"
+    ) in told
+    assert "the service times of AllTraffic are an estimate: roofline of 4 x A10G" in (
+        told
+    )
 
 
 def scale_to_zero() -> dict[str, Any]:
@@ -285,10 +290,10 @@ def test_scale_to_zero_takes_as_long_as_was_measured(tmp_path: Path) -> None:
 
     (slept, before, none), (woken, *_) = asked
     assert (before, none) == (1, 0)
-    # The last request ends a point that is not low; it can be read 30 s late.
-    assert 15 * MINUTE + 30 <= slept - last <= 15 * MINUTE + 60
+    # Ninety points of ten seconds, of which the last can be read 30 s late.
+    assert slept - last == 15 * MINUTE + 30
     assert instances[0][1:] == (1, 0)
-    assert 12 * MINUTE == pytest.approx(instances[0][0] - slept, rel=0.2)
+    assert pytest.approx(instances[0][0] - slept, rel=0.2) == 12 * MINUTE
     assert pytest.approx(woken - first, rel=0.2) == 67
     assert pytest.approx(serving[-1][0] - first, rel=0.2) == 9 * MINUTE + 24
     assert "11 min were measured from idle to 0 copies, and 12 more" in sentences(found)
@@ -297,8 +302,9 @@ def test_scale_to_zero_takes_as_long_as_was_measured(tmp_path: Path) -> None:
 
 def _calls(last: float, first: float) -> Iterator[str]:
     yield "time,prompt_tokens,output_tokens"
-    for second in (*range(0, int(last), 5), *range(int(first), int(first) + 1200, 5)):
-        yield f"{second},100,50"
+    # One each second that takes six: more than the target of five are under way.
+    for second in (*range(int(last)), *range(int(first), int(first) + 1200)):
+        yield f"{second},100,200"
 
 
 def busy_variant() -> dict[str, Any]:
@@ -326,9 +332,7 @@ def busy_variant() -> dict[str, Any]:
             "ApplicationAutoScaling::ScalableTarget",
             ServiceNamespace="sagemaker",
             ScalableDimension="sagemaker:variant:DesiredInstanceCount",
-            ResourceId={
-                "Fn::Sub": "endpoint/${Host.EndpointName}/variant/AllTraffic"
-            },
+            ResourceId={"Fn::Sub": "endpoint/${Host.EndpointName}/variant/AllTraffic"},
             MinCapacity=1,
             MaxCapacity=10,
         ),
@@ -338,9 +342,7 @@ def busy_variant() -> dict[str, Any]:
             PolicyType="TargetTrackingScaling",
             ServiceNamespace="sagemaker",
             ScalableDimension="sagemaker:variant:DesiredInstanceCount",
-            ResourceId={
-                "Fn::Sub": "endpoint/${Host.EndpointName}/variant/AllTraffic"
-            },
+            ResourceId={"Fn::Sub": "endpoint/${Host.EndpointName}/variant/AllTraffic"},
             TargetTrackingScalingPolicyConfiguration={
                 "PredefinedMetricSpecification": {
                     "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
