@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.cli.simulating.traffics import SHAPES, Wanted, whole_minu
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.scenario import Method
 from cdk_sagemaker_llm.simulation.service.measurement import read_service_times
+from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 MISUSE = 2
 _METHODS: Mapping[str, Method] = {"requests": "requests", "aggregate": "aggregate"}
@@ -318,7 +319,7 @@ def simulate(
             method=_method(method),
             times=_times(given),
             delays=_delays(metric_delay, fast_metric_delay),
-            measured=read_service_times(service_times).times if service_times else None,
+            measured=_measured(service_times),
             model_start=_span("--model-start", model_start),
             available=_available(available or ()),
             **(
@@ -358,21 +359,23 @@ class _Subject:
         Play out the app itself.
         """
         name = " ".join([str(self.app), *self.settings])
-        return _run(self._read(self.app), "--set", self.settings, told, name)
+        app = self._read(self.app)
+        return _run(app, "--set", self.settings, told, name, app)
 
     def others(self, told: Told) -> list[Run]:
         """
         Play out what it is compared with.
         """
         found = []
+        first = self._read(self.app)
         if self.other is not None:
+            name = " ".join([str(self.other), *self.settings])
             app = self._read(self.other)
-            found.append(_run(app, "--set", self.settings, told, str(self.other)))
+            found.append(_run(app, "--set", self.settings, told, name, first))
         if self.other_settings:
             settings = [*self.settings, *self.other_settings]
             name = " ".join(["with", *settings])
-            app = self._read(self.app)
-            found.append(_run(app, "--compare-with", settings, told, name))
+            found.append(_run(first, "--compare-with", settings, told, name, first))
         return found
 
     def _read(self, path: Path) -> HostedApp:
@@ -395,11 +398,17 @@ class _Subject:
         return (self.endpoint or "").lower() in hosted.endpoint.lower()
 
 
-def _run(
-    app: HostedApp, flag: str, settings: Sequence[str], told: Told, name: str
+def _run(  # noqa: PLR0917 - what makes one run of several
+    app: HostedApp,
+    flag: str,
+    settings: Sequence[str],
+    told: Told,
+    name: str,
+    first: HostedApp,
 ) -> Run:
     variants = changed(app.variants, flag, settings)
-    return Run(name=name, played=play(variants, told), left_out=app.left_out)
+    played = play(variants, told, first.variants)
+    return Run(name=name, played=played, left_out=app.left_out)
 
 
 def _write(
@@ -443,6 +452,18 @@ def _method(text: str | None) -> Method | None:
     if text is not None and text not in _METHODS:
         raise ValueError(f"--method must be requests or aggregate, got {text!r}")
     return _METHODS[text] if text else None
+
+
+def _measured(path: Path | None) -> ServiceTimes | None:
+    if path is None:
+        return None
+    try:
+        return read_service_times(path).times
+    except OSError as fault:
+        raise ValueError(
+            f"--service-times {path} cannot be read: {fault.strerror}; leave it out "
+            "to estimate them"
+        ) from fault
 
 
 def _times(given: Mapping[str, tuple[str, str | None]]) -> dict[str, float]:

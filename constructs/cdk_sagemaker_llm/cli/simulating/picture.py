@@ -40,7 +40,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     ]
     if not shown:
         raise ValueError("there is nothing to draw: the app hosts no endpoint")
-    figure = Figure(figsize=(9, 8.5 * len(shown)), layout="constrained")
+    figure = Figure(figsize=(11, 8.5 * len(shown)), layout="constrained")
     axes = figure.subplots(4 * len(shown), 1, sharex=True, squeeze=False)
     for number, (position, model) in enumerate(shown):
         rows = [row[0] for row in axes[4 * number : 4 * number + 4]]
@@ -50,9 +50,11 @@ def draw(runs: Sequence[Run], path: Path) -> None:
                 name = run.name if len(runs) > 1 else ""
                 _draw_one(rows, name, run.played[position], model, style)
     for row in axes[:, 0]:
-        row.set_ylim(bottom=0)
+        row.set_ylim(0, max(row.get_ylim()[1], 1.0))
         row.grid(alpha=0.3)
-        row.legend(loc="upper right", frameon=False, fontsize="small")
+        row.legend(
+            loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize="small"
+        )
     axes[-1][0].set_xlabel("minutes since the start")
     figure.savefig(path)
 

@@ -4,13 +4,14 @@ Playing out what an app hosts, under the traffic that was asked for.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedModel
 from cdk_sagemaker_llm.cli.simulating.serving import Service, service_of
-from cdk_sagemaker_llm.cli.simulating.traffics import Wanted, traffic_of
+from cdk_sagemaker_llm.cli.simulating.traffics import Meant, Wanted, traffic_of
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.outcome import Outcome
@@ -87,23 +88,36 @@ class Played:
     notes: tuple[str, ...]
 
 
-def play(variants: Sequence[Hosted], told: Told) -> list[Played]:
+def play(
+    variants: Sequence[Hosted], told: Told, measure: Sequence[Hosted]
+) -> list[Played]:
     """
     Play out every variant.
+
+    Args:
+        variants: The variants.
+
+        told: What else there is to know.
+
+        measure: The variants by whose targets traffic is measured that is not given,
+            so that what is compared gets the same.
 
     Raises:
         ValueError: If what was told does not fit.
     """
-    return [_play(hosted, told) for hosted in variants]
+    pairs = itertools.zip_longest(variants, measure[: len(variants)])
+    return [_play(hosted, told, other or hosted) for hosted, other in pairs]
 
 
-def _play(hosted: Hosted, told: Told) -> Played:
+def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
     kind = hosted.pools[0].instance_type
     wanted = replace(told.wanted, scale=told.wanted.scale * hosted.share)
     workloads, words, notes = [], {}, []
-    for model in hosted.models:
+    for model, other in itertools.zip_longest(
+        hosted.models, measure.models[: len(hosted.models)]
+    ):
         service = service_of(model, kind, wanted.lengths, told.measured)
-        meant = traffic_of(wanted, model, service.times, told.duration)
+        meant = _meant(wanted, other or model, measure, told)
         words[model.name] = meant.words
         start = service.start_seconds
         if told.model_start is not None:
@@ -136,6 +150,12 @@ def _play(hosted: Hosted, told: Told) -> Played:
         traffic=words,
         notes=(*outcome.notes, *notes),
     )
+
+
+def _meant(wanted: Wanted, model: HostedModel, hosted: Hosted, told: Told) -> Meant:
+    kind = hosted.pools[0].instance_type
+    service = service_of(model, kind, wanted.lengths, told.measured)
+    return traffic_of(wanted, model, service.times, told.duration)
 
 
 def _workload(

@@ -125,6 +125,8 @@ def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[
         yield from _way_out(way_of(scenario, outcome, workload, grown[0]))
     elif workload.policies:
         yield "nothing was scaled out"
+    else:
+        yield "nothing scales it: it has no policy"
     if shrunk:
         yield _way_in(way_of(scenario, outcome, workload, shrunk[0]))
     elif grown:
