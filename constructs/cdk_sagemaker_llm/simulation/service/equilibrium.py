@@ -101,7 +101,7 @@ class Equilibrium:
         decoding = self._solved(growth, 1 / max(copies, 1.0))
         if decoding is None:
             return None
-        token = decoding / (rate * self.answer) if rate else self._pace(1)
+        token = decoding / (rate * self.answer) if decoding > 0 else self._pace(1)
         queued = busy * (1 + self._spread) / (2 * (1 - busy))
         start = self.prompt_seconds * (1 + queued)
         seconds = start + self.answer * token
