@@ -16,6 +16,17 @@ from aws_cdk import App
 
 from cdk_sagemaker_llm.catalog import find_instance_type
 from stacks.mistral_trtllm import MistralTrtLlmStack
+from tests.unit.cli.simulating.templates import (
+    COPIES,
+    Resources,
+    components,
+    resource,
+    stepping,
+    target,
+    template,
+    tracking,
+    variant,
+)
 
 MINUTE = 60.0
 
@@ -34,49 +45,26 @@ def simulate(*arguments: str | Path) -> Any:  # noqa: ANN401 - JSON
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(done.stdout)["runs"]
     assert run["not_simulated"] == []
-    (variant,) = run["variants"]
-    return variant
+    (only,) = run["variants"]
+    return only
 
 
-def sentences(variant: Any) -> str:  # noqa: ANN401 - JSON
+def sentences(found: Any) -> str:  # noqa: ANN401 - JSON
     """
     Return the report as one text.
     """
-    return "\n".join(line for part in variant["report"] for line in part["sentences"])
+    return "\n".join(line for part in found["report"] for line in part["sentences"])
 
 
-def changes(variant: Any, what: str) -> list[tuple[float, int, int]]:  # noqa: ANN401 - JSON
+def changes(found: Any, what: str) -> list[tuple[float, int, int]]:  # noqa: ANN401 - JSON
     """
     Pick one kind of step: when, from how many, to how many.
     """
     return [
         (round(step["time"], 1), step["before"], step["after"])
-        for step in variant["steps"]
+        for step in found["steps"]
         if step["what"] == what
     ]
-
-
-def template(folder: Path, resources: dict[str, Any]) -> Path:
-    """
-    Write a template.
-    """
-    path = folder / "Host.template.json"
-    path.write_text(json.dumps({"Resources": resources}))
-    return path
-
-
-def resource(kind: str, **properties: object) -> dict[str, Any]:
-    """
-    Write a resource of a template.
-    """
-    return {"Type": f"AWS::{kind}", "Properties": properties}
-
-
-def name_of(resource_id: str, attribute: str) -> dict[str, Any]:
-    """
-    Refer to a resource's name.
-    """
-    return {"Fn::GetAtt": [resource_id, attribute]}
 
 
 @pytest.fixture(name="mistral", scope="module")
@@ -169,102 +157,30 @@ def test_the_report_of_reference_a_says_where_the_time_goes(mistral: Path) -> No
     )
 
 
-def scale_to_zero() -> dict[str, Any]:
+def scale_to_zero() -> Resources:
     """
     Write the endpoint that was measured: one small model on an ml.g5.xlarge, as AWS's
     own sample sets it up.
     """
-    component = name_of("Qwen", "InferenceComponentName")
-    target = {"ScalingTargetId": {"Ref": "Target"}}
+    managed = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 1}
+    variable = {"HF_MODEL_ID": "Qwen/Qwen3-0.6B"}
+    concurrency = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
     return {
-        "Model": resource(
-            "SageMaker::Model",
-            PrimaryContainer={"Environment": {"HF_MODEL_ID": "Qwen/Qwen3-0.6B"}},
-        ),
-        "Config": resource(
-            "SageMaker::EndpointConfig",
-            ProductionVariants=[
-                {
-                    "VariantName": "AllTraffic",
-                    "InstanceType": "ml.g5.xlarge",
-                    "InitialInstanceCount": 1,
-                    "ManagedInstanceScaling": {
-                        "Status": "ENABLED",
-                        "MinInstanceCount": 0,
-                        "MaxInstanceCount": 1,
-                    },
-                    "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
-                }
-            ],
-        ),
-        "Host": resource(
-            "SageMaker::Endpoint",
-            EndpointConfigName=name_of("Config", "EndpointConfigName"),
-        ),
-        "Qwen": resource(
-            "SageMaker::InferenceComponent",
-            EndpointName=name_of("Host", "EndpointName"),
-            VariantName="AllTraffic",
-            RuntimeConfig={"CopyCount": 1},
-            Specification={
-                "ModelName": name_of("Model", "ModelName"),
-                "ComputeResourceRequirements": {
-                    "NumberOfAcceleratorDevicesRequired": 1,
-                    "MinMemoryRequiredInMb": 1024,
-                },
-            },
-        ),
-        "Target": resource(
-            "ApplicationAutoScaling::ScalableTarget",
-            ServiceNamespace="sagemaker",
-            ScalableDimension="sagemaker:inference-component:DesiredCopyCount",
-            ResourceId={"Fn::Join": ["", ["inference-component/", component]]},
+        **components(ManagedInstanceScaling=managed),
+        **target(
+            "inference-component/${Llama.InferenceComponentName}",
+            COPIES,
             MinCapacity=0,
             MaxCapacity=1,
         ),
-        "Track": resource(
-            "ApplicationAutoScaling::ScalingPolicy",
-            PolicyName="Track",
-            PolicyType="TargetTrackingScaling",
-            **target,
-            TargetTrackingScalingPolicyConfiguration={
-                "PredefinedMetricSpecification": {
-                    "PredefinedMetricType": "SageMakerInferenceComponentConcurrent"
-                    "RequestsPerCopyHighResolution"
-                },
-                "TargetValue": 5,
-                "ScaleInCooldown": 60,
-                "ScaleOutCooldown": 60,
-            },
+        **tracking(
+            PredefinedMetricSpecification={"PredefinedMetricType": concurrency},
+            ScaleInCooldown=60,
+            ScaleOutCooldown=60,
         ),
-        "Wake": resource(
-            "ApplicationAutoScaling::ScalingPolicy",
-            PolicyName="Wake",
-            PolicyType="StepScaling",
-            **target,
-            StepScalingPolicyConfiguration={
-                "AdjustmentType": "ChangeInCapacity",
-                "MetricAggregationType": "Maximum",
-                "Cooldown": 60,
-                "StepAdjustments": [
-                    {"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}
-                ],
-            },
-        ),
-        "Refused": resource(
-            "CloudWatch::Alarm",
-            AlarmName="Refused",
-            AlarmActions=[{"Ref": "Wake"}],
-            Namespace="AWS/SageMaker",
-            MetricName="NoCapacityInvocationFailures",
-            Dimensions=[{"Name": "InferenceComponentName", "Value": component}],
-            Statistic="Maximum",
-            Period=30,
-            EvaluationPeriods=1,
-            DatapointsToAlarm=1,
-            Threshold=1,
-            ComparisonOperator="GreaterThanOrEqualToThreshold",
-            TreatMissingData="missing",
+        **stepping(),
+        "Model": resource(
+            "SageMaker::Model", PrimaryContainer={"Environment": variable}
         ),
     }
 
@@ -284,9 +200,9 @@ def test_scale_to_zero_takes_as_long_as_was_measured(tmp_path: Path) -> None:
         template(tmp_path, scale_to_zero()),
         *("--traffic", requests, "--duration", "80m"),
     )
-    asked = changes(found, "copies of Host/Qwen")
+    asked = changes(found, "copies of Host/Llama")
     instances = changes(found, "instances")
-    serving = changes(found, "serving copies of Host/Qwen")
+    serving = changes(found, "serving copies of Host/Llama")
 
     (slept, before, none), (woken, *_) = asked
     assert (before, none) == (1, 0)
@@ -307,51 +223,14 @@ def _calls(last: float, first: float) -> Iterator[str]:
         yield f"{second},100,200"
 
 
-def busy_variant() -> dict[str, Any]:
+def busy_variant() -> Resources:
     """
     Write what a user reported: a target of 1,500 invocations on one instance.
     """
     return {
-        "Model": resource("SageMaker::Model", PrimaryContainer={}),
-        "Config": resource(
-            "SageMaker::EndpointConfig",
-            ProductionVariants=[
-                {
-                    "VariantName": "AllTraffic",
-                    "ModelName": name_of("Model", "ModelName"),
-                    "InstanceType": "ml.g4dn.xlarge",
-                    "InitialInstanceCount": 1,
-                }
-            ],
-        ),
-        "Host": resource(
-            "SageMaker::Endpoint",
-            EndpointConfigName=name_of("Config", "EndpointConfigName"),
-        ),
-        "Target": resource(
-            "ApplicationAutoScaling::ScalableTarget",
-            ServiceNamespace="sagemaker",
-            ScalableDimension="sagemaker:variant:DesiredInstanceCount",
-            ResourceId={"Fn::Sub": "endpoint/${Host.EndpointName}/variant/AllTraffic"},
-            MinCapacity=1,
-            MaxCapacity=10,
-        ),
-        "Track": resource(
-            "ApplicationAutoScaling::ScalingPolicy",
-            PolicyName="Track",
-            PolicyType="TargetTrackingScaling",
-            ServiceNamespace="sagemaker",
-            ScalableDimension="sagemaker:variant:DesiredInstanceCount",
-            ResourceId={"Fn::Sub": "endpoint/${Host.EndpointName}/variant/AllTraffic"},
-            TargetTrackingScalingPolicyConfiguration={
-                "PredefinedMetricSpecification": {
-                    "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
-                },
-                "TargetValue": 1500,
-                "ScaleOutCooldown": 10,
-                "ScaleInCooldown": 100,
-            },
-        ),
+        **variant(InstanceType="ml.g4dn.xlarge"),
+        **target(MaxCapacity=10),
+        **tracking(TargetValue=1500, ScaleOutCooldown=10, ScaleInCooldown=100),
     }
 
 
