@@ -201,13 +201,17 @@ UNPLAYABLE: dict[str, tuple[Resources, str]] = {
     ),
     "an unknown type": (
         variant(InstanceType={"Ref": "Type"}),
-        "Host/Host: the InstanceType of AllTraffic is ${Type}, known at deployment "
-        "only",
+        (
+            "Host/Host: the InstanceType of AllTraffic is ${Type}, known at deployment "
+            "only"
+        ),
     ),
     "an unknown count": (
         variant(InitialInstanceCount={"Ref": "Count"}),
-        "Host/Host: the InitialInstanceCount of AllTraffic is ${Count}, known at "
-        "deployment only",
+        (
+            "Host/Host: the InitialInstanceCount of AllTraffic is ${Count}, known at "
+            "deployment only"
+        ),
     ),
     "a configuration elsewhere": (
         changed(variant(), "Host", EndpointConfigName="old"),
@@ -246,8 +250,10 @@ def test_what_cannot_be_played_out_is_told(
 TOLD: dict[str, tuple[Resources, str]] = {
     "routing by prefix": (
         variant(RoutingConfig={"RoutingStrategy": "PREFIX_AWARE"}),
-        "Host/Host: routing by 'PREFIX_AWARE' is simulated as "
-        "LEAST_OUTSTANDING_REQUESTS",
+        (
+            "Host/Host: routing by 'PREFIX_AWARE' is simulated as "
+            "LEAST_OUTSTANDING_REQUESTS"
+        ),
     ),
     "shadows": (
         changed(variant(), "Config", ShadowProductionVariants=[{"VariantName": "B"}]),
@@ -259,8 +265,10 @@ TOLD: dict[str, tuple[Resources, str]] = {
                 "ScaleInPolicy": {"Strategy": "IDLE_RELEASE", "CooldownInMinutes": 1}
             }
         ),
-        "Host/Host: its ScaleInPolicy is not simulated: cooldown must be 300 to "
-        "86400, got 60.0",
+        (
+            "Host/Host: its ScaleInPolicy is not simulated: cooldown must be 300 to "
+            "86400, got 60.0"
+        ),
     ),
     "an open policy": (
         variant(ManagedInstanceScaling={"ScaleInPolicy": {"Strategy": {"Ref": "S"}}}),
@@ -270,8 +278,10 @@ TOLD: dict[str, tuple[Resources, str]] = {
         variant(
             InstancePools=[{"InstanceType": "ml.g5.xlarge", "ModelNameOverride": "x"}]
         ),
-        "Host/Host: the model of its own of ml.g5.xlarge in AllTraffic is not "
-        "simulated",
+        (
+            "Host/Host: the model of its own of ml.g5.xlarge in AllTraffic is not "
+            "simulated"
+        ),
     ),
     "an adapter": (
         {

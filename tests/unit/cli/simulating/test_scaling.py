@@ -303,13 +303,17 @@ TOLD: dict[str, tuple[tuple[Resources, ...], str]] = {
     ),
     "bounds that cross": (
         (target(MinCapacity=5),),
-        "Host/Target: bounds must be 0 <= minimum <= maximum, got minimum=5 and "
-        "maximum=4",
+        (
+            "Host/Target: bounds must be 0 <= minimum <= maximum, got minimum=5 and "
+            "maximum=4"
+        ),
     ),
     "provisioned concurrency": (
         (target(ScalableDimension="sagemaker:variant:DesiredProvisionedConcurrency"),),
-        "Host/Target: scaling of 'sagemaker:variant:DesiredProvisionedConcurrency' is "
-        "not simulated",
+        (
+            "Host/Target: scaling of 'sagemaker:variant:DesiredProvisionedConcurrency' is "
+            "not simulated"
+        ),
     ),
     "an unknown resource": (
         (target("something/else"),),
@@ -321,8 +325,10 @@ TOLD: dict[str, tuple[tuple[Resources, ...], str]] = {
     ),
     "a broken schedule": (
         (target(ScheduledActions=[{"ScheduledActionName": "x", "Schedule": "noon"}]),),
-        "Host/Target: scheduled action x: schedule must be cron(...), rate(...) or "
-        "at(...), got 'noon'",
+        (
+            "Host/Target: scheduled action x: schedule must be cron(...), rate(...) or "
+            "at(...), got 'noon'"
+        ),
     ),
     "scaling out alone suspended": (
         (target(SuspendedState={"DynamicScalingOutSuspended": True}),),
@@ -357,9 +363,11 @@ TOLD: dict[str, tuple[tuple[Resources, ...], str]] = {
     ),
     "a percentile": (
         (target(), tracking(**{CUSTOM: {**OWN, "Statistic": "p90"}})),
-        "Host/Track: of its metric Invocations, statistic must be one of Average, "
-        "Maximum, Minimum, SampleCount, Sum, got 'p90'; percentiles are not computed "
-        "here",
+        (
+            "Host/Track: of its metric Invocations, statistic must be one of Average, "
+            "Maximum, Minimum, SampleCount, Sum, got 'p90'; percentiles are not computed "
+            "here"
+        ),
     ),
     "an expression of nothing": (
         (target(), tracking(**{CUSTOM: {"Metrics": [{"Id": "e", "Expression": "m"}]}})),
@@ -388,14 +396,18 @@ def test_what_cannot_be_played_out_is_told(
 ALARMS: dict[str, tuple[dict[str, Any], str]] = {
     "an open threshold": (
         {"Threshold": {"Ref": "T"}},
-        "Host/Wake: the Threshold of its alarm Refused is ${T}, known at deployment "
-        "only",
+        (
+            "Host/Wake: the Threshold of its alarm Refused is ${T}, known at deployment "
+            "only"
+        ),
     ),
     "an anomaly": (
         {"ComparisonOperator": "LessThanLowerThreshold"},
-        "Host/Wake: comparison of alarm Refused must be one of GreaterThanThreshold, "
-        "GreaterThanOrEqualToThreshold, LessThanThreshold, "
-        "LessThanOrEqualToThreshold, got 'LessThanLowerThreshold'",
+        (
+            "Host/Wake: comparison of alarm Refused must be one of GreaterThanThreshold, "
+            "GreaterThanOrEqualToThreshold, LessThanThreshold, "
+            "LessThanOrEqualToThreshold, got 'LessThanLowerThreshold'"
+        ),
     ),
     "switched off": (
         {"ActionsEnabled": False},
