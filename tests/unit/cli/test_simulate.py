@@ -242,8 +242,8 @@ MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
     "a file of times": (
         ("--service-times", "gone.json"),
         (
-            "--service-times gone.json cannot be read: No such file or directory; leave it "
-            "out to estimate them"
+            "--service-times gone.json cannot be read: No such file or directory; "
+            "leave it out to estimate them"
         ),
     ),
     "another app": (("--compare", "gone"), "gone is neither a cloud assembly"),

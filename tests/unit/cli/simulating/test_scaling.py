@@ -311,8 +311,8 @@ TOLD: dict[str, tuple[tuple[Resources, ...], str]] = {
     "provisioned concurrency": (
         (target(ScalableDimension="sagemaker:variant:DesiredProvisionedConcurrency"),),
         (
-            "Host/Target: scaling of 'sagemaker:variant:DesiredProvisionedConcurrency' is "
-            "not simulated"
+            "Host/Target: scaling of 'sagemaker:variant:DesiredProvisionedConcurrency' "
+            "is not simulated"
         ),
     ),
     "an unknown resource": (
@@ -365,8 +365,8 @@ TOLD: dict[str, tuple[tuple[Resources, ...], str]] = {
         (target(), tracking(**{CUSTOM: {**OWN, "Statistic": "p90"}})),
         (
             "Host/Track: of its metric Invocations, statistic must be one of Average, "
-            "Maximum, Minimum, SampleCount, Sum, got 'p90'; percentiles are not computed "
-            "here"
+            "Maximum, Minimum, SampleCount, Sum, got 'p90'; percentiles are not "
+            "computed here"
         ),
     ),
     "an expression of nothing": (
@@ -397,15 +397,15 @@ ALARMS: dict[str, tuple[dict[str, Any], str]] = {
     "an open threshold": (
         {"Threshold": {"Ref": "T"}},
         (
-            "Host/Wake: the Threshold of its alarm Refused is ${T}, known at deployment "
-            "only"
+            "Host/Wake: the Threshold of its alarm Refused is ${T}, known at "
+            "deployment only"
         ),
     ),
     "an anomaly": (
         {"ComparisonOperator": "LessThanLowerThreshold"},
         (
-            "Host/Wake: comparison of alarm Refused must be one of GreaterThanThreshold, "
-            "GreaterThanOrEqualToThreshold, LessThanThreshold, "
+            "Host/Wake: comparison of alarm Refused must be one of "
+            "GreaterThanThreshold, GreaterThanOrEqualToThreshold, LessThanThreshold, "
             "LessThanOrEqualToThreshold, got 'LessThanLowerThreshold'"
         ),
     ),

@@ -82,8 +82,8 @@ def test_what_was_answered_is_counted() -> None:
     assert found["Requests"] == (
         "60 requests came, of which 100 % were answered in time",
         (
-            "an answer took 10.0 s on average; in the worst minute, at 0:29:00, 95 % of "
-            "them took up to 10.0 s"
+            "an answer took 10.0 s on average; in the worst minute, at 0:29:00, 95 % "
+            "of them took up to 10.0 s"
         ),
     )
     assert found["From load to capacity"] == ("nothing scales it: it has no policy",)
@@ -114,14 +114,14 @@ def test_each_part_of_the_way_to_capacity_is_told() -> None:
 
     assert found == (
         (
-            "the load was too high from 0:10:00 on; the first scale-out, from 1 to 2, was "
-            "decided at 0:15:00, 5.0 min later: 3.0 min are the points that its alarm "
-            "wants, 2.0 min is how late the last of them can be read"
+            "the load was too high from 0:10:00 on; the first scale-out, from 1 to 2, "
+            "was decided at 0:15:00, 5.0 min later: 3.0 min are the points that its "
+            "alarm wants, 2.0 min is how late the last of them can be read"
         ),
         (
-            "then 2.0 min until the instance ran, 1.0 min until its image was there, 30 s "
-            "until the model had started: the first new copy served at 0:18:30, 8.5 min "
-            "after the load came"
+            "then 2.0 min until the instance ran, 1.0 min until its image was there, "
+            "30 s until the model had started: the first new copy served at 0:18:30, "
+            "8.5 min after the load came"
         ),
         (
             "the load was low from 0:30:00 on; the first scale-in, from 2 to 1, was "
@@ -173,8 +173,8 @@ def test_the_bound_that_was_hit_is_told() -> None:
         (
             0.0,
             (
-                "scaling in took 3 steps, from 4 to 1, over 2.0 min; its cooldown of 0 s "
-                "held nothing up"
+                "scaling in took 3 steps, from 4 to 1, over 2.0 min; its cooldown of 0 "
+                "s held nothing up"
             ),
         ),
     ],
