@@ -12,7 +12,6 @@ import argparse
 import heapq
 import statistics
 import time
-import tracemalloc
 from collections.abc import Callable
 
 from cdk_sagemaker_llm.fit import ResourceRequirements
@@ -124,17 +123,6 @@ def row(name: str, bar: str, played: Callable[[], Outcome], rounds: int) -> str:
     )
 
 
-def peak(rate: float) -> str:
-    """
-    Return the memory that a week in aggregate takes at most.
-    """
-    tracemalloc.start()
-    run(week(rate), "aggregate")
-    most = tracemalloc.get_traced_memory()[1] / 2**20
-    tracemalloc.stop()
-    return f"{rate:,.0f} requests a second: {most:.0f} MiB"
-
-
 def main() -> None:
     """
     Print the table as Markdown.
@@ -158,9 +146,6 @@ def main() -> None:
         ),
     ):
         print(row(name, bar, played, rounds), flush=True)
-    print("\nThe most memory that Python takes for such a week, at")
-    for rate in (1000, 100_000):
-        print(f"- {peak(rate)}", flush=True)
 
 
 if __name__ == "__main__":

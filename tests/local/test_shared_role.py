@@ -19,7 +19,7 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from tests.local.hosting_requests import put_weights, unique
-from tests.local.test_cloudformation import Stacks
+from tests.local.stacks import Stacks
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws

@@ -48,12 +48,23 @@ def local(
     account: Annotated[
         str, typer.Option(help="Account that everything is in, 12 digits.")
     ] = DEFAULT_ACCOUNT,
+    custom_resource: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MODULE:FUNCTION",
+            help="A Python callable that stands for a type of custom resource.",
+        ),
+    ] = None,
 ) -> None:
     """
     Run an embedded AWS: until Ctrl-C, or around a command given after --.
     """
+    named = (one.partition("=") for one in custom_resource or ())
+    handlers = {name: place for name, _, place in named}
     try:
-        aws = EmbeddedAws(region=region, port=port, account=account)
+        aws = EmbeddedAws(
+            region=region, port=port, account=account, custom_resources=handlers
+        )
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--account") from error
     try:

@@ -17,6 +17,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
@@ -56,6 +57,10 @@ class EmbeddedAws:
         port: The port on the loopback interface. If left out, any free one is taken.
 
         account: The account that everything is in.
+
+        custom_resources: Python callables that stand for custom resources, as
+            ``{"Custom::Name": "module:function"}``. If left out, the functions that
+            are deployed with them are run.
     """
 
     def __init__(
@@ -64,12 +69,14 @@ class EmbeddedAws:
         region: str = "us-east-1",
         port: int = 0,
         account: str = DEFAULT_ACCOUNT,
+        custom_resources: Mapping[str, str] | None = None,
     ) -> None:
         if not _ACCOUNT.fullmatch(account):
             raise ValueError(f"account must be 12 digits, got {account!r}")
         self.region = region
         self.account = account
         self.port = port
+        self.custom_resources = dict(custom_resources or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = io.BytesIO()
 
@@ -216,6 +223,8 @@ class EmbeddedAws:
 
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
         arguments = ["--fd", str(descriptor), "--region", self.region]
+        for name, place in self.custom_resources.items():
+            arguments += ["--custom-resource", f"{name}={place}"]
         return subprocess.Popen(
             [sys.executable, "-m", _SERVER, *arguments],
             env={

@@ -7,7 +7,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from werkzeug.wrappers import Request, Response
 from cdk_sagemaker_llm.local import regions, scaling, shapes
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.functions import callbacks
 from cdk_sagemaker_llm.local.protocols import (
     JSON,
     NoRouteError,
@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.local.protocols import (
 )
 from cdk_sagemaker_llm.local.runtime import eventstream
 from cdk_sagemaker_llm.local.runtime.invocations import Invocation, invoke
+from cdk_sagemaker_llm.local.turn import TURN
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
@@ -62,8 +63,6 @@ class Gateway:
         self._moto = moto
         self._region = region
         self._account = account
-        # Hosting, CloudFormation and auto scaling look into each other's state.
-        self._lock = threading.RLock()
 
     def __call__(
         self, environ: WSGIEnvironment, start_response: StartResponse
@@ -75,6 +74,9 @@ class Gateway:
         region, service = self._signed_for(request)
         if request.path == HEALTH_PATH:
             return Response("ok")(environ, start_response)
+        if request.path.startswith(callbacks.PATH):
+            status = callbacks.receive(request.path, request.get_data())
+            return Response(status=status)(environ, start_response)
         if service == "s3" or request.method not in {"GET", "POST"}:
             return self._ask_moto(environ, start_response, service)
         # Before the lock: a client that stalls halfway keeps nobody waiting. For moto
@@ -84,7 +86,7 @@ class Gateway:
         except (ClientDisconnected, TimeoutError):
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
-        with self._lock:
+        with TURN:
             try:
                 response = self._own(request, region)
             except Exception as error:  # noqa: BLE001 - an answer that clients can read

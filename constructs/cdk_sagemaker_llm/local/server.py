@@ -21,6 +21,7 @@ from werkzeug.serving import make_server
 
 from cdk_sagemaker_llm.local import monitoring, scaling
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
+from cdk_sagemaker_llm.local.functions import registered
 from cdk_sagemaker_llm.local.gateway import Gateway
 
 
@@ -45,8 +46,11 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--region", required=True)
+    parser.add_argument("--custom-resource", action="append", default=[])
     options = parser.parse_args(arguments)
 
+    for assignment in options.custom_resource:
+        registered.register(assignment)
     scaling.install()
     monitoring.install()
     moto_glue.install()

@@ -89,7 +89,7 @@ def played(scenario: Scenario, method: str) -> Series:
     timeout=st.sampled_from([5.0, 60.0, 900.0]),
     routing=st.sampled_from(["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]),
 )
-def test_requests_are_conserved(  # noqa: PLR0913
+def test_requests_are_conserved(
     method: str,
     traffic: Constant,
     service: ServiceTimes,

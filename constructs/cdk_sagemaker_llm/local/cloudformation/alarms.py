@@ -4,7 +4,18 @@
 
 from __future__ import annotations
 
-from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
+from collections.abc import Iterable
+from typing import Any
+
+from moto.cloudwatch.models import (
+    Alarm,
+    CloudWatchBackend,
+    Dimension,
+    Metric,
+    MetricDataQuery,
+    MetricStat,
+    cloudwatch_backends,
+)
 
 from cdk_sagemaker_llm.local import shapes
 from cdk_sagemaker_llm.local.cloudformation.resource import (
@@ -58,6 +69,19 @@ class AlarmType:
         """
         _backend(scope).delete_alarms([resource.physical_resource_id])
 
+    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
+        """
+        Read the alarm back.
+        """
+        alarm = _backend(scope).alarms.get(resource.physical_resource_id)
+        if alarm is None:
+            return None
+        observed = _observed(alarm)
+        tags = _backend(scope).tagger.get_tag_dict_for_resource(alarm.alarm_arn)
+        observed["Tags"] = [{"Key": k, "Value": v} for k, v in tags.items()]
+        declared = resource.properties.keys()
+        return {key: value for key, value in observed.items() if key in declared}
+
 
 def _backend(scope: Scope) -> CloudWatchBackend:
     return cloudwatch_backends[scope.account][scope.region]
@@ -67,7 +91,8 @@ def _put(name: str, properties: Properties, scope: Scope) -> None:
     shape = shapes.input_shape("cloudwatch", "PutMetricAlarm")
     wanted = shapes.coerce(shape, {**properties, "AlarmName": name})
     shapes.check("cloudwatch", "PutMetricAlarm", wanted)
-    _backend(scope).put_metric_alarm(
+    backend = _backend(scope)
+    alarm = backend.put_metric_alarm(
         name=name,
         comparison_operator=wanted["ComparisonOperator"],
         evaluation_periods=wanted["EvaluationPeriods"],
@@ -81,10 +106,95 @@ def _put(name: str, properties: Properties, scope: Scope) -> None:
         insufficient_data_actions=wanted.get("InsufficientDataActions", []),
         metric_name=wanted.get("MetricName"),
         namespace=wanted.get("Namespace"),
-        metric_data_queries=[],
+        metric_data_queries=[_query(query) for query in wanted.get("Metrics", ())],
         unit=wanted.get("Unit"),
         datapoints_to_alarm=wanted.get("DatapointsToAlarm"),
         treat_missing_data=wanted.get("TreatMissingData"),
         actions_enabled=wanted.get("ActionsEnabled", True),
         extended_statistic=wanted.get("ExtendedStatistic"),
+        evaluate_low_sample_count_percentile=wanted.get(
+            "EvaluateLowSampleCountPercentile"
+        ),
+        threshold_metric_id=wanted.get("ThresholdMetricId"),
     )
+    backend.tagger.delete_all_tags_for_resource(alarm.alarm_arn)
+    backend.tagger.tag_resource(alarm.alarm_arn, wanted.get("Tags", []))
+
+
+def _query(query: dict[str, Any]) -> MetricDataQuery:
+    stat = query.get("MetricStat")
+    return MetricDataQuery(
+        query_id=query["Id"],
+        label=query.get("Label"),  # type: ignore[arg-type]  # moto's own calls pass None
+        period=query.get("Period"),  # type: ignore[arg-type]  # the same
+        # Left out, it means true; moto's answers would leave it out.
+        return_data=query.get("ReturnData", True),
+        expression=query.get("Expression"),
+        metric_stat=None if stat is None else _stat(stat),
+    )
+
+
+def _stat(stat: dict[str, Any]) -> MetricStat:
+    metric = stat["Metric"]
+    dimensions = [
+        Dimension(one["Name"], one["Value"]) for one in metric.get("Dimensions", ())
+    ]
+    return MetricStat(
+        metric=Metric(metric.get("MetricName"), metric.get("Namespace"), dimensions),
+        period=stat["Period"],
+        stat=stat["Stat"],
+        unit=stat.get("Unit"),  # type: ignore[arg-type]  # moto's own calls pass None
+    )
+
+
+def _observed(alarm: Alarm) -> dict[str, Any]:
+    return {
+        "ComparisonOperator": alarm.comparison_operator,
+        "EvaluationPeriods": alarm.evaluation_periods,
+        "Period": alarm.period,
+        "Threshold": alarm.threshold,
+        "Statistic": alarm.statistic,
+        "AlarmDescription": alarm.description,
+        "Dimensions": _dimensions(alarm.dimensions),
+        "AlarmActions": alarm.alarm_actions,
+        "OKActions": alarm.ok_actions,
+        "InsufficientDataActions": alarm.insufficient_data_actions,
+        "MetricName": alarm.metric_name,
+        "Namespace": alarm.namespace,
+        "Metrics": [_observed_query(query) for query in alarm.metric_data_queries],
+        "Unit": alarm.unit,
+        "DatapointsToAlarm": alarm.datapoints_to_alarm,
+        "TreatMissingData": alarm.treat_missing_data,
+        "ActionsEnabled": alarm.actions_enabled,
+        "ExtendedStatistic": alarm.extended_statistic,
+        "EvaluateLowSampleCountPercentile": alarm.evaluate_low_sample_count_percentile,
+        "ThresholdMetricId": alarm.threshold_metric_id,
+    }
+
+
+def _observed_query(query: MetricDataQuery) -> dict[str, Any]:
+    observed: dict[str, Any] = {
+        "Id": query.id,
+        "Label": query.label,
+        "Period": query.period,
+        "ReturnData": query.return_data,
+        "Expression": query.expression,
+    }
+    if query.metric_stat is not None:
+        stat = query.metric_stat
+        metric = {
+            "MetricName": stat.metric.metric_name,
+            "Namespace": stat.metric.namespace,
+            "Dimensions": _dimensions(stat.metric.dimensions),
+        }
+        observed["MetricStat"] = {
+            "Metric": metric,
+            "Period": stat.period,
+            "Stat": stat.stat,
+            "Unit": stat.unit,
+        }
+    return observed
+
+
+def _dimensions(dimensions: Iterable[Dimension]) -> list[dict[str, Any]]:
+    return [{"Name": one.name, "Value": one.value} for one in dimensions]

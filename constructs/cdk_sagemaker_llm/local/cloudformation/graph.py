@@ -52,24 +52,31 @@ def references(value: Untyped) -> Iterator[str]:
     """
     Name what ``Ref``, ``Fn::GetAtt`` and ``Fn::Sub`` in a value point at.
     """
+    for pointer in pointers(value):
+        yield pointer.partition(".")[0]
+
+
+def pointers(value: Untyped) -> Iterator[str]:
+    """
+    Name what a value points at: ``Name`` of a ``Ref``, ``Name.Attribute`` otherwise.
+    """
     if isinstance(value, list):
         for item in value:
-            yield from references(item)
+            yield from pointers(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             if key == "Ref" and isinstance(item, str):
                 yield item
             elif key == "Fn::GetAtt":
-                yield item[0] if isinstance(item, list) else item.split(".")[0]
+                yield item if isinstance(item, str) else ".".join(map(str, item))
             else:
                 yield from _substitutions(item) if key == "Fn::Sub" else ()
-                yield from references(item)
+                yield from pointers(item)
 
 
 def _substitutions(value: Untyped) -> Iterator[str]:
     text = value[0] if isinstance(value, list) else value
-    for name in _SUBSTITUTION.findall(text):
-        yield name.split(".")[0]
+    yield from _SUBSTITUTION.findall(text)
 
 
 def _declare(

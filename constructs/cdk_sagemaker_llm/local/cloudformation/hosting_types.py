@@ -24,7 +24,9 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     changed,
     physical_name,
 )
+from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.untyped import Untyped
 
 # Properties that exist in CloudFormation and only in the update operation.
 _UPDATE_ONLY = frozenset(
@@ -34,6 +36,8 @@ _UPDATE_ONLY = frozenset(
         "RetainDeploymentConfig",
     }
 )
+# What the registry schemas mark so; the running number of copies is scaling's.
+_WRITE_ONLY = _UPDATE_ONLY | {"DeploymentConfig", "RuntimeConfig"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +126,21 @@ class HostingType:
         name = {f"{self.kind}Name": resource.native}
         _service(scope).call(f"Delete{self.kind}", name)
 
+    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
+        """
+        Read the resource back by the service's describe operation.
+        """
+        name = {f"{self.kind}Name": resource.native}
+        arn = {"ResourceArn": resource.physical_resource_id}
+        try:
+            found = _service(scope).call(f"Describe{self.kind}", name)
+            found["Tags"] = _service(scope).call("ListTags", arn)["Tags"]
+        except AwsError:
+            return None
+        observed = _as_declared(found)
+        readable = resource.properties.keys() - _WRITE_ONLY
+        return {key: observed.get(key) for key in readable}
+
 
 HOSTING_TYPES: dict[str, ResourceType] = {
     "AWS::SageMaker::Model": HostingType(
@@ -161,6 +180,18 @@ def _request(operation: str, properties: Properties) -> dict[str, Any]:
             f"Properties validation failed for resource: {'; '.join(extraneous)}"
         )
     return request
+
+
+def _as_declared(value: Untyped) -> Untyped:
+    # Of an image a description shows what was specified and what that resolved to.
+    if isinstance(value, list):
+        return [_as_declared(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _as_declared(item) for key, item in value.items()}
+    if "DeployedImage" in plain:
+        plain["Image"] = plain["DeployedImage"].get("SpecifiedImage")
+    return plain
 
 
 def _fill_wait_interval(deployment: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ resources before old ones go; on a failure, everything done is undone in reverse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Protocol
 
 from cdk_sagemaker_llm.local.cloudformation.dynamic import reveal
 from cdk_sagemaker_llm.local.cloudformation.graph import deletion_order
-from cdk_sagemaker_llm.local.cloudformation.registry import resource_type
+from cdk_sagemaker_llm.local.cloudformation.registry import is_custom, resource_type
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -122,6 +122,26 @@ class Lifecycle:
         self._ground.enter("UPDATE_COMPLETE")
         return True
 
+    def restore(self, plan: Iterable[Declaration], skipped: Container[str]) -> None:
+        """
+        Go on with a rollback: bring every resource to the plan that is not skipped.
+        """
+        plan = list(plan)
+        try:
+            for declaration in plan:
+                if declaration.logical_id not in skipped:
+                    self._bring(declaration)
+        except ResourceError as failed:
+            reason = f"The following resource(s) failed to roll back: [{failed}]. "
+            self._ground.enter("UPDATE_ROLLBACK_FAILED", reason)
+            return
+        kept = {declaration.logical_id for declaration in plan}
+        for logical_id in self._ground.resources.keys() - kept:
+            self._leftovers.append(self._ground.resources.pop(logical_id))
+        self._ground.enter("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
+        self._clean_up()
+        self._ground.enter("UPDATE_ROLLBACK_COMPLETE")
+
     def delete(self) -> bool:
         """
         Remove every resource that is not retained.
@@ -208,6 +228,11 @@ class Lifecycle:
         self._note(old, "UPDATE_IN_PROGRESS")
         _type(old).update(old, self._reveal(properties), self._ground.scope)
         old.declaration, old.properties = declaration, properties
+        if is_custom(declaration.type) and (
+            old.physical_resource_id != before.physical_resource_id
+        ):
+            # The function has made another one, and is to delete the first.
+            self._leftovers.append(before)
         self._undo.append(partial(self._unchange, old, before))
         self._note(old, "UPDATE_COMPLETE")
 

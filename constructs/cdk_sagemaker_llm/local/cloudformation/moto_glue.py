@@ -6,6 +6,7 @@ Everything that moto lacks or does otherwise is mended here, each with its reaso
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,10 +24,40 @@ from moto.cloudformation.utils import (
     validate_create_change_set,
 )
 from moto.core.responses import ActionResult, EmptyResult
+from moto.iam.access_control import PermissionResult
+from moto.s3.models import FakeBucket
 
+from cdk_sagemaker_llm.local.cloudformation import nested
+from cdk_sagemaker_llm.local.cloudformation.changes import (
+    Change,
+    changes,
+    without_values,
+)
+from cdk_sagemaker_llm.local.cloudformation.drift_answers import (
+    DriftAnswers,
+    drift_information,
+)
+from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
+from cdk_sagemaker_llm.local.cloudformation.paging import page
+from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
+from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+from cdk_sagemaker_llm.local.cloudformation.template import parse
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_AT_WORK = frozenset(
+    {
+        "CREATE_IN_PROGRESS",
+        "DELETE_IN_PROGRESS",
+        "ROLLBACK_IN_PROGRESS",
+        "UPDATE_IN_PROGRESS",
+        "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
+        "UPDATE_ROLLBACK_IN_PROGRESS",
+    }
+)
+_BEYOND_UPDATES = frozenset(
+    {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_ROLLBACK_FAILED"}
+)
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
@@ -39,6 +70,23 @@ class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
     """
 
     code = "ChangeSetNotFound"
+
+
+class EmbeddedChangeSet(ChangeSet):
+    """
+    A change set that announces what its execution will do.
+    """
+
+    changes: list[Change]  # type: ignore[assignment]  # in the words of the API
+    parent_change_set_id: str | None = None
+
+    def diff(self) -> list[Change]:  # type: ignore[override]  # the same
+        """
+        List the changes; moto knows only actions and names.
+        """
+        stack = self.stack
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
+        return changes(stack, stack.draft(self.template, self.parameters))
 
 
 class EmbeddedCloudFormation(CloudFormationBackend):
@@ -79,8 +127,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         Update a stack, or refuse if nothing would change.
         """
-        stack = self._stack(name)
-        if _unchanged(stack, template, parameters, tags):
+        stack = self._updatable(name)
+        if _unchanged(stack, template, parameters, tags) and not changes(
+            stack, stack.draft(template, parameters)
+        ):
             raise ValidationError(name, message="No updates are to be performed.")
         stack.role_arn = role_arn
         stack.tags = stack.tags if tags is None else tags
@@ -99,18 +149,21 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         notification_arns: list[str] | None = None,
         tags: dict[str, str] | None = None,
         role_arn: str | None = None,
+        *,
+        include_nested: bool = False,
     ) -> tuple[str, str]:
         """
-        Prepare a change set.
+        Prepare a change set, and one for each nested stack that changes, if asked.
 
         moto makes a second stack of the same name when a stack is still in review.
         """
         validate_create_change_set(change_set_name)
+        parse(template)
         if change_set_type == "UPDATE":
-            stack = self._stack(stack_name)
+            stack = self._updatable(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
-        change_set = ChangeSet(
+        change_set = EmbeddedChangeSet(
             change_set_type=change_set_type,
             change_set_id=generate_changeset_id(
                 change_set_name, self.region_name, self.account_id
@@ -124,16 +177,51 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             tags=tags,
             role_arn=role_arn,
         )
-        empty = change_set_type == "UPDATE" and _unchanged(
-            stack, template, parameters, tags
+        empty = (
+            change_set_type == "UPDATE"
+            and not change_set.changes
+            and _unchanged(stack, template, parameters, tags)
         )
         change_set.status = "FAILED" if empty else "CREATE_COMPLETE"
         change_set.execution_status = "UNAVAILABLE" if empty else "AVAILABLE"
         change_set.status_reason = _NO_CHANGES if empty else None
         self.change_sets[change_set.change_set_id] = change_set
+        if include_nested:
+            self._prepare_nested(change_set, stack.scope)
         return change_set.change_set_id, stack.stack_id
 
-    def find_change_set(self, name: str, stack_name: str | None) -> ChangeSet:
+    def _prepare_nested(self, change_set: EmbeddedChangeSet, scope: Scope) -> None:
+        for change in change_set.changes:
+            if change["ResourceType"] != NESTED or change["Action"] != "Modify":
+                continue
+            properties = json.loads(change["AfterContext"])["Properties"]
+            try:
+                change["ChangeSetId"], _ = self.create_change_set(
+                    change["PhysicalResourceId"],
+                    change_set.change_set_name,
+                    nested.template(properties, scope),
+                    nested.parameters(properties),
+                    change_set.description,
+                    "UPDATE",
+                    include_nested=True,
+                )
+            except (ResourceError, ValidationError):
+                # As it will be told where the change set is executed.
+                continue
+            made = self.find_change_set(change["ChangeSetId"], None)
+            made.parent_change_set_id = change_set.change_set_id
+
+    def drop_change_set(self, change_set: EmbeddedChangeSet) -> None:
+        """
+        Forget a change set with those of its nested stacks.
+        """
+        del self.change_sets[change_set.change_set_id]
+        for change in change_set.changes:
+            made = self.change_sets.get(change.get("ChangeSetId", ""))
+            if isinstance(made, EmbeddedChangeSet):
+                self.drop_change_set(made)
+
+    def find_change_set(self, name: str, stack_name: str | None) -> EmbeddedChangeSet:
         """
         Find a change set by ARN, or by its name and its stack's.
 
@@ -145,6 +233,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 change_set.change_set_name == name
                 and stack_name in (None, change_set.stack_name, change_set.stack_id)
             ):
+                assert isinstance(change_set, EmbeddedChangeSet)  # noqa: S101 - mypy
                 return change_set
         raise ChangeSetNotFound(f"ChangeSet [{name}] does not exist")
 
@@ -155,7 +244,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Carry a change set out; moto ends as complete whatever happens.
         """
         change_set = self.find_change_set(change_set_name, stack_name)
-        stack = self._stack(change_set.stack_id)
+        stack = self._idle(change_set.stack_id)
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
         if change_set.change_set_type == "CREATE":
@@ -172,7 +261,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         for stack in list(self.stacks.values()):
             if name_or_stack_id in (stack.name, stack.stack_id):
-                self._delete(self._stack(stack.stack_id))
+                self._delete(self._idle(stack.stack_id))
 
     def _delete(self, stack: EmbeddedStack) -> None:
         if stack.enable_termination_protection:
@@ -180,6 +269,22 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 message=f"Stack [{stack.name}] cannot be deleted while "
                 "TerminationProtection is enabled"
             )
+        self.discard(stack)
+
+    def discard(self, stack: EmbeddedStack) -> None:
+        """
+        Delete a stack's resources, and the stack if nothing is left of them.
+        """
+        for export in stack.exports:
+            users = importers(export.name, map(self.stack_named, self.stacks))
+            if users:
+                # The service answers the call, and keeps the stack's status.
+                stack.enter(
+                    stack.status,
+                    f"Delete canceled. Cannot delete export {export.name} as it is in "
+                    f"use by {listed(users)}.",
+                )
+                return
         if stack.remove():
             self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
             # moto keeps them, and a new stack of the name would find them.
@@ -188,6 +293,51 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                     del self.change_sets[change_set_id]
             self._export(stack)
 
+    def _updatable(self, name_or_id: str) -> EmbeddedStack:
+        return self._idle(name_or_id, _AT_WORK | _BEYOND_UPDATES)
+
+    def _idle(
+        self, name_or_id: str, refused: frozenset[str] = _AT_WORK
+    ) -> EmbeddedStack:
+        # While a function works for a stack, other requests are answered.
+        stack = self.stack_named(name_or_id)
+        if stack.status in refused:
+            raise ValidationError(
+                message=f"Stack:{stack.stack_id} is in {stack.status} state and can "
+                "not be updated."
+            )
+        return stack
+
+    def create_nested(
+        self,
+        name: str,
+        template: str,
+        parameters: dict[str, str],
+        parent: EmbeddedStack,
+        tags: dict[str, str],
+    ) -> EmbeddedStack:
+        """
+        Create a stack on behalf of another one, whose tags it has as well.
+        """
+        stack = self._new_stack(
+            name, template, parameters, tags={**parent.tags, **tags}
+        )
+        stack.parent_id = parent.stack_id
+        stack.root_id = parent.root_id or parent.stack_id
+        self.stacks[stack.stack_id] = stack
+        stack.create_resources()
+        self._export(stack)
+        return stack
+
+    def update_nested(
+        self, stack: EmbeddedStack, template: str, parameters: dict[str, str]
+    ) -> None:
+        """
+        Update a stack on behalf of another one.
+        """
+        stack.change(template, parameters)
+        self._export(stack)
+
     def _new_stack(
         self,
         name: str,
@@ -195,18 +345,23 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         parameters: dict[str, Any],
         **settings: Untyped,
     ) -> EmbeddedStack:
-        return EmbeddedStack(
+        stack = EmbeddedStack(
             stack_id=generate_stack_id(name, self.region_name, self.account_id),
             name=name,
             template=template,
             parameters=parameters,
             account_id=self.account_id,
             region_name=self.region_name,
-            cross_stack_resources=self.exports,
             **settings,
         )
+        # Not as an argument: moto puts another one in the place of an empty one.
+        stack.cross_stack_resources = self.exports
+        return stack
 
-    def _stack(self, name_or_id: str) -> EmbeddedStack:
+    def stack_named(self, name_or_id: str) -> EmbeddedStack:
+        """
+        Find a stack by name or id; one that is gone by its id alone.
+        """
         stack = self.get_stack(name_or_id)
         if not isinstance(stack, EmbeddedStack):
             raise ValidationError(name_or_id)
@@ -219,7 +374,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             if stack.name == name and stack.status != "REVIEW_IN_PROGRESS":
                 raise AlreadyExistsException(f"Stack [{name}] already exists")
             if stack.name == name:
-                return self._stack(stack.stack_id)
+                return self.stack_named(stack.stack_id)
         stack = self._new_stack(name, {}, {}, tags=tags, role_arn=role_arn)
         self.stacks[stack.stack_id] = stack
         stack.enter("REVIEW_IN_PROGRESS", "User Initiated")
@@ -233,10 +388,19 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         self.exports.update({export.name: export for export in stack.exports})
 
 
-class EmbeddedResponse(CloudFormationResponse):
+class EmbeddedResponse(DriftAnswers):
     """
     moto's API with the calls that the CDK CLI trips over.
     """
+
+    # Without moto's own form of changes.
+    RESPONSE_KEY_PATH_TO_TRANSFORMER = {  # noqa: RUF012 - as in moto's class
+        path: transform
+        for path, transform in (
+            CloudFormationResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER.items()
+        )
+        if path != "DescribeChangeSetOutput.Changes"
+    }
 
     def create_change_set(self) -> ActionResult:
         """
@@ -254,6 +418,7 @@ class EmbeddedResponse(CloudFormationResponse):
             tags=self._tags(),
             role_arn=self._get_param("RoleARN"),
             change_set_type=self._get_param("ChangeSetType", "UPDATE"),
+            include_nested=bool(self._get_bool_param("IncludeNestedStacks")),
         )
         return ActionResult({"Id": change_set_id, "StackId": stack_id})
 
@@ -274,9 +439,37 @@ class EmbeddedResponse(CloudFormationResponse):
 
     def describe_change_set(self) -> ActionResult:
         """
-        Describe the change set of the stack that is asked for.
+        Describe the change set of the stack that is asked for, a page at a time.
         """
-        return ActionResult(self._change_set())
+        change_set = self._change_set()
+        with_values = self._get_bool_param("IncludePropertyValues")
+        shown, following = page(change_set.changes, self._get_param("NextToken"))
+        shown = [c if with_values else without_values(c) for c in shown]
+        return ActionResult(
+            {
+                "ChangeSetName": change_set.change_set_name,
+                "ChangeSetId": change_set.change_set_id,
+                "StackId": change_set.stack_id,
+                "StackName": change_set.stack_name,
+                "Description": change_set.description,
+                "Parameters": change_set.parameters,
+                "CreationTime": change_set.creation_time,
+                "ExecutionStatus": change_set.execution_status,
+                "Status": change_set.status,
+                "StatusReason": change_set.status_reason,
+                "NotificationARNs": change_set.notification_arns or [],
+                "Capabilities": [],
+                "Tags": [
+                    {"Key": key, "Value": value}
+                    for key, value in (change_set.tags or {}).items()
+                ],
+                "Changes": [
+                    {"Type": "Resource", "ResourceChange": change} for change in shown
+                ],
+                "ParentChangeSetId": change_set.parent_change_set_id,
+                "NextToken": following,
+            }
+        )
 
     def delete_change_set(self) -> EmptyResult:
         """
@@ -286,7 +479,7 @@ class EmbeddedResponse(CloudFormationResponse):
             change_set = self._change_set()
         except ChangeSetNotFound:
             return EmptyResult()
-        del self._backend.change_sets[change_set.change_set_id]
+        self._backend.drop_change_set(change_set)
         return EmptyResult()
 
     def update_termination_protection(self) -> ActionResult:
@@ -302,21 +495,35 @@ class EmbeddedResponse(CloudFormationResponse):
         """
         Describe resources with their own status; moto shows the stack's.
         """
-        stack, resources = self._backend.describe_stack_resources(
-            self._get_param("StackName") or self._get_param("PhysicalResourceId"),
-            self._get_param("LogicalResourceId"),
+        stack = self._holder()
+        name = self._get_param("LogicalResourceId")
+        shown = [
+            _shown(stack, resource)
+            for resource in stack.resources.values()
+            if name in {None, resource.logical_resource_id}
+        ]
+        return ActionResult({"StackResources": shown})
+
+    def describe_stack_resource(self) -> ActionResult:
+        """
+        Describe one resource with its own status.
+        """
+        stack, resource = self._backend.describe_stack_resource(
+            self._get_param("StackName"), self._get_param("LogicalResourceId")
         )
-        return ActionResult({"StackResources": [_shown(stack, r) for r in resources]})
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
+        return ActionResult({"StackResourceDetail": _shown(stack, resource)})
 
     def list_stack_resources(self) -> ActionResult:
         """
         List resources with their own status; moto has CREATE_COMPLETE written down.
         """
-        stack, resources = self._backend.list_stack_resources(
-            self._get_param("StackName")
+        stack = self._stack_named()
+        resources, following = page(
+            list(stack.resources.values()), self._get_param("NextToken")
         )
         shown = [_shown(stack, resource) for resource in resources]
-        return ActionResult({"StackResourceSummaries": shown})
+        return ActionResult({"StackResourceSummaries": shown, "NextToken": following})
 
     @property
     def _backend(self) -> EmbeddedCloudFormation:
@@ -324,7 +531,19 @@ class EmbeddedResponse(CloudFormationResponse):
         assert isinstance(backend, EmbeddedCloudFormation)  # noqa: S101 - for mypy
         return backend
 
-    def _change_set(self) -> ChangeSet:
+    def _holder(self) -> EmbeddedStack:
+        if self._get_param("StackName"):
+            return self._stack_named()
+        wanted = self._get_param("PhysicalResourceId")
+        for stack in self._backend.stacks.values():
+            for resource in self._backend.stack_named(
+                stack.stack_id
+            ).resources.values():
+                if resource.physical_resource_id == wanted:
+                    return self._backend.stack_named(stack.stack_id)
+        raise ValidationError(message=f"Stack for {wanted} does not exist")
+
+    def _change_set(self) -> EmbeddedChangeSet:
         return self._backend.find_change_set(
             self._get_param("ChangeSetName"), self._get_param("StackName")
         )
@@ -368,6 +587,13 @@ def install() -> None:
     Put our stacks behind moto's API, before any backend is made.
     """
     models.cloudformation_backends.backend = EmbeddedCloudFormation
+    # moto holds bucket policies against every request and knows no conditions: one that
+    # demands TLS would shut its bucket. No other policy is checked here either.
+    FakeBucket.get_permission = _neutral  # type: ignore[method-assign, assignment]  # see above
+
+
+def _neutral(*_: object) -> PermissionResult:
+    return PermissionResult.NEUTRAL
 
 
 def _unchanged(
@@ -383,7 +609,7 @@ def _unchanged(
     )
 
 
-def _shown(stack: Stack, resource: Untyped) -> dict[str, Any]:
+def _shown(stack: EmbeddedStack, resource: Untyped) -> dict[str, Any]:
     return {
         "StackId": stack.stack_id,
         "StackName": stack.name,
@@ -394,4 +620,5 @@ def _shown(stack: Stack, resource: Untyped) -> dict[str, Any]:
         "ResourceStatusReason": resource.reason,
         "Timestamp": resource.updated,
         "LastUpdatedTimestamp": resource.updated,
+        "DriftInformation": drift_information(stack, resource.logical_resource_id),
     }

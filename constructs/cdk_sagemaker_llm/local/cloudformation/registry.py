@@ -9,18 +9,21 @@ import functools
 from moto.cloudformation.parsing import get_model_map
 
 from cdk_sagemaker_llm.local.cloudformation.alarms import AlarmType
+from cdk_sagemaker_llm.local.cloudformation.custom_resources import CustomResourceType
 from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
+from cdk_sagemaker_llm.local.cloudformation.nested import NestedStackType
 from cdk_sagemaker_llm.local.cloudformation.not_emulated import NotEmulated
+from cdk_sagemaker_llm.local.cloudformation.plain_types import PLAIN_TYPES
 from cdk_sagemaker_llm.local.cloudformation.resource import ResourceType
 from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
     ScalableTargetType,
     ScalingPolicyType,
 )
 
+NESTED = "AWS::CloudFormation::Stack"
+_CUSTOM = "AWS::CloudFormation::CustomResource"
 _SILENT = frozenset({"AWS::CDK::Metadata"})
-# moto has a class for nested stacks, which would bypass the lifecycle of this package.
-_LEFT_OUT = frozenset({"AWS::CloudFormation::Stack"})
 
 
 @functools.cache
@@ -30,13 +33,32 @@ def resource_type(name: str) -> ResourceType:
     """
     own: dict[str, ResourceType] = {
         **HOSTING_TYPES,
+        **PLAIN_TYPES,
         "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTargetType(),
         "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicyType(),
         "AWS::CloudWatch::Alarm": AlarmType(),
+        # moto has a class for it, which would bypass the lifecycle of this package.
+        NESTED: NestedStackType(),
     }
     if name in own:
         return own[name]
+    if is_custom(name):
+        return CustomResourceType()
     model = get_model_map().get(name)
-    if model is None or name in _LEFT_OUT:
+    if model is None:
         return NotEmulated(silent=name in _SILENT)
     return MotoType(name, model)
+
+
+def attributes_follow_properties(name: str) -> bool:
+    """
+    Tell whether an update in place may change what ``Fn::GetAtt`` gives.
+    """
+    return name == NESTED or is_custom(name)
+
+
+def is_custom(name: str) -> bool:
+    """
+    Tell whether a type is a custom resource, behind which stands a function.
+    """
+    return name.startswith("Custom::") or name == _CUSTOM

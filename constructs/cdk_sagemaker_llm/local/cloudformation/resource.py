@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from moto.moto_api._internal import mock_random
 
@@ -128,6 +128,21 @@ class ResourceType(Protocol):
     def delete(self, resource: Resource, scope: Scope) -> None:
         """
         Remove the resource.
+        """
+
+
+@runtime_checkable
+class Observable(Protocol):
+    """
+    A type whose resources can be read back, which is what finds drift.
+    """
+
+    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
+        """
+        Return the properties as they are, or ``None`` if the resource is gone.
+
+        A property that cannot be read back is left out; one that was taken away is
+        there with ``None``.
         """
 
 

@@ -70,6 +70,26 @@ class ScalableTargetType:
                 namespace, resource_id, dimension
             )
 
+    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
+        """
+        Read the target back, with its scheduled actions.
+        """
+        resource_id, dimension, namespace = resource.physical_resource_id.split("|")
+        found = _backend(scope).describe_scalable_targets(
+            namespace, [resource_id], dimension
+        )
+        if not found:
+            return None
+        target = found[0]
+        observed = {
+            "MinCapacity": target.min_capacity,
+            "MaxCapacity": target.max_capacity,
+            "SuspendedState": target.suspended_state,
+            "ScheduledActions": _scheduled(resource_id, dimension, scope),
+        }
+        declared = resource.properties.keys()
+        return {key: value for key, value in observed.items() if key in declared}
+
 
 class ScalingPolicyType:
     """
@@ -116,6 +136,22 @@ class ScalingPolicyType:
                 name, namespace, resource_id, dimension
             )
 
+    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
+        """
+        Read the policy back.
+        """
+        policy = _policies(scope).get("\t".join(resource.native))
+        if policy is None:
+            return None
+        tracking = policy.target_tracking_scaling_policy_configuration
+        observed = {
+            "PolicyType": policy.policy_type,
+            "TargetTrackingScalingPolicyConfiguration": tracking,
+            "StepScalingPolicyConfiguration": policy.step_scaling_policy_configuration,
+        }
+        declared = resource.properties.keys()
+        return {key: value for key, value in observed.items() if key in declared}
+
 
 def _backend(scope: Scope) -> ApplicationAutoscalingBackend:
     return applicationautoscaling_backends[scope.account][scope.region]
@@ -155,6 +191,22 @@ def _schedule(target: dict[str, Any], action: dict[str, Any], scope: Scope) -> N
         end_time=request.get("EndTime", ""),
         scalable_target_action=request.get("ScalableTargetAction", ""),
     )
+
+
+def _scheduled(resource_id: str, dimension: str, scope: Scope) -> list[dict[str, Any]]:
+    actions = _backend(scope).scheduled_actions
+    return [
+        {
+            "ScheduledActionName": action.scheduled_action_name,
+            "Schedule": action.schedule,
+            "Timezone": action.timezone,
+            "StartTime": action.start_time,
+            "EndTime": action.end_time,
+            "ScalableTargetAction": action.scalable_target_action,
+        }
+        for action in actions
+        if (action.resource_id, action.scalable_dimension) == (resource_id, dimension)
+    ]
 
 
 def _unschedule(properties: Properties, scope: Scope) -> None:

@@ -6,18 +6,22 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import Event, Stack
+from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.graph import (
     CircularDependencyError,
     declarations,
 )
+from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
 from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
@@ -25,9 +29,12 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
 )
+from cdk_sagemaker_llm.local.cloudformation.template import parse
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
 _EVENT_DISTANCE = timedelta(milliseconds=1)
+_ROLLING_BACK = frozenset({"ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS"})
 _DEPLOYED = frozenset(
     {
         "CREATE_COMPLETE",
@@ -92,10 +99,36 @@ class EmbeddedResourceMap(ResourceMap):
         return _without_none(clean_json(_with_zones(value, zones), self))
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """
+    A template as it would be deployed.
+
+    Args:
+        template: The template, parsed.
+
+        resolver: What resolves its functions.
+
+        plan: The resources it declares, dependencies first.
+    """
+
+    template: dict[str, Any]
+    resolver: EmbeddedResourceMap
+    plan: list[Declaration]
+
+
 class EmbeddedStack(Stack):
     """
     A stack whose resources go through ``Lifecycle``.
     """
+
+    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
+        super().__init__(*args, **kwargs)
+        self.parent_id: str | None = None
+        self.root_id: str | None = None
+        self.drifts: dict[str, Drift] = {}
+        self.drift_detections: dict[str, dict[str, Any]] = {}
+        self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
 
     @staticmethod
     def cloudformation_name_type() -> str:
@@ -103,6 +136,14 @@ class EmbeddedStack(Stack):
         Nothing: moto leaves it abstract in its own stack.
         """
         return ""
+
+    @staticmethod
+    def parse_template(template: str) -> dict[str, Any]:
+        """
+        Parse a template; moto resolves no attribute of a nested stack.
+        """
+        parsed: dict[str, Any] = _with_whole_attributes(parse(template))
+        return parsed
 
     def is_created(self) -> bool:
         """
@@ -153,6 +194,23 @@ class EmbeddedStack(Stack):
         """
         return self.status in _DEPLOYED
 
+    @property
+    def failure(self) -> str:
+        """
+        Why the last operation was rolled back.
+        """
+        for event in reversed(self.events):
+            if (
+                event.physical_resource_id == self.stack_id
+                and event.resource_status
+                in {
+                    "ROLLBACK_IN_PROGRESS",
+                    "UPDATE_ROLLBACK_IN_PROGRESS",
+                }
+            ):
+                return str(event.resource_status_reason)
+        return ""
+
     def verify(self) -> None:
         """
         Resolve the outputs, so that a wrong one fails the stack and no later call.
@@ -161,6 +219,22 @@ class EmbeddedStack(Stack):
             condition = body.get("Condition")
             if condition is None or self.resource_map.lazy_condition_map[condition]:
                 self.resolve({key: body.get(key) for key in ("Value", "Export")})
+        self._refuse_lost_exports()
+
+    def _refuse_lost_exports(self) -> None:
+        stacks = cloudformation_backends[self.account_id][self.region_name].stacks
+        others = [s for s in stacks.values() if isinstance(s, EmbeddedStack)]
+        left = {export.name: export.value for export in self.output_map.exports}
+        for export in self.cross_stack_resources.values():
+            if export.exporting_stack_id != self.stack_id:
+                continue
+            users = importers(export.name, others)
+            if users and left.get(export.name) != export.value:
+                what = "updated" if export.name in left else "deleted"
+                raise ResourceError(
+                    f"Export {export.name} cannot be {what} as it is in use by "
+                    f"{listed(users)}"
+                )
 
     def resolve(self, value: Untyped) -> Untyped:
         """
@@ -204,18 +278,39 @@ class EmbeddedStack(Stack):
             self.events[-1].timestamp = max(self.events[-1].timestamp, earliest)
 
     def _create_resource_map(self) -> ResourceMap:
+        return self._resolver(self.template_dict, self.parameters)
+
+    def _resolver(
+        self, template: dict[str, Any], parameters: dict[str, Any]
+    ) -> EmbeddedResourceMap:
         resource_map = EmbeddedResourceMap(
             self.stack_id,
             self.name,
-            self.parameters,
+            parameters,
             self.tags,
             account_id=self.account_id,
             region_name=self.region_name,
-            template=self.template_dict,
+            template=template,
             cross_stack_resources=self.cross_stack_resources,
         )
         resource_map.load()
         return resource_map
+
+    def draft(self, template: str, parameters: dict[str, Any]) -> Draft:
+        """
+        Read a template that the stack could be brought to; nothing changes.
+
+        Raises:
+            ValidationError: If it cannot be deployed.
+        """
+        parsed = self.parse_template(template)
+        try:
+            resolver = self._resolver(parsed, parameters)
+            plan = declarations(parsed, resolver.lazy_condition_map)
+        except (ResourceError, CircularDependencyError) as error:
+            raise ValidationError(message=str(error)) from error
+        resolver.made = self.resources
+        return Draft(template=parsed, resolver=resolver, plan=plan)
 
     def load(self, template: str, parameters: dict[str, Any]) -> list[Declaration]:
         """
@@ -224,24 +319,12 @@ class EmbeddedStack(Stack):
         Raises:
             ValidationError: If it cannot be deployed; then nothing has changed.
         """
-        before = self.template, self.template_dict, self.parameters, self.resource_map
+        draft = self.draft(template, parameters)
         self.template, self.parameters = template, parameters
-        try:
-            self._parse_template()
-            self.resource_map = self._create_resource_map()
-            conditions = self.resource_map.lazy_condition_map
-            plan = declarations(self.template_dict, conditions)
-        except Exception as error:
-            self.template, self.template_dict, self.parameters, self.resource_map = (
-                before
-            )
-            if isinstance(error, ResourceError | CircularDependencyError):
-                raise ValidationError(message=str(error)) from error
-            raise
-        self.resource_map.made = before[3].made  # type: ignore[attr-defined]  # our map
+        self.template_dict, self.resource_map = draft.template, draft.resolver
         self.description = self.template_dict.get("Description")
         self.output_map = self._create_output_map()
-        return plan
+        return draft.plan
 
     def create_resources(self) -> None:
         """
@@ -258,8 +341,19 @@ class EmbeddedStack(Stack):
         before = str(self.template), self.parameters
         plan = self.load(template, parameters)
         self.enter("UPDATE_IN_PROGRESS", "User Initiated")
+        # As in the service: what was found is of the stack as it was.
+        self.drifts.clear()
+        self.drift_information = {"StackDriftStatus": "NOT_CHECKED"}
         if not Lifecycle(self).update(plan):
             self.load(*before)
+
+    def go_on_rolling_back(self, skipped: set[str]) -> None:
+        """
+        Bring what a failed rollback has left to the template there was before.
+        """
+        plan = self.load(str(self.template), self.parameters)
+        self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
+        Lifecycle(self).restore(plan, skipped)
 
     def remove(self) -> bool:
         """
@@ -284,6 +378,34 @@ def _with_zones(value: Untyped, zones: list[str]) -> Untyped:
             return zones
         return {key: _with_zones(item, zones) for key, item in value.items()}
     return value
+
+
+def _with_whole_attributes(value: Untyped) -> Untyped:
+    # moto reads one word of an attribute's name, which may have dots: Outputs.Name.
+    if isinstance(value, list):
+        return [_with_whole_attributes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "Fn::GetAtt" in value:
+        path = value["Fn::GetAtt"]
+        words = path.split(".") if isinstance(path, str) else path
+        return {"Fn::GetAtt": [words[0], ".".join(words[1:])]}
+    if isinstance(value.get("Fn::Sub"), str):
+        return {"Fn::Sub": _with_named_attributes(value["Fn::Sub"])}
+    return {key: _with_whole_attributes(item) for key, item in value.items()}
+
+
+def _with_named_attributes(text: str) -> Untyped:
+    names: dict[str, Any] = {}
+
+    def named(match: re.Match[str]) -> str:
+        resource, attribute = match.groups()
+        name = f"{resource}{attribute}".replace(".", "")
+        names[name] = {"Fn::GetAtt": [resource, attribute]}
+        return f"${{{name}}}"
+
+    replaced = _DOTTED_ATTRIBUTE.sub(named, text)
+    return [replaced, names] if names else text
 
 
 def _without_none(value: Untyped) -> Untyped:

@@ -1,0 +1,226 @@
+"""
+``Custom::*``: resources that a function makes, in CloudFormation's protocol.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from cdk_sagemaker_llm.local import turn
+from cdk_sagemaker_llm.local.cloudformation.not_emulated import NotEmulated
+from cdk_sagemaker_llm.local.cloudformation.resource import (
+    Declaration,
+    Properties,
+    Resource,
+    ResourceError,
+    Scope,
+)
+from cdk_sagemaker_llm.local.functions import registered
+from cdk_sagemaker_llm.local.functions.callbacks import Callback
+from cdk_sagemaker_llm.local.functions.running import (
+    Function,
+    FunctionError,
+    NotRunnableError,
+    Outcome,
+    find,
+    run,
+)
+from cdk_sagemaker_llm.local.untyped import Untyped
+
+_GRACE = 1.0  # Seconds for a response that is on its way when the function ends.
+_POLL = 1.0
+# How the CDK's Provider framework tells its own function whom to call. That function
+# needs an SDK for Node that only Lambda has, so its part is played here.
+_ON_EVENT = "USER_ON_EVENT_FUNCTION_ARN"
+_IS_COMPLETE = "USER_IS_COMPLETE_FUNCTION_ARN"
+
+Response = dict[str, Any]
+
+
+class CustomResourceType:
+    """
+    A resource behind which stands a function: one deployed, or a Python callable.
+    """
+
+    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
+        """
+        Never: the function decides, by another physical id in its response.
+        """
+        return False
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Ask the function to create; one that cannot be run leaves a remark.
+        """
+        event = _event("Create", declaration, properties, scope)
+        try:
+            answer = _ask(event, scope)
+        except NotRunnableError as error:
+            recorded = NotEmulated(silent=False).create(declaration, properties, scope)
+            recorded.reason = f"{declaration.type} was recorded, not run: {error}."
+            return recorded
+        physical_id = answer.get("PhysicalResourceId")
+        if answer["Status"] != "SUCCESS" or not physical_id:
+            if physical_id:
+                gone = _event("Delete", declaration, properties, scope)
+                _ask({**gone, "PhysicalResourceId": physical_id}, scope)
+            raise _failure(answer, event)
+        made = Resource(
+            declaration=declaration,
+            properties=properties,
+            physical_resource_id=str(physical_id),
+            read_attribute=lambda name: _attribute(made, name),
+            native=answer,
+        )
+        return made
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Ask the function to update; another physical id means another resource.
+        """
+        if resource.native is None:
+            return
+        event = _event("Update", resource.declaration, properties, scope)
+        event["PhysicalResourceId"] = resource.physical_resource_id
+        event["OldResourceProperties"] = _as_text(resource.properties)
+        answer = _ask(event, scope)
+        if answer["Status"] != "SUCCESS":
+            raise _failure(answer, event)
+        # In place: GetAtt reads from the object that was made.
+        resource.native.clear()
+        resource.native.update(answer)
+        resource.physical_resource_id = str(
+            answer.get("PhysicalResourceId") or resource.physical_resource_id
+        )
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Ask the function to delete, if it made the resource.
+        """
+        if resource.native is None:
+            return
+        event = _event("Delete", resource.declaration, resource.properties, scope)
+        event["PhysicalResourceId"] = resource.physical_resource_id
+        answer = _ask(event, scope)
+        if answer["Status"] != "SUCCESS":
+            raise _failure(answer, event)
+
+
+def _event(
+    request: str, declaration: Declaration, properties: Properties, scope: Scope
+) -> dict[str, Any]:
+    return {
+        "RequestType": request,
+        "RequestId": str(uuid.uuid4()),
+        "StackId": scope.stack_id,
+        "ResourceType": declaration.type,
+        "LogicalResourceId": declaration.logical_id,
+        "ServiceToken": properties.get("ServiceToken", ""),
+        "ResourceProperties": _as_text(properties),
+    }
+
+
+def _ask(event: dict[str, Any], scope: Scope) -> Response:
+    own = registered.HANDLERS.get(event["ResourceType"])
+    if own is not None:
+        return _answer(lambda: own(event), event)
+    token = str(event["ServiceToken"])
+    function = find(token, scope.account, scope.region)
+    if _ON_EVENT in function.environment:
+        return _answer(lambda: _provided(function, event, scope), event)
+    with turn.passed_on():
+        return _protocol(function, event)
+
+
+def _protocol(function: Function, event: dict[str, Any]) -> Response:
+    callback = Callback()
+    reason = ""
+    try:
+        reason = run(function, {**event, "ResponseURL": callback.url}).printed
+    except FunctionError as error:
+        reason = str(error)
+    finally:
+        response = callback.response(_GRACE)
+    if response is None:
+        return _failed(
+            "CloudFormation did not receive a response from your Custom Resource: "
+            f"{function.name} ended without one, and printed last: {reason}"
+        )
+    return {"Status": "FAILED", **response}
+
+
+def _answer(call: Callable[[], Untyped], event: dict[str, Any]) -> Response:
+    # In the simpler protocol, a function returns what it has to say, or raises.
+    try:
+        with turn.passed_on():
+            returned = call() or {}
+    except NotRunnableError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a handler may raise anything
+        return _failed(str(error) or repr(error), event)
+    known = event.get("PhysicalResourceId") or event["RequestId"]
+    return {"Status": "SUCCESS", "PhysicalResourceId": known, **returned}
+
+
+def _provided(
+    framework: Function, event: dict[str, Any], scope: Scope
+) -> dict[str, Any]:
+    on_event = framework.environment[_ON_EVENT]
+    function = find(on_event, scope.account, scope.region)
+    returned = {"PhysicalResourceId": event["RequestId"]}
+    if "PhysicalResourceId" in event:
+        returned["PhysicalResourceId"] = event["PhysicalResourceId"]
+    returned |= _spoken(run(function, event))
+    if _IS_COMPLETE not in framework.environment:
+        return returned
+    waiter = find(framework.environment[_IS_COMPLETE], scope.account, scope.region)
+    deadline = time.monotonic() + framework.timeout
+    while time.monotonic() < deadline:
+        said = _spoken(run(waiter, {**event, **returned}))
+        if said.get("IsComplete"):
+            data = {**returned.get("Data", {}), **said.get("Data", {})}
+            return {**returned, "Data": data}
+        time.sleep(_POLL)
+    raise FunctionError("Operation timed out")
+
+
+def _spoken(outcome: Outcome) -> dict[str, Any]:
+    return outcome.returned if isinstance(outcome.returned, dict) else {}
+
+
+def _failed(reason: str, event: dict[str, Any] | None = None) -> Response:
+    physical_id = (event or {}).get("PhysicalResourceId")
+    return {"Status": "FAILED", "Reason": reason, "PhysicalResourceId": physical_id}
+
+
+def _failure(answer: Response, event: dict[str, Any]) -> ResourceError:
+    if answer["Status"] == "SUCCESS":
+        return ResourceError("Invalid PhysicalResourceId")
+    return ResourceError(
+        f"Received response status [FAILED] from custom resource. Message returned: "
+        f"{answer.get('Reason')} (RequestId: {event['RequestId']})"
+    )
+
+
+def _attribute(resource: Resource, name: str) -> Untyped:
+    data = resource.native.get("Data") or {}
+    if name not in data:
+        raise ResourceError(
+            "CustomResource attribute error: Vendor response doesn't contain "
+            f"{name} key in object {resource.physical_resource_id}"
+        )
+    return data[name]
+
+
+def _as_text(value: Untyped) -> Untyped:
+    # CloudFormation sends every scalar as a string.
+    if isinstance(value, dict):
+        return {key: _as_text(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_text(item) for item in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,213 @@
+"""
+Types that moto serves by API and not by CloudFormation, a few lines each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from moto.cloudwatch.models import cloudwatch_backends
+from moto.logs.models import logs_backends
+from moto.s3.models import S3Backend, s3_backends
+from moto.sns.models import SNSBackend, sns_backends
+from moto.utilities.utils import get_partition
+
+from cdk_sagemaker_llm.local.cloudformation.resource import (
+    Declaration,
+    Properties,
+    Resource,
+    ResourceType,
+    Scope,
+    attributes,
+    changed,
+    physical_name,
+)
+
+# Puts a resource, anew or again under its physical id, and returns that id.
+Put = Callable[[str, Properties, Scope], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainType:
+    """
+    A type that one call puts, whether it is there or not, and another takes away.
+
+    Args:
+        put: The call that puts it.
+
+        drop: The call that takes it away.
+
+        fixed: The properties that need a new resource; the first is its name.
+
+        arn: What ``Fn::GetAtt`` of ``Arn`` gives, with the name in place of ``{}``.
+            If left out, the physical id.
+    """
+
+    put: Put
+    drop: Callable[[Resource, Scope], object]
+    fixed: tuple[str, ...]
+    arn: str = "{}"
+
+    def must_replace(self, before: Properties, after: Properties) -> bool:
+        """
+        Replace when one of the fixed properties changes.
+        """
+        return bool(changed(before, after) & {*self.fixed})
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Put the resource.
+        """
+        name = properties.get(self.fixed[0]) or physical_name(declaration.logical_id)
+        physical_id = self.put(name, properties, scope)
+        place = {"region": scope.region, "account": scope.account}
+        arn = self.arn.format(
+            physical_id, partition=get_partition(scope.region), **place
+        )
+        return Resource(
+            declaration=declaration,
+            properties=properties,
+            physical_resource_id=physical_id,
+            read_attribute=attributes({"Arn": arn, "Id": physical_id}),
+        )
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Put the resource again.
+        """
+        self.put(resource.physical_resource_id, properties, scope)
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Take the resource away.
+        """
+        self.drop(resource, scope)
+
+
+def _put_bucket_policy(name: str, properties: Properties, scope: Scope) -> str:
+    document = properties["PolicyDocument"]
+    text = document if isinstance(document, str) else json.dumps(document)
+    _s3(scope).put_bucket_policy(name, text.encode())
+    return name
+
+
+def _drop_bucket_policy(resource: Resource, scope: Scope) -> None:
+    if resource.physical_resource_id in _s3(scope).buckets:
+        _s3(scope).delete_bucket_policy(resource.physical_resource_id)
+
+
+def _put_composite_alarm(name: str, properties: Properties, scope: Scope) -> str:
+    # moto keeps it among the alarms, told apart by its rule.
+    unset: Any = None
+    cloudwatch_backends[scope.account][scope.region].put_metric_alarm(
+        name=name,
+        namespace=unset,
+        metric_name=unset,
+        comparison_operator=unset,
+        evaluation_periods=unset,
+        period=unset,
+        threshold=unset,
+        statistic=unset,
+        description=properties.get("AlarmDescription", unset),
+        dimensions=[],
+        alarm_actions=properties.get("AlarmActions", []),
+        ok_actions=properties.get("OKActions", []),
+        insufficient_data_actions=properties.get("InsufficientDataActions", []),
+        actions_enabled=str(properties.get("ActionsEnabled", True)).lower() == "true",
+        rule=properties["AlarmRule"],
+        tags=properties.get("Tags", []),
+    )
+    return name
+
+
+def _drop_composite_alarm(resource: Resource, scope: Scope) -> None:
+    backend = cloudwatch_backends[scope.account][scope.region]
+    backend.delete_alarms([resource.physical_resource_id])
+
+
+def _put_subscription(name: str, properties: Properties, scope: Scope) -> str:
+    sns = _sns(scope)
+    subscription = sns.subscriptions.get(name) or sns.subscribe(
+        properties["TopicArn"], properties["Endpoint"], properties["Protocol"]
+    )
+    for key in ("FilterPolicy", "FilterPolicyScope", "RawMessageDelivery"):
+        if key in properties:
+            value = properties[key]
+            text = value if isinstance(value, str) else json.dumps(value)
+            sns.set_subscription_attributes(subscription.arn, key, text)
+    return str(subscription.arn)
+
+
+def _drop_subscription(resource: Resource, scope: Scope) -> None:
+    if resource.physical_resource_id in _sns(scope).subscriptions:
+        _sns(scope).unsubscribe(resource.physical_resource_id)
+
+
+def _put_topic_policy(name: str, properties: Properties, scope: Scope) -> str:
+    for topic in properties["Topics"]:
+        text = json.dumps(properties["PolicyDocument"])
+        _sns(scope).topics[topic].policy = text
+    return name
+
+
+def _put_metric_filter(name: str, properties: Properties, scope: Scope) -> str:
+    transformations = [
+        {key[0].lower() + key[1:]: value for key, value in one.items()}
+        for one in properties["MetricTransformations"]
+    ]
+    logs_backends[scope.account][scope.region].put_metric_filter(
+        name,
+        properties["FilterPattern"],
+        properties["LogGroupName"],
+        transformations,  # type: ignore[arg-type]  # moto says text, and keeps a list
+    )
+    return name
+
+
+def _drop_metric_filter(resource: Resource, scope: Scope) -> None:
+    logs_backends[scope.account][scope.region].delete_metric_filter(
+        resource.physical_resource_id, resource.properties["LogGroupName"]
+    )
+
+
+def _s3(scope: Scope) -> S3Backend:
+    return s3_backends[scope.account][get_partition(scope.region)]
+
+
+def _sns(scope: Scope) -> SNSBackend:
+    return sns_backends[scope.account][scope.region]
+
+
+PLAIN_TYPES: dict[str, ResourceType] = {
+    "AWS::S3::BucketPolicy": PlainType(
+        put=_put_bucket_policy, drop=_drop_bucket_policy, fixed=("Bucket",)
+    ),
+    "AWS::CloudWatch::CompositeAlarm": PlainType(
+        put=_put_composite_alarm,
+        drop=_drop_composite_alarm,
+        fixed=("AlarmName",),
+        arn="arn:{partition}:cloudwatch:{region}:{account}:alarm:{}",
+    ),
+    "AWS::SNS::Subscription": PlainType(
+        put=_put_subscription,
+        drop=_drop_subscription,
+        # It has no name of its own: the first stands for none.
+        fixed=("SubscriptionName", "TopicArn", "Endpoint", "Protocol"),
+    ),
+    "AWS::SNS::TopicPolicy": PlainType(
+        put=_put_topic_policy,
+        # The topics, which it is a property of, go by themselves.
+        drop=lambda resource, scope: None,  # noqa: ARG005 - the form of the others
+        fixed=("PolicyName",),
+    ),
+    "AWS::Logs::MetricFilter": PlainType(
+        put=_put_metric_filter,
+        drop=_drop_metric_filter,
+        fixed=("FilterName", "LogGroupName"),
+    ),
+}

@@ -1,0 +1,3 @@
+"""
+Lambda functions, run as processes of this machine for custom resources.
+"""
