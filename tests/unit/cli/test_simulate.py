@@ -59,6 +59,7 @@ def test_an_app_alone_is_enough(app: Path) -> None:
         "█",
         "desired instances",
         "monitor alarm TargetTracking-Track-AlarmHigh in state ALARM",
+        "ESTIMATES: no service times were measured (--service-times)",
         "From load to capacity",
         "Assumed or estimated",
         "instance hours, ml.g5.xlarge",
@@ -92,6 +93,7 @@ def test_everything_is_in_json_and_csv(app: Path, tmp_path: Path) -> None:
     assert rows[0]["time"] == "2026-01-05T00:00:00+00:00"
     figures = only["models"]["AllTraffic"]["figures"]
     assert figures["requests"] == 600
+    assert only["models"]["AllTraffic"]["is_estimate"]
     assert only["usd"] == pytest.approx(2 * only["instance_hours"]["ml.g5.xlarge"])
     assert [part["title"] for part in only["report"]][-1] == "Assumed or estimated"
 

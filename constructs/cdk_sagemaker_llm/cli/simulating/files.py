@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     events_of,
     figures_of,
     instances_of,
+    is_estimated,
     sections_of,
 )
 
@@ -79,6 +80,7 @@ def _variant(played: Played, prices: Prices) -> dict[str, Any]:
         "models": {
             name: {
                 "traffic": played.traffic[name],
+                "is_estimate": is_estimated(played, name),
                 "figures": figures_of(played, name),
                 "minutes": asdict(series),
                 "activities": [

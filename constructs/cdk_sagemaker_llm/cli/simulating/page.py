@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     figures_of,
     rows_of,
     sections_of,
+    shown_figure,
 )
 from cdk_sagemaker_llm.simulation.report.words import moment
 
@@ -155,7 +156,7 @@ def _points(numbers: Sequence[float | None], most: float) -> Iterator[str]:
 
 def _figures(played: Played, model: str, prices: Prices) -> str:
     rows = [
-        (name, "none" if value is None else f"{value:,.2f}".removesuffix(".00"))
+        (name, shown_figure(name, value))
         for name, value in figures_of(played, model).items()
     ]
     rows += [

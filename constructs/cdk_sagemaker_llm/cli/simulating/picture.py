@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.cli.simulating.playing import Played
-from cdk_sagemaker_llm.cli.simulating.results import Run, instances_of, lost
+from cdk_sagemaker_llm.cli.simulating.results import (
+    Run,
+    instances_of,
+    is_estimated,
+    lost,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,9 +78,10 @@ def panels_of(played: Played, model: str) -> Iterator[tuple[str, list[Curve]]]:
     if instances:
         curves.append(("instances that run", instances))
     yield "copies and instances", curves
-    yield "requests in line", [("in line", series.waiting)]
+    estimate = ", estimated" if is_estimated(played, model) else ""
+    yield f"requests in line{estimate}", [("in line", series.waiting)]
     yield (
-        "seconds to an answer",
+        f"seconds to an answer{estimate}",
         [("p50", series.latency_p50), ("p95", series.latency_p95)],
     )
 

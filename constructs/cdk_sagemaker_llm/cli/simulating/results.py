@@ -190,6 +190,26 @@ def figures_of(played: Played, model: str) -> dict[str, float | None]:
     }
 
 
+def shown_figure(name: str, value: float | None) -> str:
+    """
+    Write a number of ``figures_of``: seconds with their hundredths, the rest whole.
+    """
+    if value is None:
+        return "none"
+    return f"{value:,.2f}" if name.endswith(", s") else f"{value:,.0f}"
+
+
+def is_estimated(played: Played, model: str) -> bool:
+    """
+    Whether nobody has measured what a model takes for requests.
+    """
+    return next(
+        workload.service.is_estimate
+        for workload in played.scenario.workloads
+        if workload.name == model
+    )
+
+
 def cost_of(played: Played, prices: Prices) -> float | None:
     """
     Return US dollars for all instance hours; ``None`` where a price is not known.

@@ -19,15 +19,21 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     events_of,
     figures_of,
     instances_of,
+    is_estimated,
     lost,
     rows_of,
     sections_of,
+    shown_figure,
 )
 from cdk_sagemaker_llm.simulation.report.words import moment
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _CELLS = 60
 _MOST_EVENTS = 40
+_ESTIMATED = (
+    "latencies, the line and what is lost are ESTIMATES: no service times were "
+    "measured (--service-times)"
+)
 
 
 def show(run: Run, prices: Prices) -> None:
@@ -52,6 +58,8 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
         for run, played in zip(runs, group, strict=True):
             for model in played.outcome.workloads:
                 console.print(f"{run.name}: {model}", highlight=False)
+                if is_estimated(played, model):
+                    console.print(_ESTIMATED, highlight=False)
                 _curves(console, played, model)
     for run in runs:
         for played in run.played:
@@ -64,6 +72,8 @@ def _show_variant(console: Console, played: Played, prices: Prices) -> None:
     _title(console, played)
     for model, words in played.traffic.items():
         console.print(f"traffic of {model}: {words}", highlight=False)
+        if is_estimated(played, model):
+            console.print(_ESTIMATED, highlight=False)
         console.print(_by_time(rows_of(played, model)))
         _curves(console, played, model)
         console.print(_totals(played, model, prices))
@@ -158,18 +168,12 @@ def _totals(played: Played, model: str, prices: Prices) -> Table:
 
 def _figures(played: Played, model: str, prices: Prices) -> Iterator[tuple[str, str]]:
     for name, value in figures_of(played, model).items():
-        yield name, _number(value)
+        yield name, shown_figure(name, value)
     for kind, hours in played.outcome.instance_hours.items():
         yield f"instance hours, {kind}", f"{hours:.2f}"
     if prices:
         cost = cost_of(played, prices)
         yield "US dollars", "price not known" if cost is None else f"{cost:,.2f}"
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "none"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 
 def _side_by_side(

@@ -125,7 +125,8 @@ def test_each_part_of_the_way_to_capacity_is_told() -> None:
         ),
         (
             "the load was low from 0:30:00 on; the first scale-in, from 2 to 1, was "
-            "decided at 0:47:00, 17.0 min later: 15.0 min of points and 2.0 min of delay"
+            "decided at 0:47:00, 17.0 min later: 15.0 min of points and 2.0 min of "
+            "delay"
         ),
     )
 
