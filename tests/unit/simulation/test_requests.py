@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.simulation import (
     ScheduledAction,
     ServiceTimes,
     run,
+    running,
 )
 from cdk_sagemaker_llm.simulation.metrics import MetricStore
 from cdk_sagemaker_llm.simulation.publishing import Publisher
@@ -211,6 +212,17 @@ def test_no_traffic_is_zero_and_no_copies_is_nothing() -> None:
             ),
         ),
         (
+            lambda: of_rate(1, traffic=10),
+            (
+                "traffic must be requests at a rate such as Constant(...), a Replay or "
+                "Users, got a value of type int"
+            ),
+        ),
+        (
+            lambda: of_rate(1, service="fast"),
+            "service must be ServiceTimes(...), got a value of type str",
+        ),
+        (
             lambda: Scenario(workloads=(), duration=60),
             "workloads must be at least one, each with a name of its own, got none",
         ),
@@ -262,6 +274,17 @@ def test_fails_if_there_is_no_such_way() -> None:
     scenario = Scenario(workloads=(of_rate(1),), duration=60)
     with pytest.raises(ValueError, match="'requests' or 'aggregate', got 'both'"):
         run(scenario, "both")  # type: ignore[arg-type] # the mistake
+
+
+def test_fails_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The extra that brings it is named.
+    """
+    monkeypatch.setattr(running, "find_spec", lambda _: None)
+    with pytest.raises(
+        ValueError, match=r"pip install 'cdk-sagemaker-llm\[simulate\]'"
+    ):
+        run(Scenario(workloads=(of_rate(1),), duration=60))
 
 
 def test_defaults_of_the_fleet_and_of_delays_are_said() -> None:
