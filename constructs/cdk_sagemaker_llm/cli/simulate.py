@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -295,6 +296,7 @@ def simulate(
         "refusal": ("--refusal", refusal),
     }
     try:
+        _require_numpy()
         wanted = Wanted(
             shape=traffic,
             rate=_rate("--rate", rate),
@@ -438,6 +440,14 @@ def _show(runs: Sequence[Run], prices: Prices) -> None:
         terminal.show(runs[0], prices)
     else:
         terminal.show_compared(runs, prices)
+
+
+def _require_numpy() -> None:
+    if importlib.util.find_spec("numpy") is None:
+        raise ValueError(
+            "chance and curves need NumPy; install it with: "
+            "pip install 'cdk-sagemaker-llm[cli,simulate]'"
+        )
 
 
 def _rate(flag: str, text: str | None) -> float | None:

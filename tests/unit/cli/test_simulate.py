@@ -280,6 +280,25 @@ def test_fails_if_nothing_can_be_played_out(tmp_path: Path) -> None:
     assert "serverless variant AllTraffic is not simulated" in done.stderr
 
 
+def test_fails_with_what_to_install(app: Path) -> None:
+    """
+    NumPy comes with an extra of its own.
+    """
+    code = (
+        "import sys; sys.modules['numpy'] = None; sys.argv[1:] = sys.argv[2:];"
+        "from cdk_sagemaker_llm.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "", "simulate", str(app)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "pip install 'cdk-sagemaker-llm[cli,simulate]'" in done.stderr
+
+
 def test_settings_that_change_nothing_are_refused(tmp_path: Path) -> None:
     """
     A target where nothing tracks one, bounds where nothing scales.

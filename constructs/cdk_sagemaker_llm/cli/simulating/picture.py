@@ -28,8 +28,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     Draw runs into a file, whose ending chooses the format; several share their axes.
 
     Raises:
-        ValueError: If matplotlib is missing, nothing is to be drawn, or the ending is
-            of no known format.
+        ValueError: If matplotlib is missing, or the ending is of no known format.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
@@ -39,21 +38,22 @@ def draw(runs: Sequence[Run], path: Path) -> None:
             "pip install 'cdk-sagemaker-llm[plot]'"
         ) from fault
     shown = [
-        (position, model)
+        (position, place, model)
         for position, played in enumerate(runs[0].played)
-        for model in played.outcome.workloads
+        for place, model in enumerate(played.outcome.workloads)
     ]
-    if not shown:
-        raise ValueError("there is nothing to draw: the app hosts no endpoint")
     figure = Figure(figsize=(11, 8.5 * len(shown)), layout="constrained")
     axes = figure.subplots(4 * len(shown), 1, sharex=True, squeeze=False)
-    for number, (position, model) in enumerate(shown):
+    for number, (position, place, model) in enumerate(shown):
         rows = [row[0] for row in axes[4 * number : 4 * number + 4]]
         rows[0].set_title(f"{runs[0].played[position].hosted.endpoint}: {model}")
         for run, style in zip(runs, _STYLES * len(runs), strict=False):
-            if position < len(run.played):
+            # Another app has other names for the same: places tell what is compared.
+            played = run.played[position] if position < len(run.played) else None
+            models = list(played.outcome.workloads) if played else []
+            if played is not None and place < len(models):
                 name = run.name if len(runs) > 1 else ""
-                _draw_one(rows, name, run.played[position], model, style)
+                _draw_one(rows, name, played, models[place], style)
     for row in axes[:, 0]:
         row.set_ylim(0, max(row.get_ylim()[1], 1.0))
         row.grid(alpha=0.3)
@@ -71,19 +71,26 @@ def panels_of(played: Played, model: str) -> Iterator[tuple[str, list[Curve]]]:
     series = played.outcome.workloads[model]
     yield "requests a minute", [("arrived", series.arrived), ("lost", lost(series))]
     curves: list[Curve] = [
-        ("copies wanted", series.desired),
-        ("copies that serve", series.copies),
+        ("copies wanted", _since(series.desired)),
+        ("copies that serve", _since(series.copies)),
     ]
     instances = instances_of(played)
     if instances:
-        curves.append(("instances that run", instances))
+        curves.append(("instances that run", _since(instances)))
     yield "copies and instances", curves
     estimate = ", estimated" if is_estimated(played, model) else ""
-    yield f"requests in line{estimate}", [("in line", series.waiting)]
+    yield f"requests in line{estimate}", [("in line", _since(series.waiting))]
     yield (
         f"seconds to an answer{estimate}",
         [("p50", series.latency_p50), ("p95", series.latency_p95)],
     )
+
+
+def _since(numbers: Sequence[float]) -> list[float]:
+    """
+    Turn what there is at the end of each minute into what there is from its start on.
+    """
+    return [*numbers[:1], *numbers[:-1]]
 
 
 def _draw_one(
@@ -94,7 +101,7 @@ def _draw_one(
     style: str,
 ) -> None:
     for row, (unit, curves) in zip(rows, panels_of(played, model), strict=True):
-        row.set_ylabel(unit)
+        row.set_ylabel(unit.replace(", ", ",\n"))
         for colour, (name, numbers) in enumerate(curves):
             label = f"{name}, {run}" if run else name
             values = [float("nan") if each is None else each for each in numbers]

@@ -4,6 +4,7 @@ Runs for the terminal: tables by time, small curves, the log, and the report.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
@@ -183,16 +184,17 @@ def _side_by_side(
     table.add_column("")
     for run in runs:
         table.add_column(run.name, justify="right")
-    for model in group[0].outcome.workloads:
+    # Another app has other names for the same: places tell what is compared.
+    for models in itertools.zip_longest(*(one.outcome.workloads for one in group)):
         columns = [
-            dict(_figures(one, model, prices)) if model in one.outcome.workloads else {}
-            for one in group
+            dict(_figures(one, model, prices)) if model is not None else {}
+            for one, model in zip(group, models, strict=True)
         ]
         names = list(dict.fromkeys(name for column in columns for name in column))
-        if len(group[0].outcome.workloads) > 1:
-            table.add_row(model, style="bold")
+        if len({*models}) > 1 or len(group[0].outcome.workloads) > 1:
+            table.add_row("", *(model or "" for model in models), style="bold")
         for name in names:
-            table.add_row(name, *(column.get(name, "0") for column in columns))
+            table.add_row(name, *(column.get(name, "") for column in columns))
     return table
 
 
