@@ -195,7 +195,7 @@ def test_settings_of_the_app_can_be_changed(app: Path) -> None:
     (only,) = json.loads(done.stdout)["runs"][0]["variants"]
 
     assert only["models"]["AllTraffic"]["figures"]["most copies"] == 2
-    assert "maximum of 2" in json.dumps(only["report"])
+    assert "too high at the maximum of 2" in json.dumps(only["report"])
 
 
 def test_times_can_be_told(app: Path) -> None:

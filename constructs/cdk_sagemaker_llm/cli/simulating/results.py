@@ -16,6 +16,7 @@ _MINUTE = 60.0
 # What a table is made of, in minutes.
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1440)
 _MOST_ROWS = 30
+NOT_SCALED = "not scaled"
 
 Prices = Mapping[str, float]
 
@@ -133,7 +134,7 @@ def events_of(played: Played) -> list[Event]:
         found += [
             Event(
                 one.time - begin,
-                f"not scaled: {name}",
+                f"{NOT_SCALED}: {name}",
                 one.before,
                 one.after,
                 f"{one.not_scaled}; {one.cause}",

@@ -13,6 +13,8 @@ from rich.table import Table
 from cdk_sagemaker_llm.cli.plan_text import plain_console
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
+    NOT_SCALED,
+    Event,
     Prices,
     Row,
     Run,
@@ -199,7 +201,8 @@ def _side_by_side(
 
 
 def _log(console: Console, played: Played) -> None:
-    events = events_of(played)
+    found = events_of(played)
+    events = list(_told_once(found))
     if not events:
         return
     table = Table(box=None, pad_edge=False)
@@ -215,10 +218,24 @@ def _log(console: Console, played: Played) -> None:
             event.why,
         )
     console.print(table)
-    if len(events) > _MOST_EVENTS:
-        more = len(events) - _MOST_EVENTS
+    more = len(found) - len(events[:_MOST_EVENTS])
+    if more:
         console.print(f"and {more} more; --json has them all", highlight=False)
     console.print()
+
+
+def _told_once(events: Sequence[Event]) -> Iterator[Event]:
+    """
+    Leave out what was not done for a reason that was told before.
+    """
+    told = set()
+    for event in events:
+        key = (event.what, event.why)
+        if event.what.startswith(NOT_SCALED):
+            if key in told:
+                continue
+            told.add(key)
+        yield event
 
 
 def _report(console: Console, played: Played) -> None:

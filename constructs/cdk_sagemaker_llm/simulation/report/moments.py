@@ -91,6 +91,18 @@ def changes(outcome: Outcome, workload: Workload, *, out: bool) -> list[Activity
     ]
 
 
+def in_a_row(activities: list[Activity]) -> list[Activity]:
+    """
+    Return the first changes that follow on each other, with none the other way between.
+    """
+    found = activities[:1]
+    for one in activities[1:]:
+        if one.before != found[-1].after:
+            break
+        found.append(one)
+    return found
+
+
 def minutes_with(numbers: list[float]) -> tuple[float, float] | None:
     """
     Return when the first minute with something began, and when the last one ended.

@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.simulation.fleet import NO_CAPACITY
 from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
 from cdk_sagemaker_llm.simulation.report.moments import (
     Way,
     changes,
     cooled,
+    in_a_row,
     mean_latency,
     minutes_with,
     way_of,
@@ -27,6 +29,10 @@ _WHY = {
     "queue full": "the line at every copy was full",
     "too long": "prompt and answer are longer than a copy's KV cache",
     "copy gone": "the copy that had them went away",
+}
+_NOT_SCALED = {
+    AT_MAXIMUM: "from {when} on the load was too high at the maximum of {count}",
+    UNSCALABLE: "at {when} another change was under way, and {count} had to wait",
 }
 # Beside what is computed; measured by others on one ml.g5.xlarge in July 2026.
 _MEASURED_TO_ZERO = (
@@ -177,24 +183,31 @@ def _way_in(way: Way) -> str:
 def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
     begin = outcome.start.timestamp()
     activities = outcome.activities.get(workload.name, ())
-    for code, words in (
-        (AT_MAXIMUM, "scaling wanted more than the maximum of"),
-        (UNSCALABLE, "another change was under way, so that nothing was scaled to"),
-    ):
+    for code, words in _NOT_SCALED.items():
         found = [one for one in activities if one.not_scaled == code]
         if found:
-            yield f"at {moment(found[0].time - begin)} {words} {found[0].after}"
+            when = moment(found[0].time - begin)
+            yield words.format(when=when, count=found[0].after)
     yield from _cooldowns(outcome, workload)
-    refused = [step for step in outcome.steps if "apacity" in step.why]
+    refused = [step for step in outcome.steps if step.why == NO_CAPACITY]
     if refused:
-        yield f"at {moment(refused[0].time - begin)}: {refused[0].why}"
+        yield (
+            f"{count(len(refused), 'instance')} could not be had, as was known first "
+            f"at {moment(refused[0].time - begin)}: {NO_CAPACITY}"
+        )
+    series = outcome.workloads[workload.name]
+    if series.desired[-1] > series.copies[-1]:
+        yield (
+            f"at the end {count(series.desired[-1], 'copy', 'copies')} were wanted, "
+            f"and {series.copies[-1]:.0f} served"
+        )
 
 
 def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
     lengths = {p.name: p for p in workload.policies if isinstance(p, TargetTracking)}
     for out, word in ((True, "out"), (False, "in")):
         done = changes(outcome, workload, out=out)
-        tracked = [one for one in done if one.policy in lengths]
+        tracked = in_a_row([one for one in done if one.policy in lengths])
         if len(tracked) <= 1:
             continue
         policy = lengths[tracked[0].policy]

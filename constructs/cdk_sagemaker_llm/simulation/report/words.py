@@ -30,12 +30,12 @@ def span(seconds: float) -> str:
     return f"{seconds / _HOUR:.1f} h"
 
 
-def count(number: float, what: str) -> str:
+def count(number: float, what: str, several: str = "") -> str:
     """
-    Write how many there are of something.
+    Write how many there are of something, whose plural ends in s or is given.
     """
     shown = f"{number:,.0f}"
-    return f"{shown} {what}" if shown == "1" else f"{shown} {what}s"
+    return f"{shown} {what}" if shown == "1" else f"{shown} {several or what + 's'}"
 
 
 def share(part: float, whole: float) -> str:

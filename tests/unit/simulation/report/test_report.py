@@ -48,6 +48,7 @@ def told(
     maximum: int = 4,
     policies: tuple[TargetTracking, ...] = (),
     times: FleetTimes = TIMES,
+    available: float = float("inf"),
 ) -> dict[str, tuple[str, ...]]:
     """
     Play out requests a minute from 0:10 on, and return the report by its titles.
@@ -68,6 +69,7 @@ def told(
         endpoint="chat",
         pools=(Pool("ml.g5.xlarge"),),
         times=times,
+        capacity=lambda _, __: available,
     )
     sections = report(scenario, run(scenario, "requests"))
     return {section.title: section.sentences for section in sections}
@@ -158,7 +160,24 @@ def test_the_bound_that_was_hit_is_told() -> None:
     """
     found = told(rate=40, maximum=2, policies=(tracking(),))["What held scaling up"]
 
-    assert found[0] == "at 0:16:00 scaling wanted more than the maximum of 2"
+    assert found[0] == "from 0:16:00 on the load was too high at the maximum of 2"
+
+
+def test_capacity_that_is_not_there_is_told() -> None:
+    """
+    Two instances can be had of the four that are wanted.
+    """
+    found = told(rate=20, end=3600.0, policies=(tracking(),), available=2)
+
+    assert found["What held scaling up"][-2:] == (
+        (
+            "2 instances could not be had, as was known first at 0:46:00: Unable to "
+            "provision requested ML compute capacity due to "
+            "InsufficientInstanceCapacity error. Please retry using a different ML "
+            "instance type or after some time."
+        ),
+        "at the end 4 copies were wanted, and 2 served",
+    )
 
 
 @pytest.mark.parametrize(
