@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm.simulation.circling import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import Publisher
@@ -30,8 +31,6 @@ _MINUTE = 60.0
 _SAMPLE = 8192
 # A copy's load that is a whole number but for rounding is that number.
 _HAIR = 1e-6
-# Who is refused asks again no sooner, as when requests are followed one by one.
-_REFUSED_PAUSE = 1.0
 _NOTE = (
     "computed in aggregate, in steps of ten seconds: latencies are approximated by the "
     "batches' equilibrium, and their percentiles by those of the answers' lengths"
@@ -194,7 +193,7 @@ def _users(
         count = users.count * (min(joined / over, 1.0) if over else 1.0)
         copies = fluid.serving
         if not copies:
-            yield count * TICK / (pause + _REFUSED_PAUSE), kind
+            yield count * TICK / (pause + REFUSED_PAUSE), kind
             continue
         rate = _settled(count, pause, copies, kind)
         # Those who are neither served nor in line are about to ask.
