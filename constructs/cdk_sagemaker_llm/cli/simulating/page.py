@@ -7,17 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from cdk_sagemaker_llm.cli.simulating.comparing import figures, side_by_side
 from cdk_sagemaker_llm.cli.simulating.picture import Curve, panels_of
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
     Prices,
     Run,
-    cost_of,
     events_of,
-    figures_of,
     rows_of,
     sections_of,
-    shown_figure,
 )
 from cdk_sagemaker_llm.simulation.report.words import moment
 
@@ -42,7 +40,9 @@ def page_of(runs: Sequence[Run], prices: Prices) -> str:
     """
     Write the page.
     """
-    body = "".join(_run(run, prices, len(runs) > 1) for run in runs)
+    is_one = len(runs) == 1
+    compared = "" if is_one else "".join(_compared(runs, prices))
+    body = compared + "".join(_run(run, prices, not is_one) for run in runs)
     title = "What scaling will do"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -50,6 +50,13 @@ def page_of(runs: Sequence[Run], prices: Prices) -> str:
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
     )
+
+
+def _compared(runs: Sequence[Run], prices: Prices) -> Iterator[str]:
+    names = [run.name for run in runs]
+    for one in side_by_side(runs, prices):
+        rows = [("model", *one.models), *one.rows]
+        yield f"<h2>{escape(one.endpoint)}</h2>\n{_table(('', *names), rows)}"
 
 
 def _run(run: Run, prices: Prices, is_named: bool) -> str:  # noqa: FBT001 - of several
@@ -155,17 +162,7 @@ def _points(numbers: Sequence[float | None], most: float) -> Iterator[str]:
 
 
 def _figures(played: Played, model: str, prices: Prices) -> str:
-    rows = [
-        (name, shown_figure(name, value))
-        for name, value in figures_of(played, model).items()
-    ]
-    rows += [
-        (f"instance hours, {kind}", f"{hours:.2f}")
-        for kind, hours in played.outcome.instance_hours.items()
-    ]
-    cost = cost_of(played, prices) if prices else None
-    if cost is not None:
-        rows.append(("US dollars", f"{cost:,.2f}"))
+    rows = list(figures(played, model, prices))
     return _table(("in all", "value"), rows)
 
 

@@ -4,13 +4,17 @@ Runs for the terminal: tables by time, small curves, the log, and the report.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from cdk_sagemaker_llm.cli.plan_text import plain_console
+from cdk_sagemaker_llm.cli.simulating.comparing import (
+    Comparison,
+    figures,
+    side_by_side,
+)
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
     NOT_SCALED,
@@ -18,15 +22,12 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     Prices,
     Row,
     Run,
-    cost_of,
     events_of,
-    figures_of,
     instances_of,
     is_estimated,
     lost,
     rows_of,
     sections_of,
-    shown_figure,
 )
 from cdk_sagemaker_llm.simulation.report.words import moment
 
@@ -54,19 +55,16 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
     Print runs side by side, then the report of each.
     """
     console = plain_console()
-    for group in zip(*(run.played for run in runs), strict=False):
-        _title(console, group[0])
-        console.print(_side_by_side(runs, group, prices))
+    for one in side_by_side(runs, prices):
+        console.print(one.endpoint, style="bold", highlight=False)
+        console.print(_compared(one, runs))
         console.print()
-        for run, played in zip(runs, group, strict=True):
-            for model in played.outcome.workloads:
-                console.print(f"{run.name}: {model}", highlight=False)
-                if is_estimated(played, model):
-                    console.print(_ESTIMATED, highlight=False)
-                _curves(console, played, model)
     for run in runs:
         for played in run.played:
             console.print(f"\n{run.name}", style="bold", highlight=False)
+            for model in played.outcome.workloads:
+                _estimate(console, played, model)
+                _curves(console, played, model)
             _report(console, played)
         _show_left_out(console, run)
 
@@ -75,14 +73,18 @@ def _show_variant(console: Console, played: Played, prices: Prices) -> None:
     _title(console, played)
     for model, words in played.traffic.items():
         console.print(f"traffic of {model}: {words}", highlight=False)
-        if is_estimated(played, model):
-            console.print(_ESTIMATED, highlight=False)
+        _estimate(console, played, model)
         console.print(_by_time(rows_of(played, model)))
         _curves(console, played, model)
         console.print(_totals(played, model, prices))
         console.print()
     _log(console, played)
     _report(console, played)
+
+
+def _estimate(console: Console, played: Played, model: str) -> None:
+    if is_estimated(played, model):
+        console.print(_ESTIMATED, highlight=False)
 
 
 def _title(console: Console, played: Played) -> None:
@@ -164,39 +166,19 @@ def _totals(played: Played, model: str, prices: Prices) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column("what")
     table.add_column("value", justify="right")
-    for name, value in _figures(played, model, prices):
+    for name, value in figures(played, model, prices):
         table.add_row(name, value)
     return table
 
 
-def _figures(played: Played, model: str, prices: Prices) -> Iterator[tuple[str, str]]:
-    for name, value in figures_of(played, model).items():
-        yield name, shown_figure(name, value)
-    for kind, hours in played.outcome.instance_hours.items():
-        yield f"instance hours, {kind}", f"{hours:.2f}"
-    if prices:
-        cost = cost_of(played, prices)
-        yield "US dollars", "price not known" if cost is None else f"{cost:,.2f}"
-
-
-def _side_by_side(
-    runs: Sequence[Run], group: Sequence[Played], prices: Prices
-) -> Table:
+def _compared(one: Comparison, runs: Sequence[Run]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for run in runs:
         table.add_column(run.name, justify="right")
-    # Another app has other names for the same: places tell what is compared.
-    for models in itertools.zip_longest(*(one.outcome.workloads for one in group)):
-        columns = [
-            dict(_figures(one, model, prices)) if model is not None else {}
-            for one, model in zip(group, models, strict=True)
-        ]
-        names = list(dict.fromkeys(name for column in columns for name in column))
-        if len({*models}) > 1 or len(group[0].outcome.workloads) > 1:
-            table.add_row("", *(model or "" for model in models), style="bold")
-        for name in names:
-            table.add_row(name, *(column.get(name, "") for column in columns))
+    table.add_row("", *one.models, style="bold")
+    for row in one.rows:
+        table.add_row(*row)
     return table
 
 

@@ -88,9 +88,11 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
     if not totals.arrived:
         yield "no request came"
         return
+    left = totals.under_way
     yield (
-        f"{count(totals.arrived, 'request')} came, of which "
-        f"{share(totals.served, totals.arrived)} were answered in time"
+        f"{count(totals.arrived, 'request')} came; {totals.served:,.0f} "
+        f"({share(totals.served, totals.arrived)}) were answered in time"
+        + (f", and {left:,.0f} were under way at the end" if round(left) else "")
     )
     mean, worst = mean_latency(series), worst_minute(series)
     if mean is not None and worst is not None:

@@ -82,7 +82,7 @@ def test_what_was_answered_is_counted() -> None:
     found = told(rate=3)
 
     assert found["Requests"] == (
-        "60 requests came, of which 100 % were answered in time",
+        "60 requests came; 60 (100 %) were answered in time",
         (
             "an answer took 10.0 s on average; in the worst minute, at 0:29:00, 95 % "
             "of them took up to 10.0 s"
@@ -97,7 +97,7 @@ def test_what_had_no_answer_in_time_is_told_with_when() -> None:
     """
     found = told(rate=30, minutes=20)["Requests"]
 
-    assert "300 requests came, of which" in found[0]
+    assert "300 requests came; " in found[0]
     assert any(
         "had no answer within the 60 s that a client waits, between 0:11:00 and 0:20:00"
         in sentence
