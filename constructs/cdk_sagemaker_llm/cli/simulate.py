@@ -23,8 +23,10 @@ from cdk_sagemaker_llm.cli.simulating.results import Prices, Run
 from cdk_sagemaker_llm.cli.simulating.traffics import SHAPES, Wanted, whole_minute
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.scenario import Method
-from cdk_sagemaker_llm.simulation.service.measurement import read_service_times
-from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.simulation.service.measurement import (
+    Measurement,
+    read_service_times,
+)
 
 MISUSE = 2
 _METHODS: Mapping[str, Method] = {"requests": "requests", "aggregate": "aggregate"}
@@ -163,10 +165,10 @@ def simulate(
         int, typer.Option(min=0, help="What chance follows.", rich_help_panel=_TRAFFIC)
     ] = 0,
     service_times: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            help="A file of measured service times; left out, they are estimated from "
-            "the accelerators' bandwidth and arithmetic.",
+            help="A file of measured service times, one for each model; left out, they "
+            "are estimated from the accelerators' bandwidth and arithmetic.",
             rich_help_panel=_SERVING,
         ),
     ] = None,
@@ -321,7 +323,7 @@ def simulate(
             method=_method(method),
             times=_times(given),
             delays=_delays(metric_delay, fast_metric_delay),
-            measured=_measured(service_times),
+            measured=tuple(map(_measured, service_times or ())),
             model_start=_span("--model-start", model_start),
             available=_available(available or ()),
             **(
@@ -464,11 +466,9 @@ def _method(text: str | None) -> Method | None:
     return _METHODS[text] if text else None
 
 
-def _measured(path: Path | None) -> ServiceTimes | None:
-    if path is None:
-        return None
+def _measured(path: Path) -> Measurement:
     try:
-        return read_service_times(path).times
+        return read_service_times(path)
     except OSError as fault:
         raise ValueError(
             f"--service-times {path} cannot be read: {fault.strerror}; leave it out "

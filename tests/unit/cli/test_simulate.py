@@ -198,6 +198,27 @@ def test_settings_of_the_app_can_be_changed(app: Path) -> None:
     assert "too high at the maximum of 2" in json.dumps(only["report"])
 
 
+def test_how_it_is_computed_can_be_told(app: Path) -> None:
+    """
+    In aggregate the same instances come at the same time, and the report says how.
+    """
+    each, rates = (
+        json.loads(run(app, *BUSY, "--method", method, "--json").stdout)
+        for method in ("requests", "aggregate")
+    )
+
+    def of(found: Any) -> list[dict[str, object]]:  # noqa: ANN401 - JSON
+        return [
+            step
+            for step in found["runs"][0]["variants"][0]["steps"]
+            if step["what"] == "running instances"
+        ]
+
+    assert of(each) == of(rates) != []
+    assert "computed in aggregate" in json.dumps(rates)
+    assert "computed in aggregate" not in json.dumps(each)
+
+
 def test_times_can_be_told(app: Path) -> None:
     """
     An instance in 4 minutes, its image in 2, the model in 1.

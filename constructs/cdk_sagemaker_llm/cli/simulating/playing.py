@@ -17,12 +17,16 @@ from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.running import run
 from cdk_sagemaker_llm.simulation.scenario import Method, Scenario, Workload
-from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.simulation.traffic.base import Traffic
 from cdk_sagemaker_llm.simulation.traffic.users import Users
 
 # A Monday, so that a week of traffic is a week of the calendar.
 _START = datetime(2026, 1, 5, tzinfo=UTC)
+_AGGREGATE = (
+    "requests are computed in aggregate, with rates and means; --method requests "
+    "follows each of them"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +49,7 @@ class Told:
 
         delays: How late metrics can be read.
 
-        measured: Measured service times; ``None`` to estimate them.
+        measured: Measured service times; without any they are estimated.
 
         model_start: Seconds that a model takes to start; ``None`` to estimate them.
 
@@ -59,7 +63,7 @@ class Told:
     method: Method | None = None
     times: Mapping[str, float] = field(default_factory=dict)
     delays: MetricDelays = field(default_factory=MetricDelays)
-    measured: ServiceTimes | None = None
+    measured: tuple[Measurement, ...] = ()
     model_start: float | None = None
     available: Mapping[str, int] = field(default_factory=dict)
 
@@ -122,8 +126,10 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
         start = service.start_seconds
         if told.model_start is not None:
             start = told.model_start
-        elif service.words:
-            notes.append(service.words)
+        elif service.start_words:
+            notes.append(service.start_words)
+        if service.times_words:
+            notes.append(service.times_words)
         workloads.append(_workload(model, service, meant.traffic, start, told))
     scenario = Scenario(
         workloads=tuple(workloads),
@@ -143,6 +149,8 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
         delays=told.delays,
     )
     outcome = run(scenario, told.method)
+    if outcome.method == "aggregate":
+        notes.append(_AGGREGATE)
     return Played(
         hosted=hosted,
         scenario=scenario,

@@ -4,12 +4,14 @@ What copies of an app's models take for requests and to start: measured, or esti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.simulating.apps import HostedModel
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.simulation.fleet import start_seconds
+from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.simulation.service.roofline import estimate_service_times
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
@@ -28,19 +30,22 @@ class Service:
 
         start_seconds: What a copy takes to start; ``None`` if nothing is known of it.
 
-        words: Where the start is from.
+        start_words: Where the start is from.
+
+        times_words: What there is to say of measured times.
     """
 
     times: ServiceTimes
     start_seconds: float | None
-    words: str = ""
+    start_words: str = ""
+    times_words: str = ""
 
 
 def service_of(
     model: HostedModel,
     instance_type: str,
     lengths: Lengths,
-    measured: ServiceTimes | None = None,
+    measured: Sequence[Measurement] = (),
 ) -> Service:
     """
     Find out how a model serves on an instance type.
@@ -54,10 +59,45 @@ def service_of(
 
         measured: What was measured. If left out, it is estimated from the plan.
     """
-    found = model.served.plan_on(instance_type, _accelerators(model, instance_type))
-    start, words = _start(model)
-    times = _estimated(found, lengths) if measured is None else measured
-    return Service(times=times, start_seconds=start, words=words)
+    start, start_words = _start(model)
+    chosen = _chosen(model, instance_type, measured)
+    if chosen is None:
+        found = model.served.plan_on(instance_type, _accelerators(model, instance_type))
+        times, times_words = _estimated(found, lengths), ""
+    else:
+        times, times_words = chosen.times, _measured_words(model, instance_type, chosen)
+    return Service(
+        times=times,
+        start_seconds=start,
+        start_words=start_words,
+        times_words=times_words,
+    )
+
+
+def _chosen(
+    model: HostedModel, instance_type: str, measured: Sequence[Measurement]
+) -> Measurement | None:
+    """
+    Choose the measurement of the model on the type, else of the model, else the only
+    one there is.
+    """
+    own = (model.served.model or "").lower()
+    same = [one for one in measured if one.model.lower() == own]
+    there = [one for one in same if one.instance_type == instance_type]
+    return next(iter([*there, *same, *(measured if len(measured) == 1 else ())]), None)
+
+
+def _measured_words(
+    model: HostedModel, instance_type: str, measured: Measurement
+) -> str:
+    engine = f"{measured.engine} {measured.engine_version}"
+    of = f"{measured.model} on {measured.instance_type}"
+    used = f"{model.served.model or 'a model that is not known'} on {instance_type}"
+    other = "" if of.lower() == used.lower() else f", and are used for {used}"
+    return (
+        f"the service times of {model.name} were measured of {of} with {engine} on "
+        f"{measured.date}{other}"
+    )
 
 
 def _accelerators(model: HostedModel, instance_type: str) -> int | None:
@@ -83,7 +123,7 @@ def _estimated(found: Plan | str, lengths: Lengths) -> ServiceTimes:
         max_sequences=_ASSUMED_SEQUENCES,
         source=(
             f"{_ASSUMED_PACE * 1000:g} ms a token and {_ASSUMED_SEQUENCES} sequences "
-            f"at once are assumed, for {why}; give --service-times"
+            f"at once are assumed, since {why}; give --service-times"
         ),
         is_estimate=True,
     )
