@@ -146,6 +146,8 @@ def test_the_page_needs_nothing_from_elsewhere(app: Path, tmp_path: Path) -> Non
     assert all(image["aria-label"] for image in page.images)
     assert 'name="viewport"' in text
     assert '<html lang="en">' in text
+    # The numbers of both runs stand side by side before anything else.
+    assert text.index(f">{app}<") < text.index(">with max=2<") < text.index("<svg")
 
 
 def test_a_picture_is_drawn(app: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 720, 200, 48, 24, 12
 # Told apart by their strokes too, for whoever does not see the colours.
 _STROKES = (("#0b62a4", ""), ("#b3400e", "7 4"), ("#2e7d32", "2 3"))
 _STYLE = """
-:root { color-scheme: light dark; }
+:root { color-scheme: light; background: #fff; color: #1a1a1a; }
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
   padding: 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; } h3 { font-size: 1.05rem; }
@@ -199,7 +199,8 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n"
         for row in rows
     )
+    label = escape(", ".join(name for name in names if name))
     return (
-        '<div class="wide" tabindex="0">\n<table>\n'
+        f'<div class="wide" tabindex="0" role="region" aria-label="{label}">\n<table>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>\n</div>\n"
     )

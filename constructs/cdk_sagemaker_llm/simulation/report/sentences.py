@@ -89,10 +89,11 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         yield "no request came"
         return
     left = totals.under_way
+    were = "was" if round(left) == 1 else "were"
     yield (
         f"{count(totals.arrived, 'request')} came; {totals.served:,.0f} "
         f"({share(totals.served, totals.arrived)}) were answered in time"
-        + (f", and {left:,.0f} were under way at the end" if round(left) else "")
+        + (f", and {left:,.0f} {were} under way at the end" if round(left) else "")
     )
     mean, worst = mean_latency(series), worst_minute(series)
     if mean is not None and worst is not None:
