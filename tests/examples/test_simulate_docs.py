@@ -4,6 +4,7 @@ What the documents say of ``sagemaker-llm simulate`` is what it does.
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from aws_cdk import App
 
 from app import define
+from cdk_sagemaker_llm.cli.simulate import simulate as simulate_command
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "simulate.md").read_text(encoding="utf-8")
@@ -90,10 +92,7 @@ def test_the_guide_names_every_option() -> None:
     """
     What can be told is written down.
     """
-    source = ROOT / "constructs" / "cdk_sagemaker_llm" / "cli" / "simulate.py"
-    body = source.read_text(encoding="utf-8").split("def simulate(")[1]
-    signature = body.split(") -> None:")[0]
-    names = re.findall(r"^    (\w+): Annotated\[", signature, re.MULTILINE)
+    names = inspect.signature(simulate_command).parameters
     options = {name: f"--{name.replace('_', '-')}" for name in names}
     special = {"app": "cdk.out", "setting": "--set", "as_json": "--json"}
     known = {**options, **special}

@@ -9,18 +9,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.cli.simulating import files, parsing
-from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp, read_app
+from cdk_sagemaker_llm.cli.simulating import files, options, parsing
+from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp
 from cdk_sagemaker_llm.cli.simulating.changes import changed
 from cdk_sagemaker_llm.cli.simulating.playing import Told, play
+from cdk_sagemaker_llm.cli.simulating.reading import read_app
 from cdk_sagemaker_llm.cli.simulating.results import Prices, Run
-from cdk_sagemaker_llm.cli.simulating.traffics import SHAPES, Wanted, whole_minute
+from cdk_sagemaker_llm.cli.simulating.traffics import Wanted, whole_minute
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.scenario import Method
 from cdk_sagemaker_llm.simulation.service.measurement import (
@@ -30,14 +30,6 @@ from cdk_sagemaker_llm.simulation.service.measurement import (
 
 MISUSE = 2
 _METHODS: Mapping[str, Method] = {"requests": "requests", "aggregate": "aggregate"}
-
-_TRAFFIC, _SERVING, _TIMES, _OUTPUT, _COMPARING = (
-    "Traffic",
-    "Serving",
-    "How long things take",
-    "Output",
-    "Comparing",
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -49,239 +41,46 @@ def register(app: typer.Typer) -> None:
 
 def simulate(
     *,
-    app: Annotated[
-        Path, typer.Argument(help="cdk.out, or a single template in JSON.")
-    ] = Path("cdk.out"),
-    endpoint: Annotated[
-        str | None,
-        typer.Option(help="Only endpoints with this in their name; else all."),
-    ] = None,
-    traffic: Annotated[
-        str,
-        typer.Option(
-            help=f"{', '.join(SHAPES)}, or a CSV file of requests.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = "spike",
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            help="Requests, as 20/min or 5/s: before and after a spike, at first, or "
-            "at the quietest hour; left out, it follows from the target of scaling.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = None,
-    peak: Annotated[
-        str | None,
-        typer.Option(
-            help="Requests at most; left out, four times the rate or the target.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = None,
-    begin: Annotated[
-        str | None,
-        typer.Option(
-            help="When a spike or a ramp begins, as 10m.", rich_help_panel=_TRAFFIC
-        ),
-    ] = None,
-    lasting: Annotated[
-        str | None,
-        typer.Option(
-            help="How long a spike lasts or a ramp takes; left out, a third or a half "
-            "of the duration.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = None,
-    scale: Annotated[
-        float,
-        typer.Option(
-            min=0, help="How many times the requests.", rich_help_panel=_TRAFFIC
-        ),
-    ] = 1.0,
-    users: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Users who wait for each answer, instead of a rate.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = None,
-    think: Annotated[
-        str | None,
-        typer.Option(
-            help="How long they think; left out, 20s.", rich_help_panel=_TRAFFIC
-        ),
-    ] = None,
-    prompt_tokens: Annotated[
-        int, typer.Option(min=1, help="Tokens of a prompt.", rich_help_panel=_TRAFFIC)
-    ] = 500,
-    answer_tokens: Annotated[
-        int, typer.Option(min=1, help="Tokens of an answer.", rich_help_panel=_TRAFFIC)
-    ] = 150,
-    spread: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=3,
-            help="How much lengths differ: 0 not at all, 1 as chats do.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = 0.0,
-    even: Annotated[
-        bool,
-        typer.Option(
-            "--even",
-            help="Requests come in even steps, not at random.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = False,
-    busiest: Annotated[
-        int,
-        typer.Option(
-            min=0, max=23, help="The busiest hour of a day.", rich_help_panel=_TRAFFIC
-        ),
-    ] = 14,
-    time_zone: Annotated[
-        str, typer.Option(help="Whose hours they are.", rich_help_panel=_TRAFFIC)
-    ] = "UTC",
-    timeout: Annotated[
-        str,
-        typer.Option(
-            help="How long a client waits for an answer.", rich_help_panel=_TRAFFIC
-        ),
-    ] = "60s",
-    duration: Annotated[
-        str, typer.Option(help="How much time is played out.", rich_help_panel=_TRAFFIC)
-    ] = "2h",
-    start: Annotated[
-        str | None,
-        typer.Option(
-            help="When it begins, as 2026-03-02T08:00+01:00, for schedules and days; "
-            "left out, a Monday at midnight UTC.",
-            rich_help_panel=_TRAFFIC,
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="What chance follows.", rich_help_panel=_TRAFFIC)
-    ] = 0,
-    service_times: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A file of measured service times, one for each model; left out, they "
-            "are estimated from the accelerators' bandwidth and arithmetic.",
-            rich_help_panel=_SERVING,
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="requests or aggregate; left out, whichever suits the rate.",
-            rich_help_panel=_SERVING,
-        ),
-    ] = None,
-    available: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="How many instances of a type can be had, as ml.g5.xlarge=2.",
-            rich_help_panel=_SERVING,
-        ),
-    ] = None,
-    instance_start: Annotated[
-        str | None,
-        typer.Option(help="Until an instance runs, as 4m.", rich_help_panel=_TIMES),
-    ] = None,
-    image_pull: Annotated[
-        str | None,
-        typer.Option(help="Until an instance has the image.", rich_help_panel=_TIMES),
-    ] = None,
-    model_start: Annotated[
-        str | None,
-        typer.Option(
-            help="From the container's start until it serves; left out, estimated from "
-            "the model's bytes.",
-            rich_help_panel=_TIMES,
-        ),
-    ] = None,
-    drain: Annotated[
-        str | None,
-        typer.Option(
-            help="What a copy takes to finish and end.", rich_help_panel=_TIMES
-        ),
-    ] = None,
-    release: Annotated[
-        str | None,
-        typer.Option(
-            help="How long an instance without copies is kept.", rich_help_panel=_TIMES
-        ),
-    ] = None,
-    refusal: Annotated[
-        str | None,
-        typer.Option(
-            help="Until missing capacity is an error.", rich_help_panel=_TIMES
-        ),
-    ] = None,
-    metric_delay: Annotated[
-        str | None,
-        typer.Option(
-            help="How late metrics by the minute can be read, as 120s.",
-            rich_help_panel=_TIMES,
-        ),
-    ] = None,
-    fast_metric_delay: Annotated[
-        str | None,
-        typer.Option(
-            help="The same of metrics in ten seconds, as 30s.", rich_help_panel=_TIMES
-        ),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="Another setting than the app's, as target=8, max=6, "
-            "scale-out-cooldown=30s.",
-            rich_help_panel=_COMPARING,
-        ),
-    ] = None,
-    compare: Annotated[
-        Path | None,
-        typer.Option(
-            help="Another app, to set beside this one.", rich_help_panel=_COMPARING
-        ),
-    ] = None,
-    compare_with: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The same app with other settings beside it, as target=8; several "
-            "go together.",
-            rich_help_panel=_COMPARING,
-        ),
-    ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(
-            help="A JSON file of US dollars an hour, or aws for its list.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None,
-    region: Annotated[
-        str, typer.Option(help="The region of the prices.", rich_help_panel=_OUTPUT)
-    ] = "us-east-1",
-    png: Annotated[
-        Path | None, typer.Option(help="Draw it to a file.", rich_help_panel=_OUTPUT)
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Write a web page.", rich_help_panel=_OUTPUT),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a line for each minute to a file.", rich_help_panel=_OUTPUT
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON.", rich_help_panel=_OUTPUT)
-    ] = False,
+    app: options.App = Path("cdk.out"),
+    endpoint: options.Endpoint = None,
+    traffic: options.Traffic = "spike",
+    rate: options.Rate = None,
+    peak: options.Peak = None,
+    begin: options.Begin = None,
+    lasting: options.Lasting = None,
+    scale: options.Scale = 1.0,
+    users: options.Users = None,
+    think: options.Think = None,
+    prompt_tokens: options.PromptTokens = 500,
+    answer_tokens: options.AnswerTokens = 150,
+    spread: options.Spread = 0.0,
+    even: options.Even = False,
+    busiest: options.Busiest = 14,
+    time_zone: options.TimeZone = "UTC",
+    timeout: options.Timeout = "60s",
+    duration: options.Duration = "2h",
+    start: options.Start = None,
+    seed: options.Seed = 0,
+    service_times: options.ServiceTimes = None,
+    method: options.Method = None,
+    available: options.Available = None,
+    instance_start: options.InstanceStart = None,
+    image_pull: options.ImagePull = None,
+    model_start: options.ModelStart = None,
+    drain: options.Drain = None,
+    release: options.Release = None,
+    refusal: options.Refusal = None,
+    metric_delay: options.MetricDelay = None,
+    fast_metric_delay: options.FastMetricDelay = None,
+    setting: options.Setting = None,
+    compare: options.Compare = None,
+    compare_with: options.CompareWith = None,
+    prices: options.Prices = None,
+    region: options.Region = "us-east-1",
+    png: options.PngFile = None,
+    html: options.HtmlFile = None,
+    csv: options.CsvFile = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """
     Play an app's scaling out in time, under a load, before anyone pays.

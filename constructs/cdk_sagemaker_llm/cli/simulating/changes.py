@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.cli.simulating.parsing import (
     seconds,
     whole,
 )
-from cdk_sagemaker_llm.cli.simulating.scaling import Scaling
+from cdk_sagemaker_llm.cli.simulating.targets import Scaling
 from cdk_sagemaker_llm.simulation.scaling import Bounds, Policy, TargetTracking
 
 _KNOWN: Mapping[str, str] = {

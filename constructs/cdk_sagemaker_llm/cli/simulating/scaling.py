@@ -6,32 +6,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from cdk_sagemaker_llm.cli.simulating.queries import (
-    UnplayableError,
-    predefined,
-    query_of,
-)
+from cdk_sagemaker_llm.cli.simulating.policies import policies_of
 from cdk_sagemaker_llm.cli.simulating.resources import (
-    Properties,
     Resource,
     Resources,
     map_of,
     maps_of,
-    number,
     shown,
     switch,
     whole,
 )
-from cdk_sagemaker_llm.simulation.alarms import AlarmRule
+from cdk_sagemaker_llm.cli.simulating.targets import Scaling, Target
 from cdk_sagemaker_llm.simulation.scaling import (
     Bounds,
     Policy,
     ScheduledAction,
-    StepAdjustment,
-    StepScaling,
     TargetTracking,
 )
 from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
@@ -44,57 +36,6 @@ _COUNTED = {
     "sagemaker:variant:DesiredInstanceCount",
     "sagemaker:inference-component:DesiredCopyCount",
 }
-# AWS documents 300 s for variants and for step policies, and says nothing of
-# components: they are taken alike.
-_COOLDOWN = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """
-    What is scaled: the instances of a variant, or the copies of a component.
-
-    Args:
-        name: The endpoint, or the component.
-
-        variant: The variant; empty for a component.
-    """
-
-    name: str
-    variant: str = ""
-
-    @property
-    def dimensions(self) -> dict[str, str]:
-        """
-        The dimensions of its metrics.
-        """
-        if not self.variant:
-            return {"InferenceComponentName": self.name}
-        return {"EndpointName": self.name, "VariantName": self.variant}
-
-    def __str__(self) -> str:
-        """
-        Name it as a reader of the app would.
-        """
-        return f"{self.name} ({self.variant})" if self.variant else self.name
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scaling:
-    """
-    How one target is scaled.
-
-    Args:
-        bounds: Between which numbers.
-
-        policies: Its policies.
-
-        schedules: Its scheduled actions.
-    """
-
-    bounds: Bounds
-    policies: tuple[Policy, ...] = ()
-    schedules: tuple[ScheduledAction, ...] = ()
 
 
 def read_scaling(resources: Resources) -> dict[Target, Scaling]:
@@ -222,7 +163,9 @@ def _policies(
         if target is None:
             continue
         try:
-            found.setdefault(target, []).extend(_policy(resources, one, target, alarms))
+            found.setdefault(target, []).extend(
+                policies_of(resources, one, target, alarms)
+            )
         except ValueError as fault:
             resources.tell(one.key, str(fault))
     return found
@@ -242,111 +185,3 @@ def _owner(
         resources.tell(one.key, f"its target {found} is not in the app")
         return None
     return found
-
-
-def _policy(
-    resources: Resources, one: Resource, target: Target, alarms: list[Resource]
-) -> Iterator[Policy]:
-    kind = one.properties.get("PolicyType")
-    name = str(one.properties.get("PolicyName", one.name))
-    if kind == "TargetTrackingScaling":
-        yield _tracking(resources, one, name, target)
-    elif kind == "StepScaling":
-        mine = [each for each in alarms if _acts_on(resources, each, one)]
-        if not mine:
-            resources.tell(one.key, "no alarm of the app has it as its action")
-        for alarm in mine:
-            # One policy may be the action of several alarms.
-            full_name = name if len(mine) == 1 else f"{name} ({alarm.name})"
-            yield _step(resources, one, full_name, alarm)
-    else:
-        raise UnplayableError(f"policies of type {shown(kind)} are not simulated")
-
-
-def _tracking(
-    resources: Resources, one: Resource, name: str, target: Target
-) -> TargetTracking:
-    given = map_of(one.properties, "TargetTrackingScalingPolicyConfiguration")
-    known = map_of(given, "PredefinedMetricSpecification")
-    custom = map_of(given, "CustomizedMetricSpecification")
-    value = number(given.get("TargetValue"))
-    if value is None:
-        raise UnplayableError(f"its TargetValue is {shown(given.get('TargetValue'))}")
-    return TargetTracking(
-        name=name,
-        query=query_of(resources, custom)
-        if custom
-        else predefined(known.get("PredefinedMetricType"), target.dimensions),
-        target=value,
-        scale_in_cooldown=_cooldown(given, "ScaleInCooldown"),
-        scale_out_cooldown=_cooldown(given, "ScaleOutCooldown"),
-        disable_scale_in=switch(given.get("DisableScaleIn")),
-    )
-
-
-def _cooldown(given: Properties, key: str) -> float:
-    if key not in given:
-        return _COOLDOWN
-    found = number(given[key])
-    if found is None:
-        raise UnplayableError(f"its {key} is {shown(given[key])}")
-    return found
-
-
-def _acts_on(resources: Resources, alarm: Resource, policy: Resource) -> bool:
-    given = alarm.properties
-    actions = given.get("AlarmActions")
-    if not isinstance(actions, list) or given.get("ActionsEnabled", True) in (
-        False,
-        "false",
-    ):
-        return False
-    return any(resources.find(action) == policy.key for action in actions)
-
-
-def _step(resources: Resources, one: Resource, name: str, alarm: Resource) -> Policy:
-    given = map_of(one.properties, "StepScalingPolicyConfiguration")
-    least = whole(given.get("MinAdjustmentMagnitude"))
-    return StepScaling(
-        name=name,
-        alarm=_alarm(resources, alarm),
-        adjustments=tuple(map(_adjustment, maps_of(given, "StepAdjustments"))),
-        adjustment_type=str(given.get("AdjustmentType")),
-        cooldown=_cooldown(given, "Cooldown"),
-        minimum_magnitude=least,
-    )
-
-
-def _adjustment(given: Properties) -> StepAdjustment:
-    change = number(given.get("ScalingAdjustment"))
-    if change is None:
-        raise UnplayableError(
-            f"a ScalingAdjustment is {shown(given.get('ScalingAdjustment'))}"
-        )
-    return StepAdjustment(
-        lower=number(given.get("MetricIntervalLowerBound")),
-        upper=number(given.get("MetricIntervalUpperBound")),
-        change=change,
-    )
-
-
-def _alarm(resources: Resources, one: Resource) -> AlarmRule:
-    given = one.properties
-    threshold, periods = (
-        number(given.get("Threshold")),
-        whole(given.get("EvaluationPeriods")),
-    )
-    if threshold is None or periods is None:
-        key = "Threshold" if threshold is None else "EvaluationPeriods"
-        raise UnplayableError(
-            f"the {key} of its alarm {one.name} is {shown(given.get(key))}"
-        )
-    return AlarmRule(
-        name=str(given.get("AlarmName", one.name)),
-        query=query_of(resources, given),
-        comparison=str(given.get("ComparisonOperator")),
-        threshold=threshold,
-        evaluation_periods=periods,
-        datapoints_to_alarm=whole(given.get("DatapointsToAlarm")),
-        treat_missing=str(given.get("TreatMissingData", "missing")),
-    )

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.simulating.apps import Hosted, read_app
+from cdk_sagemaker_llm.cli.simulating.apps import Hosted
 from cdk_sagemaker_llm.cli.simulating.changes import changed
+from cdk_sagemaker_llm.cli.simulating.reading import read_app
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
 from tests.unit.cli.simulating.templates import (
     COPIES,

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.simulating.apps import HostedApp, read_app
-from cdk_sagemaker_llm.cli.simulating.scaling import Scaling
+from cdk_sagemaker_llm.cli.simulating.apps import HostedApp
+from cdk_sagemaker_llm.cli.simulating.reading import read_app
+from cdk_sagemaker_llm.cli.simulating.targets import Scaling
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
 from cdk_sagemaker_llm.simulation.metrics import MathQuery, Metric, MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import (

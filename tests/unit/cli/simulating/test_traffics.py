@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.cli.simulating.apps import HostedModel
-from cdk_sagemaker_llm.cli.simulating.scaling import Scaling
+from cdk_sagemaker_llm.cli.simulating.targets import Scaling
 from cdk_sagemaker_llm.cli.simulating.traffics import Wanted, carried, shown, traffic_of
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking

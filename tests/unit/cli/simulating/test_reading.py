@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp, read_app
+from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp
+from cdk_sagemaker_llm.cli.simulating.reading import read_app
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.simulation.fleet import Pool, ScaleIn
 from tests.unit.cli.simulating.templates import (
@@ -377,7 +378,7 @@ def test_reading_needs_neither_the_cdk_nor_numpy(tmp_path: Path) -> None:
     path = template(tmp_path, variant())
     code = (
         "import sys, json; from pathlib import Path;"
-        "from cdk_sagemaker_llm.cli.simulating.apps import read_app;"
+        "from cdk_sagemaker_llm.cli.simulating.reading import read_app;"
         f"read_app(Path({json.dumps(str(path))}));"
         "print([m for m in ('aws_cdk', 'jsii', 'numpy', 'rich') if m in sys.modules])"
     )
