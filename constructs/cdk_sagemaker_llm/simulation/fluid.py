@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm.simulation.outcome import Refusal
-from cdk_sagemaker_llm.simulation.scenario import Workload
+from cdk_sagemaker_llm.simulation.scenario import Routing, Workload
 from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium, Steady
 from cdk_sagemaker_llm.simulation.waiting_line import WaitingLine
 
@@ -90,14 +90,18 @@ class Fluid:
         workload: The model.
 
         lot: The lengths of its requests.
+
+        routing: To which copy a request goes.
     """
 
-    def __init__(self, workload: Workload, lot: Lot) -> None:
+    def __init__(self, workload: Workload, lot: Lot, routing: Routing) -> None:
         service = workload.service
         self.waiting = 0.0
         self.lot = lot
         self._running = 0.0
         self._workload = workload
+        # What comes to copies at random is as uneven at each as at one alone.
+        self._is_even = routing != "RANDOM"
         self._patience = workload.timeout - service.overhead_seconds
         self._serving: set[object] = set()
         # What copies that take no more still have.
@@ -178,6 +182,18 @@ class Fluid:
             )
         return found
 
+    def settled(self, rate: float, kind: Equilibrium) -> Steady | None:
+        """
+        Return what each copy settles to; ``None`` if they cannot keep up.
+
+        Args:
+            rate: Requests a second at all of them, of which there is one at least.
+
+            kind: What batches of such requests settle to.
+        """
+        copies = len(self._serving)
+        return kind.at(rate / copies, copies if self._is_even else 1)
+
     def step(self, seconds: float, arrived: float, kind: Equilibrium) -> Flow:
         """
         Let requests arrive and be served for some seconds.
@@ -206,7 +222,7 @@ class Fluid:
             arrived -= refused["too long"]
         steady = None
         if not self.waiting:
-            steady = kind.at(arrived / seconds / copies, copies)
+            steady = self.settled(arrived / seconds, kind)
         if steady is None:
             self._full(seconds, arrived, copies, kind, flow)
         else:
@@ -242,11 +258,13 @@ class Fluid:
         left = math.exp(-seconds / full.seconds)
         there = before + self.waiting + arrived
         running = target + (before - target) * left
-        middle = target + (before - target) * (1 - left) * full.seconds / seconds
-        done = min(kind.rate(middle / copies) * copies * seconds, there)
+        average = target + (before - target) * (1 - left) * full.seconds / seconds
+        done = min(kind.rate(average / copies) * copies * seconds, there)
         running = min(running, there - done)
-        self._line.join(self._now - seconds / 2, arrived)
-        wait = self._line.admit(done + running - before, self._now)
+        # Whoever comes or is admitted in a step does so in its middle, on average.
+        middle = self._now - seconds / 2
+        self._line.join(middle, arrived)
+        wait = self._line.admit(done + running - before, middle)
         self._running = running
         waiting = max(there - done - running, 0.0)
         limit = self._workload.queue_limit

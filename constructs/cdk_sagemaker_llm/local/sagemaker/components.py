@@ -9,7 +9,11 @@ from typing import Any
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
 from cdk_sagemaker_llm.local.sagemaker.listing import page
-from cdk_sagemaker_llm.local.sagemaker.needs import requirements_of, specification_for
+from cdk_sagemaker_llm.local.sagemaker.needs import (
+    requirements_of,
+    specification_for,
+    updated,
+)
 from cdk_sagemaker_llm.local.sagemaker.store import tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import (
     Component,
@@ -106,7 +110,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
-        merged = {**component.request, **request}
+        merged = updated(component.request, request)
         self._refuse_specification(endpoint, merged)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
         self._replace(component, merged, copies)

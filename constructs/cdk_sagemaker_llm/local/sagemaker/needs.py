@@ -8,6 +8,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
+_SERVED = ("ModelName", "Container", "BaseInferenceComponentName")
+
 
 def specification_for(request: dict[str, Any], instance_type: str) -> dict[str, Any]:
     """
@@ -37,3 +39,19 @@ def requirements_of(
         cpus=wanted.get("NumberOfCpuCoresRequired"),
         memory_mib=wanted["MinMemoryRequiredInMb"],
     )
+
+
+def updated(before: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return a component's request after an update.
+
+    An update that does not say what to serve keeps it: the SageMaker Python SDK sends
+    no more than the resources where nothing else changes.
+    """
+    after = {**before, **update}
+    specification = update.get("Specification")
+    if specification and not any(key in specification for key in _SERVED):
+        old = before.get("Specification", {})
+        kept = {key: old[key] for key in _SERVED if key in old}
+        after["Specification"] = {**kept, **specification}
+    return after
