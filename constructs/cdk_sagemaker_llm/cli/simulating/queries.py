@@ -97,7 +97,7 @@ def _single(
     resources: Resources, given: Properties, statistic: object, period: int
 ) -> MetricQuery:
     name, namespace = given.get("MetricName"), given.get("Namespace")
-    if namespace != SAGEMAKER or name not in RECORDED:
+    if namespace != SAGEMAKER or str(name) not in RECORDED:
         raise UnplayableError(
             f"it follows {name} of {namespace}, which no run computes"
         )
@@ -114,7 +114,7 @@ def _single(
 
 def _dimension(resources: Resources, given: Properties) -> str:
     value = given.get("Value")
-    if given.get("Name") in {"EndpointName", "InferenceComponentName"}:
+    if str(given.get("Name")) in {"EndpointName", "InferenceComponentName"}:
         return resources.find(value)
     return str(value)
 

@@ -33,6 +33,7 @@ from cdk_sagemaker_llm.cli.simulating.resources import (
 )
 from cdk_sagemaker_llm.cli.simulating.scaling import read_scaling
 from cdk_sagemaker_llm.cli.simulating.targets import Scaling, Target
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.simulation.fleet import Pool, ScaleIn
 from cdk_sagemaker_llm.simulation.scenario import Routing
 
@@ -215,13 +216,10 @@ class _Reader:
             self._tell(one, "adapters share their base's copies; it has no own")
             return
         try:
-            needs: Needs = needs_of(one.key, one.properties)
+            needs: Needs = _needs(one, specification)
             if by_type:
                 needs = {
-                    str(each.get("InstanceType")): needs_of(
-                        one.key, {**one.properties, "Specification": each}
-                    )
-                    for each in by_type
+                    str(each.get("InstanceType")): _needs(one, each) for each in by_type
                 }
         except AssemblyError as fault:
             self._resources.tell(one.key, str(fault).removeprefix(f"{one.key}: "))
@@ -251,6 +249,16 @@ class _Reader:
 
     def _tell(self, one: Resource, why: str) -> None:
         self._resources.tell(one.key, why)
+
+
+def _needs(one: Resource, specification: Properties) -> ResourceRequirements:
+    wanted = map_of(specification, "ComputeResourceRequirements")
+    running = map_of(one.properties, "RuntimeConfig")
+    given = {
+        "Specification": {"ComputeResourceRequirements": wanted},
+        "RuntimeConfig": running,
+    }
+    return needs_of(one.key, given)
 
 
 def _tell_unused(

@@ -18,8 +18,10 @@ from cdk_sagemaker_llm.cli.simulating.values import (
 )
 
 Properties = Mapping[str, Any]
+# More instances or copies than anyone runs: such a number is a slip.
+_MOST = 100_000
 # Where a literal name may stand, which another place may refer to by reference.
-_NAMES = {
+_NAMES: Mapping[str, str] = {
     "Endpoint": "EndpointName",
     "InferenceComponent": "InferenceComponentName",
 }
@@ -91,7 +93,12 @@ class Resources:
                 is_there = exists(stack, name)
                 if is_there is False:
                     continue
-                yield Resource(stack, name, evaluate(stack, properties) or {})
+                given = evaluate(stack, properties)
+                if isinstance(given, Mapping):
+                    yield Resource(stack, name, given)
+                else:
+                    key = f"{stack.name}/{name}"
+                    self.tell(key, "its properties are known at deployment only")
 
     def find(self, value: object) -> str:
         """
@@ -116,10 +123,11 @@ class Resources:
 
 def whole(value: object) -> int | None:
     """
-    Read a whole number, which CloudFormation takes as text too.
+    Read how many there are of something, which CloudFormation takes as text too.
     """
     found = number(value)
-    return int(found) if found is not None and found.is_integer() else None
+    is_count = found is not None and found.is_integer() and 0 <= found <= _MOST
+    return int(found) if found is not None and is_count else None
 
 
 def number(value: object) -> float | None:

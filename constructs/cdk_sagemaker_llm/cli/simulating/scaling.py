@@ -98,7 +98,7 @@ def _target_of(resources: Resources, one: Resource) -> Target | None:
     if given.get("ServiceNamespace", "sagemaker") != "sagemaker":
         return None
     dimension = given.get("ScalableDimension")
-    if dimension not in _COUNTED:
+    if str(dimension) not in _COUNTED:
         resources.tell(one.key, f"scaling of {shown(dimension)} is not simulated")
         return None
     text = str(given.get("ResourceId"))
