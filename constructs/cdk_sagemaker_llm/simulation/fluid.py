@@ -260,7 +260,7 @@ class Fluid:
         running = target + (before - target) * left
         average = target + (before - target) * (1 - left) * full.seconds / seconds
         done = min(kind.rate(average / copies) * copies * seconds, there)
-        running = min(running, there - done)
+        running = max(min(running, there - done), 0.0)
         # Whoever comes or is admitted in a step does so in its middle, on average.
         middle = self._now - seconds / 2
         self._line.join(middle, arrived)

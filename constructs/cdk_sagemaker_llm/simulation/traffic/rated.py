@@ -94,7 +94,8 @@ class Rated(Traffic):
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
-        requests = np.diff(self.counted(edges)) * self.factor
+        # A hair of rounding must not make it less than nothing.
+        requests = np.maximum(np.diff(self.counted(edges)), 0.0) * self.factor
         return Expected(
             requests,
             requests * self.lengths.prompts.mean,
