@@ -7,7 +7,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
@@ -195,7 +195,7 @@ class _Subject:
                 f"--endpoint must be in one of these names: {known}; got "
                 f"{self.endpoint!r}"
             )
-        return HostedApp(found, app.left_out)
+        return replace(app, variants=found)
 
     def _is_meant(self, hosted: Hosted) -> bool:
         return (self.endpoint or "").lower() in hosted.endpoint.lower()
@@ -210,7 +210,10 @@ def _run(  # noqa: PLR0917 - what makes one run of several
     first: HostedApp,
 ) -> Run:
     variants = changed(app.variants, flag, settings)
-    played = play(variants, told, first.variants)
+    played = [
+        replace(one, notes=(*one.notes, *app.assumed))
+        for one in play(variants, told, first.variants)
+    ]
     return Run(name=name, played=played, left_out=app.left_out)
 
 

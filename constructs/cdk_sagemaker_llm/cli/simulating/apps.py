@@ -111,7 +111,10 @@ class HostedApp:
         variants: The endpoints' variants.
 
         left_out: What is not simulated, and why, one sentence each.
+
+        assumed: What the app leaves open and AWS does not document.
     """
 
     variants: tuple[Hosted, ...]
     left_out: tuple[str, ...]
+    assumed: tuple[str, ...] = ()

@@ -68,6 +68,12 @@ def _tracking(
     known = map_of(given, "PredefinedMetricSpecification")
     custom = map_of(given, "CustomizedMetricSpecification")
     value = number(given.get("TargetValue"))
+    cooldowns = ("ScaleInCooldown", "ScaleOutCooldown")
+    if not target.variant and any(key not in given for key in cooldowns):
+        resources.assumed.append(
+            f"{one.key} leaves a cooldown out, which AWS documents for variants alone: "
+            f"{_COOLDOWN:g} s are assumed"
+        )
     if value is None:
         raise UnplayableError(f"its TargetValue is {shown(given.get('TargetValue'))}")
     return TargetTracking(
@@ -76,8 +82,8 @@ def _tracking(
         if custom
         else predefined(known.get("PredefinedMetricType"), target.dimensions),
         target=value,
-        scale_in_cooldown=_cooldown(given, "ScaleInCooldown"),
-        scale_out_cooldown=_cooldown(given, "ScaleOutCooldown"),
+        scale_in_cooldown=_cooldown(given, cooldowns[0]),
+        scale_out_cooldown=_cooldown(given, cooldowns[1]),
         disable_scale_in=switch(given.get("DisableScaleIn")),
     )
 

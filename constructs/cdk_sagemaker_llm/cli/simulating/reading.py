@@ -60,7 +60,7 @@ def read_app(path: Path) -> HostedApp:
     scaling = read_scaling(resources)
     variants = tuple(_Reader(resources, scaling).variants())
     _tell_unused(resources, scaling, variants)
-    return HostedApp(variants, tuple(resources.left_out))
+    return HostedApp(variants, tuple(resources.left_out), tuple(resources.assumed))
 
 
 class _Reader:

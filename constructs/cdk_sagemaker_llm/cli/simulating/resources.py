@@ -61,10 +61,13 @@ class Resources:
         stacks: The stacks.
 
         left_out: What is not simulated, and why, one sentence each.
+
+        assumed: What the app leaves open and AWS does not document.
     """
 
     stacks: Sequence[Stack]
     left_out: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
     _literals: dict[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -433,6 +433,26 @@ def test_an_alarm_that_cannot_be_played_out_is_told(
     assert found.left_out == (why,)
 
 
+def test_cooldowns_that_aws_does_not_document_are_called_assumed(
+    tmp_path: Path,
+) -> None:
+    """
+    Those of components; variants have 300 seconds by the documents.
+    """
+    copies = target(OF_LLAMA, COPIES)
+    open_ = read(tmp_path, components(), copies, tracking(ScaleInCooldown=60))
+    said = tracking(ScaleInCooldown=60, ScaleOutCooldown=60)
+
+    assert open_.assumed == (
+        (
+            "Host/Track leaves a cooldown out, which AWS documents for variants alone: "
+            "300 s are assumed"
+        ),
+    )
+    assert read(tmp_path, components(), copies, said).assumed == ()
+    assert read(tmp_path, variant(), target(), tracking()).assumed == ()
+
+
 def test_targets_of_other_services_do_not_matter(tmp_path: Path) -> None:
     """
     A table's capacity is nobody's business here.
