@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer import Typer
+from typer.testing import CliRunner
 
+from cdk_sagemaker_llm.cli.simulate import register
 from tests.unit.cli.simulating.templates import target, template, tracking, variant
 
 BUSY = ("--traffic", "constant", "--rate", "20/min", "--even", "--duration", "30m")
@@ -284,9 +287,11 @@ def test_fails_with_what_to_write_instead(
     """
     In one line on standard error, with exit status 2.
     """
-    done = run(app, *options)
+    command = Typer()
+    register(command)
+    done = CliRunner().invoke(command, [str(app), *options])
 
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert done.stdout == ""
     assert why in done.stderr
     assert "Traceback" not in done.stderr
