@@ -540,6 +540,39 @@ def test_a_deleted_endpoint_is_no_target(aws: HandRunAws) -> None:
     assert variant.alarms() == {}
 
 
+def test_what_is_made_has_the_time_of_the_embedded_aws(aws: HandRunAws) -> None:
+    """
+    Targets, policies, scheduled actions and alarms; a change of a policy is no new one.
+    """
+    variant = scaled_variant(aws)
+    aws.run(60)
+    variant.register(1, 4)
+    variant.track(5.0)
+    variant.scaling.put_scheduled_action(
+        **variant.key,
+        ScheduledActionName="Later",
+        Schedule="rate(5 days)",
+        ScalableTargetAction={"MinCapacity": 1},
+    )
+    aws.run(60)
+    variant.register(1, 3)
+    variant.track(6.0)
+
+    of = {"ServiceNamespace": "sagemaker"}
+    scaling = variant.scaling
+    made = [
+        *scaling.describe_scalable_targets(**of)["ScalableTargets"],
+        *scaling.describe_scaling_policies(**of)["ScalingPolicies"],
+        *scaling.describe_scheduled_actions(**of)["ScheduledActions"],
+    ]
+    assert [one["CreationTime"].timestamp() for one in made] == [NOON + 60] * 3
+    changed = {
+        alarm["AlarmConfigurationUpdatedTimestamp"].timestamp()
+        for alarm in variant.alarms().values()
+    }
+    assert changed == {NOON + 120}
+
+
 def test_without_time_no_policy_acts() -> None:
     """
     The default: alarms are made, metrics can be read, and that is all.

@@ -62,6 +62,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         if namespace == regions.NAMESPACE:
             refuse_resource(r_id, dimension)
             self._refuse_target(r_id, dimension, settings)
+        is_new = not self._scalable_target_exists(r_id, dimension)
         try:
             target = super().register_scalable_target(
                 namespace, r_id, dimension, **settings
@@ -71,8 +72,11 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             raise AWSValidationException(
                 "Unsupported service namespace, resource type or scalable dimension"
             ) from error
-        if namespace == regions.NAMESPACE and self._acting:
-            self._acting.register(target)
+        if namespace == regions.NAMESPACE:
+            if is_new:
+                target.creation_time = self._now
+            if self._acting:
+                self._acting.register(target)
         return target
 
     def describe_scalable_targets(
@@ -237,13 +241,14 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             end_time,
             scalable_target_action,
         )
-        if self._acting:
-            for action in self.describe_scheduled_actions(
-                [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
-                service_namespace,
-                resource_id,
-                scalable_dimension,
-            ):
+        for action in self.describe_scheduled_actions(
+            [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
+            service_namespace,
+            resource_id,
+            scalable_dimension,
+        ):
+            action.creation_time = self._now
+            if self._acting:
                 self._acting.schedule(action)
 
     def delete_scheduled_action(
@@ -286,6 +291,10 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         return regions.watching(self.account_id, self.region_name).targets
 
     @property
+    def _now(self) -> float:
+        return regions.watching(self.account_id, self.region_name).now()
+
+    @property
     def _cloudwatch(self) -> CloudWatchBackend:
         return cloudwatch_backends[self.account_id][self.region_name]
 
@@ -296,6 +305,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
     ) -> None:
         # The same policy goes on under its ARN, with its alarms.
         names = []
+        policy.creation_time = self._now
         if before is not None:
             policy.policy_arn = before.policy_arn
             policy.creation_time = before.creation_time

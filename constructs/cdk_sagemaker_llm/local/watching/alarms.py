@@ -168,7 +168,6 @@ def start(alarm: KeptAlarm, now: float) -> None:
     Give a new alarm the state in which the service makes it.
     """
     alarm.state_value = INSUFFICIENT_DATA
-    alarm.configuration_updated_timestamp = moment(now)
     alarm.state_updated_timestamp = moment(now)
 
 

@@ -201,6 +201,7 @@ class WatchedCloudWatch(CloudWatchBackend):
         before = self.alarms.get(settings["name"])
         alarm = super().put_metric_alarm(**settings)
         watching = self._watching
+        alarm.configuration_updated_timestamp = moment(watching.now())
         if before is not None:
             go_on(alarm, before)
         elif watching.alarms is not None:
