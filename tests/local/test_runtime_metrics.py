@@ -125,8 +125,8 @@ def test_metric_data_is_read_as_asked(aws: HandRunAws) -> None:
     assert asked(end=120) == [("All of it", [1.0, 2.0])]
     assert asked(Period=120) == [("All of it", [3.0, 4.0])]
     assert asked(Unit="Bytes") == [("All of it", [])]
-    till = [{"Name": "Till", "Value": "1"}]
-    assert asked(Metric={**orders, "Dimensions": till}) == [("All of it", [1.0, 4.0])]
+    first = [{"Name": "Till", "Value": "1"}]
+    assert asked(Metric={**orders, "Dimensions": first}) == [("All of it", [1.0, 4.0])]
     with pytest.raises(ClientError, match="must not equal"):
         asked(end=0)
 
