@@ -67,6 +67,7 @@ destroy: setup ## Delete the app's stacks from that account.
 
 bench: setup ## Measure checks, plans, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
+	@$(BIN)/python -m benchmarks.simulation
 	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.synth
 

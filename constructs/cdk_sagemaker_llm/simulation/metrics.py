@@ -4,6 +4,7 @@ Metrics as CloudWatch keeps them: values in periods, read by statistic, late.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -207,7 +208,7 @@ class MetricStore:
     The metrics of one run; a day of each is kept.
     """
 
-    _series: dict[Metric, dict[int, Datapoint]] = field(default_factory=dict)
+    _series: dict[Metric, OrderedDict[int, Datapoint]] = field(default_factory=dict)
 
     def record(
         self, metric: Metric, time: float, value: float, count: float = 1.0
@@ -221,7 +222,7 @@ class MetricStore:
         """
         Add the values of ten seconds at once.
         """
-        series = self._series.setdefault(metric, {})
+        series = self._series.setdefault(metric, OrderedDict())
         bucket = int(time // _BUCKET)
         kept = series.get(bucket)
         if kept is None:
@@ -229,7 +230,8 @@ class MetricStore:
                 point.total, point.count, point.least, point.most
             )
             if len(series) > _KEPT:
-                del series[next(iter(series))]
+                # A plain dict looks for its first entry ever longer.
+                series.popitem(last=False)
         else:
             kept.add(point)
 

@@ -1,0 +1,236 @@
+"""
+A run in aggregate: amounts of requests in steps of ten seconds, at any rate.
+
+The fleet, the scaling and the metrics are those of a run request by request. What
+chance does to single requests is not played out: latencies are what they come to on
+average, and percentiles are those of the answers' lengths.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
+from cdk_sagemaker_llm.simulation.outcome import Outcome
+from cdk_sagemaker_llm.simulation.publishing import Publisher
+from cdk_sagemaker_llm.simulation.recording import SHARES, Minutes
+from cdk_sagemaker_llm.simulation.requests import TICK
+from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
+from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium
+from cdk_sagemaker_llm.simulation.stage import Stage
+from cdk_sagemaker_llm.simulation.traffic.users import Users
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.simulation.traffic.base import Tokens
+
+_MINUTE = 60.0
+# How many requests' lengths stand for those of all.
+_SAMPLE = 8192
+# A copy's load that is a whole number but for rounding is that number.
+_HAIR = 1e-6
+# Who is refused asks again no sooner, as when requests are followed one by one.
+_REFUSED_PAUSE = 1.0
+_NOTE = (
+    "computed in aggregate, in steps of ten seconds: latencies are approximated by the "
+    "batches' equilibrium, and their percentiles by those of the answers' lengths"
+)
+
+
+def run(scenario: Scenario) -> Outcome:
+    """
+    Play a scenario out in aggregate.
+    """
+    lines = [_Line(scenario, number) for number in range(len(scenario.workloads))]
+    stage = Stage(scenario, {line.workload.name: line.fluid for line in lines})
+    publishers = [
+        Publisher(line.workload, scenario.endpoint, stage.store) for line in lines
+    ]
+    tick = 0.0
+    while tick < scenario.duration:
+        since, tick = tick, min(tick + TICK, scenario.duration)
+        for line, publisher in zip(lines, publishers, strict=True):
+            line.step(tick - since)
+            line.publish(publisher, stage.begin + since)
+        stage.timeline.run_until(stage.begin + tick)
+        if tick % _MINUTE == 0 or tick == scenario.duration:
+            stage.close_minute()
+            for line in lines:
+                line.close_minute(stage.desired(line.workload))
+    series = {line.workload.name: line.minutes.series for line in lines}
+    return stage.outcome("aggregate", series, _NOTE)
+
+
+class _Line:
+    """
+    One model: what arrives, where it flows, and what is written down of it.
+    """
+
+    def __init__(self, scenario: Scenario, number: int) -> None:
+        self.workload = scenario.workloads[number]
+        self.minutes = Minutes()
+        lot, arriving = _traffic(scenario, number)
+        self.fluid = Fluid(self.workload, lot)
+        self._arriving = arriving(self.fluid)
+        self._flow = Flow()
+        self._latencies = [0.0] * (1 + len(SHARES))
+        self._answered = 0.0
+        self._quantiles = [lot.quantile(share) for share in SHARES]
+
+    def step(self, seconds: float) -> None:
+        """
+        Let some seconds pass.
+        """
+        arrived, kind = next(self._arriving)
+        self._flow = flow = self.fluid.step(seconds, arrived, kind)
+        self.minutes.minute.add(flow.arrived, flow.served, flow.timed_out, flow.refused)
+        steady = flow.steady
+        if steady is not None and flow.served > 0:
+            before = self.workload.service.overhead_seconds + flow.wait
+            latencies = self._latencies
+            latencies[0] += flow.served * (before + steady.seconds)
+            before += steady.start
+            for place, tokens in enumerate(self._quantiles, start=1):
+                latencies[place] += flow.served * (before + steady.token * tokens)
+            self._answered += flow.served
+
+    def publish(self, publisher: Publisher, since: float) -> None:
+        """
+        Put the last step into the metrics.
+        """
+        flow, fluid, copies = self._flow, self.fluid, self.fluid.serving
+        no_capacity = flow.refused.get("no capacity", 0.0)
+        if copies:
+            publisher.invoked(since, flow.arrived - no_capacity, copies)
+            load = fluid.load
+            # Requests go to the emptiest copy: no two differ by more than one.
+            each = load / copies
+            least = math.floor(each) if copies > 1 else each
+            most = math.ceil(each - _HAIR) if copies > 1 else each
+            publisher.concurrent(since, load, copies, least, most)
+        steady = flow.steady
+        if steady is not None and flow.served > 0:
+            latency = flow.wait + steady.seconds
+            publisher.answered(
+                since, flow.served * latency, flow.served, latency, latency
+            )
+        errors = sum(flow.refused.values()) - no_capacity + flow.timed_out
+        publisher.failed(since, no_capacity, errors)
+
+    def close_minute(self, desired: int) -> None:
+        """
+        End a minute.
+        """
+        fluid, answered = self.fluid, self._answered
+        latencies: list[float | None] = [None] * len(self._latencies)
+        if answered:
+            latencies = [each / answered for each in self._latencies]
+        self.minutes.close(
+            waiting=fluid.waiting,
+            under_way=fluid.under_way,
+            copies=fluid.serving,
+            desired=desired,
+            latencies=latencies,
+        )
+        self._latencies = [0.0] * len(self._latencies)
+        self._answered = 0.0
+
+
+_Arriving = Iterator[tuple[float, Equilibrium]]
+
+
+def _traffic(
+    scenario: Scenario, number: int
+) -> tuple[Lot, Callable[[Fluid], _Arriving]]:
+    """
+    Return the lengths of a model's requests, and what gives the requests of each step.
+    """
+    import numpy as np  # noqa: PLC0415 - what plays nothing out starts without it
+
+    workload, duration = scenario.workloads[number], scenario.duration
+    generator = np.random.default_rng([scenario.seed, number])
+    if isinstance(workload.traffic, Users):
+        users = workload.traffic
+        prompts = users.lengths.prompts.sample(generator, _SAMPLE)
+        answers = users.lengths.answers.sample(generator, _SAMPLE)
+        mean = float(prompts.mean()), float(answers.mean())
+        return (
+            _lot(workload, prompts, answers),
+            lambda fluid: _users(workload, users, fluid, *mean),
+        )
+    traffic = workload.traffic.starting(scenario.start)
+    prompts, answers = traffic.typical(generator, _SAMPLE, duration)
+    edges = np.append(np.arange(0.0, duration, TICK), duration)
+    expected = traffic.expected(edges)
+    # The mean of a step without requests is of no account, and must not be 0.
+    some = np.maximum(expected.requests, _HAIR)
+    columns = (expected.requests, expected.prompts / some, expected.answers / some)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    return _lot(workload, prompts, answers), lambda fluid: _rated(rows, fluid)
+
+
+def _rated(rows: list[tuple[float, float, float]], fluid: Fluid) -> _Arriving:
+    kind = fluid.equilibrium(1.0, 1.0)
+    for requests, prompt, answer in rows:
+        # A step without requests has no lengths: those of the last ones hold.
+        if requests > _HAIR:
+            kind = fluid.equilibrium(prompt, answer)
+        yield requests, kind
+
+
+def _users(
+    workload: Workload, users: Users, fluid: Fluid, prompt: float, answer: float
+) -> _Arriving:
+    """
+    Give as many requests as users ask who are not waiting for an answer.
+    """
+    kind = fluid.equilibrium(prompt, answer)
+    pause = users.think + workload.service.overhead_seconds
+    joined = 0.0
+    while True:
+        joined += TICK
+        over = users.joined_over
+        count = users.count * (min(joined / over, 1.0) if over else 1.0)
+        copies = fluid.serving
+        if not copies:
+            yield count * TICK / (pause + _REFUSED_PAUSE), kind
+            continue
+        rate = _settled(count, pause, copies, kind)
+        # Those who are neither served nor in line are about to ask.
+        there = count - rate * pause
+        yield (
+            max(rate * TICK + there - fluid.load, 0.0)
+            if fluid.waiting
+            else (rate * TICK),
+            kind,
+        )
+
+
+def _settled(count: float, pause: float, copies: int, kind: Equilibrium) -> float:
+    """
+    Return the rate at which users ask when answers take as long as that makes them.
+    """
+    low, high = 0.0, kind.capacity * copies
+    for _ in range(40):
+        rate = (low + high) / 2
+        steady = kind.at(rate / copies, copies)
+        if steady is None or rate * (pause + steady.seconds) > count:
+            high = rate
+        else:
+            low = rate
+    return low
+
+
+def _lot(workload: Workload, prompts: Tokens, answers: Tokens) -> Lot:
+    room = workload.service.kv_tokens
+    fits = prompts + answers <= (math.inf if room is None else room)
+    kept = fits if fits.any() else ~fits
+    few = prompts[kept]
+    return Lot(
+        answers=sorted(answers[kept].tolist()),
+        spread=float(few.var() / max(few.mean(), 1.0) ** 2),
+        too_long=float(1 - fits.mean()),
+        kept_prompts=float(few.mean() / prompts.mean()),
+        kept_answers=float(answers[kept].mean() / answers.mean()),
+    )

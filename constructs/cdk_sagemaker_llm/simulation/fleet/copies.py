@@ -1,0 +1,223 @@
+"""
+The copies of models in a fleet: placed, started, served from, taken out of service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from cdk_sagemaker_llm.simulation.fleet.journal import Journal
+from cdk_sagemaker_llm.simulation.fleet.parts import (
+    Copy,
+    Instance,
+    Needs,
+    Trouble,
+    needs_on,
+)
+from cdk_sagemaker_llm.simulation.fleet.placing import Strategy
+from cdk_sagemaker_llm.simulation.fleet.racks import Racks
+from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, Seconds, seconds
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class Work:
+    """
+    A model in a fleet: how many copies are wanted, and those there are.
+    """
+
+    name: str
+    needs: Needs
+    desired: int
+    start: Seconds
+    image: str
+    placement: Strategy
+    is_ready: bool
+    copies: list[Copy] = field(default_factory=list)
+    refusal: str | None = None
+    # Copies failed: no more are started until it is tried again.
+    is_held: bool = False
+
+
+class Copies:
+    """
+    The copies of one fleet and what happens to each.
+
+    Args:
+        journal: Where steps are noted and planned.
+
+        racks: The instances.
+
+        times: How long things take.
+
+        trouble: What keeps a copy from serving.
+
+        changes: Called when something has happened by itself.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        racks: Racks,
+        *,
+        times: FleetTimes,
+        trouble: Callable[[Copy], Trouble | None],
+        changes: Callable[[], None],
+    ) -> None:
+        self.works: dict[str, Work] = {}
+        self._journal = journal
+        self._racks = racks
+        self._times = times
+        self._trouble = trouble
+        self._changes = changes
+
+    def serving(self, name: str) -> int:
+        """
+        Return how many copies take requests.
+        """
+        return sum(copy.state == "serving" for copy in self.works[name].copies)
+
+    def is_settled(self, name: str | None = None) -> bool:
+        """
+        Tell whether nothing is under way.
+
+        Args:
+            name: Of one model. If left out, of all of them and the instances.
+        """
+        copies = [
+            copy
+            for instance in self._racks.instances
+            for copy in instance.copies
+            if name in {None, copy.name}
+        ]
+        moving = any(copy.state != "serving" for copy in copies)
+        coming = any(i.state in {"asked", "leaving"} for i in self._racks.instances)
+        return not moving and not (name is None and coming)
+
+    def put(self, name: str, instance: Instance, replaces: Copy | None = None) -> None:
+        """
+        Place one more copy on an instance.
+        """
+        work = self.works[name]
+        needs = needs_on(work.needs, instance.instance_type)
+        copy = Copy(name, instance, needs, self._journal.now, replaces=replaces)
+        instance.copies.append(copy)
+        work.copies.append(copy)
+        if instance.state == "running":
+            self._start(copy)
+
+    def take(self, copy: Copy, why: str, work: Work | None = None) -> None:
+        """
+        Take a copy out of service; it ends when it has finished what it has.
+        """
+        serves = copy.state == "serving"
+        if copy.planned is not None:
+            copy.planned.cancel()
+        if copy.state in {"leaving", "gone"}:
+            return
+        work = work or self.works[copy.name]
+        if not serves:
+            self._end(copy, work)
+            return
+        serving = sum(c.state == "serving" for c in work.copies)
+        copy.state = "leaving"
+        what = f"serving copies of {copy.name}"
+        self._journal.note(what, serving, serving - 1, why)
+        self._journal.listener.copy_leaving(copy)
+        drain = seconds(self._times.drain, copy.instance.instance_type)
+        self._journal.later(drain, partial(self._end, copy, work))
+
+    def dismiss(self, instance: Instance, why: str) -> None:
+        """
+        Let an instance go as soon as its copies have ended.
+        """
+        if instance.state == "asked" or not instance.copies:
+            self._racks.drop(instance, why)
+            return
+        instance.state = "leaving"
+        for copy in reversed(instance.copies[:]):
+            work = self.works.get(copy.name)
+            if work is not None:
+                self.take(copy, why, work)
+
+    def restart(self, copy: Copy, why: str) -> None:
+        """
+        Have a copy's container start again: it takes no requests until it has.
+        """
+        serving = self.serving(copy.name)
+        copy.state = "starting"
+        self._journal.note(f"serving copies of {copy.name}", serving, serving - 1, why)
+        self._journal.listener.copy_leaving(copy)
+        work = self.works[copy.name]
+        delay = seconds(work.start, copy.instance.instance_type)
+        copy.planned = self._journal.later(delay, partial(self._serve, copy))
+        self._journal.listener.changed()
+
+    def drop_lost(self, work: Work) -> None:
+        """
+        Forget copies whose instance never came.
+        """
+        for copy in [c for c in work.copies if c.instance.state == "gone"]:
+            copy.state = "gone"
+            work.copies.remove(copy)
+
+    def start_waiting(self, instance: Instance) -> None:
+        """
+        Start the copies of an instance that has come.
+        """
+        for copy in instance.copies[:]:
+            if copy.state == "waiting":
+                self._start(copy)
+
+    def _start(self, copy: Copy) -> None:
+        copy.state = "starting"
+        work, instance = self.works[copy.name], copy.instance
+        if work.is_ready:
+            instance.images[work.image] = self._journal.now
+            self._serve(copy)
+            return
+        trouble = self._trouble(copy)
+        if trouble is not None:
+            fail = partial(self._fail, copy, trouble.why)
+            copy.planned = self._journal.later(trouble.after, fail)
+            return
+        kind, now = instance.instance_type, self._journal.now
+        pulled = now + seconds(self._times.image_pull, kind)
+        pulled = instance.images.setdefault(work.image, pulled)
+        delay = max(0.0, pulled - now) + seconds(work.start, kind)
+        copy.planned = self._journal.later(delay, partial(self._serve, copy))
+
+    def _serve(self, copy: Copy) -> None:
+        serving = self.serving(copy.name)
+        copy.state, copy.planned = "serving", None
+        what = f"serving copies of {copy.name}"
+        self._journal.note(what, serving, serving + 1, copy.instance.instance_type)
+        self._journal.listener.copy_serving(copy)
+        moved, copy.replaces = copy.replaces, None
+        if moved is not None:
+            self.take(moved, "moved to another instance")
+        self._changes()
+
+    def _fail(self, copy: Copy, why: str) -> None:
+        work = self.works[copy.name]
+        work.refusal, work.is_held = why, True
+        self._journal.note(f"failed copies of {copy.name}", 0, 1, why)
+        self._journal.listener.copy_failed(copy, why)
+        self._end(copy, work)
+        if self._times.retry:
+            again = partial(self._retry_failed, work)
+            self._journal.timeline.after(self._times.retry, again)
+
+    def _retry_failed(self, work: Work) -> None:
+        if self.works.get(work.name) is work:
+            work.is_held = False
+            self._changes()
+
+    def _end(self, copy: Copy, work: Work) -> None:
+        copy.state, copy.planned = "gone", None
+        copy.instance.copies.remove(copy)
+        work.copies.remove(copy)
+        self._journal.listener.copy_gone(copy)
+        self._racks.left(copy.instance)
+        self._changes()

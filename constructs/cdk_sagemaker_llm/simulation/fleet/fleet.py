@@ -1,0 +1,463 @@
+"""
+The instances behind a variant and the copies on them, as they change in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.fleet.consolidating import Consolidation
+from cdk_sagemaker_llm.simulation.fleet.copies import Copies, Work
+from cdk_sagemaker_llm.simulation.fleet.journal import Journal
+from cdk_sagemaker_llm.simulation.fleet.parts import (
+    Available,
+    Copy,
+    Instance,
+    Listener,
+    Needs,
+    Pool,
+    ScaleIn,
+    Step,
+    Trouble,
+    has_room,
+    nameplate,
+    needs_on,
+    unlimited,
+)
+from cdk_sagemaker_llm.simulation.fleet.placing import (
+    NO_ROOM,
+    Strategy,
+    choose,
+    new_place,
+    shortfall,
+)
+from cdk_sagemaker_llm.simulation.fleet.racks import Racks
+from cdk_sagemaker_llm.simulation.fleet.scalables import (
+    ScalableCopies,
+    ScalableInstances,
+)
+from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, Seconds
+
+
+class Fleet:
+    """
+    Instances and copies of one variant, which take their time to come and to go.
+
+    What takes no time is done before a call returns; everything else happens on the
+    timeline, which somebody has to run.
+
+    Args:
+        timeline: The time.
+
+        pools: The instance types, by priority.
+
+        instances: How many there are at first.
+
+        minimum: How many there are at least. If left out, as many as at first.
+
+        maximum: How many there are at most. If left out, as many as at first.
+
+        managed: Whether copies bring instances along and take them with them.
+            If left out, there are as many as ``set_instances`` says.
+
+        times: How long things take. If left out, the defaults of ``FleetTimes``.
+
+        scale_in: The policy of managed instance scaling.
+            If left out, instances without copies go after ``times.release``.
+
+        capacity: How many instances of a type the region gives this fleet in all.
+            If left out, there is no end of them.
+
+        provision_timeout: How many seconds to wait for capacity.
+            If left out, it is ``times.refusal``.
+
+        trouble: What keeps a copy from serving. If left out, nothing does.
+
+        ready: Whether the first instances run already. If left out, they are asked for.
+
+        listener: Who is told what happens. If left out, nobody is.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        *,
+        pools: Sequence[Pool],
+        instances: int,
+        minimum: int | None = None,
+        maximum: int | None = None,
+        managed: bool = False,
+        times: FleetTimes | None = None,
+        scale_in: ScaleIn | None = None,
+        capacity: Available = unlimited,
+        provision_timeout: float | None = None,
+        trouble: Callable[[Copy], Trouble | None] | None = None,
+        ready: bool = False,
+        listener: Listener | None = None,
+    ) -> None:
+        self.managed = managed
+        self._times = times or FleetTimes()
+        self._listener = listener or Listener()
+        self._journal = Journal(timeline, self._listener)
+        self._is_settling = self._is_due = False
+        floor = minimum if managed and minimum is not None else instances
+        ceiling = maximum if managed and maximum is not None else instances
+        self._racks = Racks(
+            self._journal,
+            pools=pools,
+            minimum=floor,
+            maximum=ceiling,
+            managed=managed,
+            times=self._times,
+            capacity=capacity,
+            provision_timeout=provision_timeout,
+            runs=self._run,
+            changes=self._settle,
+        )
+        self._copies = Copies(
+            self._journal,
+            self._racks,
+            times=self._times,
+            trouble=trouble or _no_trouble,
+            changes=self._settle,
+        )
+        self._works = self._copies.works
+        self._consolidation = Consolidation(
+            self._journal, self._racks, self._copies, scale_in
+        )
+        self._begin(instances, ready=ready)
+
+    @property
+    def log(self) -> list[Step]:
+        """
+        What has happened, in order.
+        """
+        return self._journal.log
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """
+        All instances that are asked for or there, those on their way out included.
+        """
+        return tuple(self._racks.instances)
+
+    @property
+    def running_instances(self) -> tuple[Instance, ...]:
+        """
+        The instances that run, and are paid for.
+        """
+        return tuple(i for i in self._racks.instances if i.state != "asked")
+
+    @property
+    def running_count(self) -> int:
+        """
+        How many instances run.
+        """
+        return self._racks.running
+
+    @property
+    def wanted_instances(self) -> int:
+        """
+        How many instances there shall be.
+        """
+        return len(self._racks.usable) if self.managed else self._racks.minimum
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """
+        How few and how many instances there may be.
+        """
+        return self._racks.minimum, self._racks.maximum
+
+    @property
+    def instance_type(self) -> str:
+        """
+        The type that is tried first.
+        """
+        return self._racks.kinds[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """
+        What is hosted here.
+        """
+        return tuple(self._works)
+
+    def add(
+        self,
+        name: str,
+        needs: Needs,
+        copies: int = 0,
+        *,
+        start: Seconds | None = None,
+        image: str = "",
+        placement: Strategy = "BINPACK",
+        ready: bool = False,
+    ) -> None:
+        """
+        Host a model.
+
+        Args:
+            name: What it is called here.
+
+            needs: What each copy reserves. With ``None`` there is one copy on each
+                instance, as of a variant with a model.
+
+            copies: How many copies; of no effect without needs.
+
+            start: Seconds from a container with its image until it serves.
+                If left out, it is ``times.model_start``.
+
+            image: What is pulled once for each instance.
+                If left out, all models here have the same.
+
+            placement: ``SPREAD`` to keep copies apart.
+                If left out, the first instance with room is taken.
+
+            ready: Whether copies that find an instance that runs serve at once.
+                If left out, they start.
+
+        Raises:
+            ValueError: If the name is taken.
+        """
+        if name in self._works:
+            raise ValueError(f"{name} is hosted already")
+        self._works[name] = Work(
+            name=name,
+            needs=needs,
+            desired=copies,
+            start=self._times.model_start if start is None else start,
+            image=image,
+            placement=placement,
+            is_ready=ready,
+        )
+        if copies and needs is not None:
+            self._journal.note(f"copies of {name}", 0, copies, "added")
+        self._racks.refusal = None
+        self._settle()
+        self._works[name].is_ready = False
+
+    def set_copies(self, name: str, count: int, why: str = "asked for") -> None:
+        """
+        Change how many copies there shall be; what was refused is tried again.
+        """
+        work = self._works[name]
+        if count != work.desired:
+            self._journal.note(f"copies of {name}", work.desired, count, why)
+            self._consolidation.cancel()
+        work.desired = count
+        self.retry(name)
+
+    def set_instances(self, count: int, why: str = "asked for") -> None:
+        """
+        Change how many instances there shall be; what was refused is tried again.
+        """
+        racks = self._racks
+        racks.refusal = None
+        if self.managed:
+            count = max(racks.minimum, min(count, racks.maximum))
+        else:
+            if count != racks.minimum:
+                self._journal.note("desired instances", racks.minimum, count, why)
+            racks.minimum = racks.maximum = count
+        for _ in range(count - len(racks.usable)):
+            racks.ask(why)
+        self._consolidation.cancel()
+        for instance in list(reversed(racks.usable))[: len(racks.usable) - count]:
+            self._copies.dismiss(instance, why)
+        for work in self._works.values():
+            work.is_held = False
+        self._settle()
+
+    def retry(self, name: str | None = None) -> None:
+        """
+        Try again what was refused or failed.
+
+        Args:
+            name: Of which model. If left out, it is all of them.
+        """
+        self._racks.refusal = None
+        for work in self._works.values():
+            if name in {None, work.name}:
+                work.is_held = False
+        self._settle()
+
+    def remove(self, name: str) -> None:
+        """
+        Host a model no more; its copies finish what they have.
+        """
+        work = self._works[name]
+        if work.desired and work.needs is not None:
+            self._journal.note(f"copies of {name}", work.desired, 0, "removed")
+        self._consolidation.cancel()
+        work.desired = 0
+        # Before it is forgotten, or its copies would be started again.
+        del self._works[name]
+        for copy in reversed(work.copies[:]):
+            self._copies.take(copy, "removed", work)
+        self._settle()
+
+    def close(self) -> None:
+        """
+        Let everything go: no bounds hold any more.
+        """
+        self._racks.minimum = self._racks.maximum = 0
+        for name in self.names:
+            self.remove(name)
+        for instance in reversed(self.instances):
+            if instance.state != "gone":
+                self._copies.dismiss(instance, "closed")
+
+    def restart(self, copy: Copy, why: str) -> None:
+        """
+        Have a copy's container start again: it takes no requests until it has.
+        """
+        self._copies.restart(copy, why)
+
+    def is_settled(self, name: str | None = None) -> bool:
+        """
+        Tell whether nothing is under way.
+
+        Args:
+            name: Of one model. If left out, of all of them and the instances.
+        """
+        return self._copies.is_settled(name)
+
+    def desired(self, name: str) -> int:
+        """
+        Return how many copies there shall be.
+        """
+        work = self._works[name]
+        return self.wanted_instances if work.needs is None else work.desired
+
+    def serving(self, name: str) -> int:
+        """
+        Return how many copies take requests.
+        """
+        return self._copies.serving(name)
+
+    def copies(self, name: str) -> tuple[Copy, ...]:
+        """
+        Return the copies there are, those on their way in and out included.
+        """
+        return tuple(self._works[name].copies)
+
+    def refusal(self, name: str | None = None) -> str | None:
+        """
+        Return why copies that are wanted are not there; ``None`` if none is missing.
+
+        Args:
+            name: Of one model. If left out, it is why instances are not there.
+        """
+        if name is None:
+            return self._racks.refusal
+        return self._works[name].refusal
+
+    def shortfall(self, needs: Needs, copies: int) -> str | None:
+        """
+        Say why so many more copies do not fit in the fleet at its largest.
+
+        Returns:
+            The service's words and what is short; ``None`` if they fit.
+        """
+        racks = self._racks
+        places = [(i.instance_type, i.free) for i in racks.usable]
+        more = racks.maximum - len(racks.instances)
+        places += [new_place(racks.kinds, needs)] * more
+        short = shortfall(places, needs, copies)
+        if short is None:
+            return None
+        size = f"{len(racks.usable)} x {self.instance_type}"
+        limits = "; ".join(short)
+        return f"{NO_ROOM} On {size} (at most {racks.maximum}): {limits}."
+
+    def scalable_copies(self, name: str) -> ScalableCopies:
+        """
+        Return what scales the copies of a model.
+        """
+        return ScalableCopies(self, name)
+
+    def scalable_instances(self) -> ScalableInstances:
+        """
+        Return what scales the instances.
+        """
+        return ScalableInstances(self)
+
+    def _begin(self, instances: int, *, ready: bool) -> None:
+        count = max(instances, self._racks.minimum)
+        if ready:
+            self._racks.start(count)
+            return
+        self._racks.fill(count, "at the start")
+
+    def _run(self, instance: Instance) -> None:
+        self._copies.start_waiting(instance)
+        self._settle()
+
+    def _settle(self) -> None:
+        # What happens at once happens inside: it asks for another round instead.
+        if self._is_settling:
+            self._is_due = True
+            return
+        self._is_settling = True
+        try:
+            self._is_due = True
+            while self._is_due:
+                self._is_due = False
+                if self.managed:
+                    self._racks.fill(self._racks.minimum, "fewer than the minimum")
+                for work in list(self._works.values()):
+                    self._bring(work)
+                if self._times.release:
+                    self._racks.release()
+        finally:
+            self._is_settling = False
+        self._consolidation.look()
+        self._listener.changed()
+
+    def _bring(self, work: Work) -> None:
+        self._copies.drop_lost(work)
+        if work.is_held:
+            return
+        work.refusal = None
+        if work.needs is None:
+            self._fill(work)
+            return
+        live = [copy for copy in work.copies if copy.is_live]
+        surplus = sum(c.replaces is None for c in live) - work.desired
+        for copy in reversed(live):
+            if surplus > 0:
+                self._copies.take(copy, "fewer copies are wanted")
+                surplus -= 1
+        for _ in range(-surplus):
+            instance = choose(
+                self._racks.instances, work.name, work.needs, work.placement
+            ) or self._more(work)
+            if instance is None:
+                work.refusal = self._racks.refusal or NO_ROOM
+                break
+            self._copies.put(work.name, instance)
+            if work.is_held:
+                break
+
+    def _fill(self, work: Work) -> None:
+        for instance in self._racks.usable:
+            if not any(c.name == work.name for c in instance.copies):
+                self._copies.put(work.name, instance)
+        if self._racks.refusal is not None:
+            work.refusal = self._racks.refusal
+
+    def _more(self, work: Work) -> Instance | None:
+        kinds = [
+            kind
+            for kind in self._racks.kinds
+            if has_room(nameplate(kind), needs_on(work.needs, kind))
+        ]
+        if not kinds or not self.managed or not self._racks.can_grow:
+            return None
+        return self._racks.ask(f"no room for a copy of {work.name}", kinds)
+
+
+def _no_trouble(_: Copy) -> Trouble | None:
+    return None

@@ -1,0 +1,312 @@
+"""
+The requests of one model as an amount that flows: so many arrive, wait, are served.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+from cdk_sagemaker_llm.simulation.outcome import Refusal
+from cdk_sagemaker_llm.simulation.scenario import Workload
+from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium, Steady
+
+# How finely the lengths of prompts count: a mix that changes is solved anew.
+_DIGITS = 3
+_MOST_KNOWN = 1000
+_LEAST = 1e-9
+
+
+@dataclass(slots=True)
+class Flow:
+    """
+    What became of requests in some seconds.
+
+    Args:
+        arrived: Those that came.
+
+        served: Those that were answered in time.
+
+        timed_out: Those that were not.
+
+        refused: Those that were not taken, by reason.
+
+        wait: Seconds that those that were taken waited in line.
+
+        steady: How long they were served.
+    """
+
+    arrived: float = 0.0
+    served: float = 0.0
+    timed_out: float = 0.0
+    refused: dict[Refusal, float] = field(default_factory=dict)
+    wait: float = 0.0
+    steady: Steady | None = None
+
+
+@dataclass(slots=True)
+class Lot:
+    """
+    The lengths of a model's requests, as far as they matter together.
+
+    Args:
+        answers: A sample of answers' lengths, in order.
+
+        spread: The variance of prompts by the square of their mean.
+
+        too_long: The part of requests that no copy has room for.
+
+        kept_prompts: Tokens of the prompts that are kept, by those of all.
+
+        kept_answers: The same of answers.
+    """
+
+    answers: list[float]
+    spread: float
+    too_long: float
+    kept_prompts: float
+    kept_answers: float
+
+    def quantile(self, share: float) -> float:
+        """
+        Return how many tokens such a share of the answers has at most.
+        """
+        return self.answers[max(math.ceil(share * len(self.answers)) - 1, 0)]
+
+    def share_above(self, tokens: float) -> float:
+        """
+        Return which part of the answers is longer.
+        """
+        return 1 - bisect.bisect_right(self.answers, tokens) / len(self.answers)
+
+
+class Fluid:
+    """
+    One model's requests over its copies, step by step.
+
+    Args:
+        workload: The model.
+
+        lot: The lengths of its requests.
+    """
+
+    def __init__(self, workload: Workload, lot: Lot) -> None:
+        service = workload.service
+        self.waiting = 0.0
+        self.lot = lot
+        self._running = 0.0
+        self._workload = workload
+        self._patience = workload.timeout - service.overhead_seconds
+        self._serving: set[object] = set()
+        # What copies that take no more still have.
+        self._leaving: dict[object, float] = {}
+        self._cut_off = 0.0
+        self._now = 0.0
+        # Since when how many wait, in order.
+        self._queue: deque[tuple[float, float]] = deque()
+        self._known: dict[tuple[float, float], Equilibrium] = {}
+
+    @property
+    def serving(self) -> int:
+        """
+        How many copies take requests.
+        """
+        return len(self._serving)
+
+    @property
+    def under_way(self) -> float:
+        """
+        How many requests have no answer yet.
+        """
+        return self.waiting + self._running + sum(self._leaving.values())
+
+    @property
+    def load(self) -> float:
+        """
+        How many requests the copies that serve have under way.
+        """
+        return self.waiting + self._running
+
+    @property
+    def running(self) -> float:
+        """
+        How many are in the batches of the copies that serve.
+        """
+        return self._running
+
+    def add(self, copy: object) -> None:
+        """
+        Let a copy serve from now on.
+        """
+        self._serving.add(copy)
+
+    def leave(self, copy: object) -> None:
+        """
+        Send a copy nothing more; it keeps its share of what is under way.
+        """
+        if copy in self._serving:
+            share = 1 / len(self._serving)
+            self._serving.remove(copy)
+            self._leaving[copy] = self.load * share
+            self.waiting *= 1 - share
+            self._queue = deque((at, n * (1 - share)) for at, n in self._queue)
+            self._running *= 1 - share
+
+    def remove(self, copy: object, now: float) -> None:  # noqa: ARG002 - as any line of requests
+        """
+        Take a copy away, with the requests it still has.
+        """
+        self.leave(copy)
+        self._cut_off += self._leaving.pop(copy, 0.0)
+
+    def equilibrium(self, prompt: float, answer: float) -> Equilibrium:
+        """
+        Return what batches settle to with requests of such lengths.
+        """
+        key = round(prompt, _DIGITS), round(answer, _DIGITS)
+        found = self._known.get(key)
+        if found is None:
+            lot = self.lot
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[key] = Equilibrium(
+                self._workload.service,
+                prompt * lot.kept_prompts,
+                answer * lot.kept_answers,
+                lot.spread,
+            )
+        return found
+
+    def step(self, seconds: float, arrived: float, kind: Equilibrium) -> Flow:
+        """
+        Let requests arrive and be served for some seconds.
+
+        Args:
+            seconds: How long.
+
+            arrived: How many requests arrive.
+
+            kind: What batches of such requests settle to.
+        """
+        self._now += seconds
+        flow = Flow(arrived)
+        refused = flow.refused
+        if self._cut_off:
+            refused["copy gone"], self._cut_off = self._cut_off, 0.0
+        if self._leaving:
+            self._drain(seconds, kind, flow)
+        copies = len(self._serving)
+        if not copies:
+            if arrived:
+                refused["no capacity"] = arrived
+            return flow
+        if self.lot.too_long and arrived:
+            refused["too long"] = arrived * self.lot.too_long
+            arrived -= refused["too long"]
+        steady = None
+        if not self.waiting:
+            steady = kind.at(arrived / seconds / copies, copies)
+        if steady is None:
+            self._full(seconds, arrived, copies, kind, flow)
+        else:
+            self._even(seconds, arrived, copies, steady, flow)
+        return flow
+
+    def _even(
+        self, seconds: float, arrived: float, copies: int, steady: Steady, flow: Flow
+    ) -> None:
+        """
+        Come nearer to what batches settle to: nobody waits.
+        """
+        target = steady.sequences * copies
+        left = math.exp(-seconds / steady.seconds)
+        running = target + (self._running - target) * left
+        done = arrived + self._running - running
+        if done < 0:
+            running, done = self._running + arrived, 0.0
+        self._running = running
+        self._finish(done, 0.0, steady, flow)
+
+    def _full(
+        self, seconds: float, arrived: float, copies: int, kind: Equilibrium, flow: Flow
+    ) -> None:
+        """
+        Fill the batches, and let wait who finds no place.
+        """
+        full, before = kind.full, self._running
+        flow.timed_out += self._give_up()
+        is_late = flow.timed_out > 0
+        target = full.sequences * copies
+        left = math.exp(-seconds / full.seconds)
+        there = before + self.waiting + arrived
+        running = target + (before - target) * left
+        middle = target + (before - target) * (1 - left) * full.seconds / seconds
+        done = min(kind.rate(middle / copies) * copies * seconds, there)
+        running = min(running, there - done)
+        self._queue.append((self._now - seconds / 2, arrived))
+        wait = self._admit(done + running - before)
+        self._running = running
+        waiting = max(there - done - running, 0.0)
+        limit = self._workload.queue_limit
+        if limit is not None and waiting > limit * copies:
+            flow.refused["queue full"] = waiting - limit * copies
+            self._refuse(waiting - limit * copies)
+            waiting = float(limit * copies)
+        self.waiting = waiting
+        if waiting <= _LEAST:
+            self._running += waiting
+            self.waiting = 0.0
+            self._queue.clear()
+        # Whoever is admitted while others give up was about to.
+        self._finish(done, self._patience if is_late else wait, full, flow)
+
+    def _give_up(self) -> float:
+        """
+        Drop those in line whose time-out has passed; they stand at its head.
+        """
+        queue, gone = self._queue, 0.0
+        while queue and queue[0][0] <= self._now - self._patience:
+            gone += queue.popleft()[1]
+        gone = min(gone, self.waiting)
+        self.waiting -= gone
+        return gone
+
+    def _admit(self, amount: float) -> float:
+        """
+        Take so many from the head of the line; return how long they waited.
+        """
+        queue, waited, left = self._queue, 0.0, amount
+        while queue and left > 0:
+            since, count = queue.popleft()
+            taken = min(count, left)
+            waited += taken * max(self._now - since, 0.0)
+            left -= taken
+            if taken < count:
+                queue.appendleft((since, count - taken))
+        return waited / amount if amount > 0 else 0.0
+
+    def _refuse(self, amount: float) -> None:
+        """
+        Take so many from the end of the line.
+        """
+        queue = self._queue
+        while queue and amount > 0:
+            since, count = queue.pop()
+            if count > amount:
+                queue.append((since, count - amount))
+            amount -= count
+
+    def _finish(self, done: float, wait: float, steady: Steady, flow: Flow) -> None:
+        slack = self._patience - wait - steady.start
+        late = done * self.lot.share_above(slack / steady.token)
+        flow.served += done - late
+        flow.timed_out += late
+        flow.wait, flow.steady = wait, steady
+
+    def _drain(self, seconds: float, kind: Equilibrium, flow: Flow) -> None:
+        for copy, load in self._leaving.items():
+            done = min(kind.rate(min(load, kind.most)) * seconds, load)
+            self._leaving[copy] = load - done
+            flow.served += done

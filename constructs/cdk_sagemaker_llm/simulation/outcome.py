@@ -1,0 +1,142 @@
+"""
+What one run gives: what was served and what was not, minute by minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from cdk_sagemaker_llm.simulation.fleet import Step
+from cdk_sagemaker_llm.simulation.scaling import Activity
+
+# Why a request has no answer; what the service answers stands in wording().
+Refusal = Literal["no capacity", "queue full", "too long", "copy gone"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """
+    One model, minute by minute; each list has one number for each minute.
+
+    Args:
+        arrived: Requests that came.
+
+        served: Requests that were answered in time.
+
+        timed_out: Requests whose client no longer waited.
+
+        refused: Requests that were not taken, by reason.
+
+        waiting: Requests in line at the minute's end.
+
+        concurrency: Requests under way at the minute's end, those in line included.
+
+        copies: Copies that serve at the minute's end.
+
+        desired: Copies that are asked for at the minute's end.
+
+        latency_mean: Seconds an answer took on average; ``None`` without answers.
+
+        latency_p50: Seconds that half of the answers took at most.
+
+        latency_p95: Seconds that 95 % of the answers took at most.
+
+        latency_p99: Seconds that 99 % of the answers took at most.
+    """
+
+    arrived: list[float]
+    served: list[float]
+    timed_out: list[float]
+    refused: Mapping[str, list[float]]
+    waiting: list[float]
+    concurrency: list[float]
+    copies: list[float]
+    desired: list[float]
+    latency_mean: list[float | None]
+    latency_p50: list[float | None]
+    latency_p95: list[float | None]
+    latency_p99: list[float | None]
+
+    @property
+    def totals(self) -> Totals:
+        """
+        The sums over all minutes, and what is still under way at the end.
+        """
+        return Totals(
+            arrived=sum(self.arrived),
+            served=sum(self.served),
+            timed_out=sum(self.timed_out),
+            refused={why: sum(each) for why, each in self.refused.items()},
+            under_way=self.concurrency[-1],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """
+    What became of all requests: nothing gets lost.
+
+    Args:
+        arrived: Requests that came.
+
+        served: Those that were answered in time.
+
+        timed_out: Those whose client no longer waited.
+
+        refused: Those that were not taken, by reason.
+
+        under_way: Those that had no answer yet at the end.
+    """
+
+    arrived: float
+    served: float
+    timed_out: float
+    refused: Mapping[str, float]
+    under_way: float
+
+    @property
+    def accounted(self) -> float:
+        """
+        Served, timed out, refused and under way together: as many as arrived.
+        """
+        lost = self.timed_out + sum(self.refused.values())
+        return self.served + lost + self.under_way
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """
+    What one run gives.
+
+    Args:
+        method: How it was computed: request by request, or in aggregate.
+
+        start: When it began.
+
+        duration: Seconds that were played out.
+
+        workloads: Each model, minute by minute.
+
+        instances: Instances that run at the end of each minute, by type.
+
+        instance_hours: Hours that instances ran, by type.
+
+        steps: What the fleet did: instances and copies that came and went.
+
+        activities: What scaling did, and why it did not, by model.
+
+        notes: What was assumed or estimated, with its source, one sentence each.
+    """
+
+    method: str
+    start: datetime
+    duration: float
+    workloads: Mapping[str, Series]
+    instances: Mapping[str, list[float]]
+    instance_hours: Mapping[str, float]
+    steps: tuple[Step, ...]
+    activities: Mapping[str, tuple[Activity, ...]]
+    notes: tuple[str, ...] = ()

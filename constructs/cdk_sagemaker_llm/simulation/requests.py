@@ -1,0 +1,134 @@
+"""
+A run request by request: each one arrives, waits, and is served or is not.
+"""
+
+from __future__ import annotations
+
+import math
+
+from cdk_sagemaker_llm.simulation.outcome import Outcome
+from cdk_sagemaker_llm.simulation.publishing import Publisher
+from cdk_sagemaker_llm.simulation.recording import Minutes, summary
+from cdk_sagemaker_llm.simulation.routing import Router, UsersRouter
+from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
+from cdk_sagemaker_llm.simulation.stage import Stage
+from cdk_sagemaker_llm.simulation.traffic.users import Users
+
+TICK = 10.0
+_MINUTE = 60.0
+
+
+def run(scenario: Scenario) -> Outcome:
+    """
+    Play a scenario out, request by request.
+    """
+    routers = {
+        workload.name: router_of(scenario, number)
+        for number, workload in enumerate(scenario.workloads)
+    }
+    stage = Stage(scenario, routers)
+    lines = [
+        _Line(workload, routers[workload.name], stage)
+        for workload in scenario.workloads
+    ]
+    tick = 0.0
+    while tick < scenario.duration:
+        tick = min(tick + TICK, scenario.duration)
+        _play_until(stage, lines, tick)
+        # What happened is in the metrics before anybody reads them at this moment.
+        for line in lines:
+            line.note(tick)
+        stage.timeline.run_until(stage.begin + tick)
+        if tick % _MINUTE == 0 or tick == scenario.duration:
+            stage.close_minute()
+            for line in lines:
+                line.close_minute()
+    series = {line.workload.name: line.minutes.series for line in lines}
+    return stage.outcome("requests", series)
+
+
+def router_of(scenario: Scenario, number: int) -> Router:
+    """
+    Make the router of a scenario's model, by number.
+    """
+    import numpy as np  # noqa: PLC0415 - what plays nothing out starts without it
+
+    workload = scenario.workloads[number]
+    generator = np.random.default_rng([scenario.seed, number])
+    seed = int(generator.integers(2**63))
+    traffic = workload.traffic
+    if isinstance(traffic, Users):
+        return UsersRouter(workload, scenario.routing, traffic, generator, seed)
+    arrivals = traffic.starting(scenario.start).arrivals(generator, scenario.duration)
+    return Router(workload, scenario.routing, arrivals, seed)
+
+
+def _play_until(stage: Stage, lines: list[_Line], tick: float) -> None:
+    """
+    Play out requests, and before each moment at which something else happens, that.
+    """
+    timeline, begin = stage.timeline, stage.begin
+    while (due := timeline.next) is not None and due - begin < tick:
+        for line in lines:
+            line.router.run_until(due - begin)
+        timeline.run_until(due)
+    for line in lines:
+        line.router.run_until(tick)
+
+
+class _Line:
+    """
+    One model: its requests, and what is written down of them.
+    """
+
+    def __init__(self, workload: Workload, router: Router, stage: Stage) -> None:
+        self.workload = workload
+        self.router = router
+        self.minutes = Minutes()
+        self._stage = stage
+        self._latencies: list[float] = []
+        endpoint = stage.scenario.endpoint
+        self._publisher = Publisher(workload, endpoint, stage.store)
+
+    def note(self, tick: float) -> None:
+        """
+        Write down what happened in the last ten seconds.
+        """
+        router, publisher = self.router, self._publisher
+        tally = router.take(tick)
+        latencies = tally.latencies
+        self.minutes.minute.add(
+            tally.arrived, len(latencies), tally.timed_out, tally.refused
+        )
+        self._latencies += latencies
+        # Metrics of ten seconds stand under the moment at which those begin.
+        since = self._stage.begin + math.ceil(tick / TICK - 1) * TICK
+        loads = router.loads
+        no_capacity = tally.refused.get("no capacity", 0)
+        publisher.invoked(since, tally.arrived - no_capacity, len(loads))
+        if loads:
+            publisher.concurrent(since, sum(loads), len(loads), min(loads), max(loads))
+        if latencies:
+            publisher.answered(
+                since,
+                math.fsum(latencies),
+                len(latencies),
+                min(latencies),
+                max(latencies),
+            )
+        refused = sum(tally.refused.values()) - no_capacity
+        publisher.failed(since, no_capacity, refused + tally.timed_out)
+
+    def close_minute(self) -> None:
+        """
+        End a minute.
+        """
+        router = self.router
+        self.minutes.close(
+            waiting=router.waiting,
+            under_way=router.under_way,
+            copies=router.serving,
+            desired=self._stage.desired(self.workload),
+            latencies=summary(self._latencies, self.workload.service.overhead_seconds),
+        )
+        self._latencies.clear()

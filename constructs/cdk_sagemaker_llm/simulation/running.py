@@ -1,0 +1,53 @@
+"""
+Playing a scenario out, in whichever way suits it.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from cdk_sagemaker_llm.simulation import aggregate, requests
+from cdk_sagemaker_llm.simulation.outcome import Outcome
+from cdk_sagemaker_llm.simulation.scenario import Method, Scenario
+from cdk_sagemaker_llm.simulation.traffic.users import Users
+
+# A million take some seconds.
+_MOST_FOLLOWED = 2e6
+
+
+def run(scenario: Scenario, method: Method | None = None) -> Outcome:
+    """
+    Play a scenario out.
+
+    ``run(Scenario(workloads=(...,), duration=3600)).workloads["llama"].totals``
+
+    Args:
+        scenario: What runs, on what, for how long.
+
+        method: ``requests`` follows each request, ``aggregate`` computes with rates.
+            If left out, requests are followed as long as they are few enough for that
+            to take seconds.
+    """
+    if method is None:
+        method = "requests" if _requests(scenario) <= _MOST_FOLLOWED else "aggregate"
+    if method not in get_args(Method):
+        raise ValueError(f"method must be 'requests' or 'aggregate', got {method!r}")
+    way = requests.run if method == "requests" else aggregate.run
+    return way(scenario)
+
+
+def _requests(scenario: Scenario) -> float:
+    """
+    Return about how many requests there are.
+    """
+    import numpy as np  # noqa: PLC0415 - what plays nothing out starts without it
+
+    duration, total = scenario.duration, 0.0
+    for workload in scenario.workloads:
+        traffic = workload.traffic
+        if isinstance(traffic, Users):
+            total += traffic.count * duration / max(traffic.think, 1.0)
+        else:
+            whole = traffic.starting(scenario.start).expected(np.array([0, duration]))
+            total += float(whole.requests[0])
+    return total

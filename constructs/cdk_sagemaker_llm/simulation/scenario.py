@@ -1,0 +1,206 @@
+"""
+Everything that one run is told.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from cdk_sagemaker_llm.arguments import hold_kinds, raise_faults
+from cdk_sagemaker_llm.arguments.kinds import Fault
+from cdk_sagemaker_llm.simulation.fleet import (
+    Available,
+    FleetTimes,
+    Needs,
+    Pool,
+    ScaleIn,
+    Seconds,
+    unlimited,
+)
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays
+from cdk_sagemaker_llm.simulation.scaling import Bounds, Policy, ScheduledAction
+from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.simulation.traffic.base import Traffic
+from cdk_sagemaker_llm.simulation.traffic.users import Users
+
+Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
+Method = Literal["requests", "aggregate"]
+# InvokeEndpoint waits for so long (AWS, SageMaker Runtime API).
+INVOKE_TIMEOUT = 60.0
+# A Monday, so that a week of traffic is a week of the calendar.
+_START = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Workload:
+    """
+    A model, what is asked of it, and how it is scaled.
+
+    Args:
+        name: The component's name, or the variant's where the model is the variant's.
+
+        traffic: What is asked of it: requests at a rate, a replay, or users.
+
+        service: What a copy takes for requests.
+
+        needs: What each copy reserves of an instance.
+            If left out, the model is the variant's, with one copy on each instance.
+
+        copies: How many there are at the start; they serve from its first moment. Of no
+            effect without needs, where there are pools.
+            If left out, it is one.
+
+        bounds: Between which numbers scaling keeps the copies, or the instances of a
+            model that is the variant's.
+            If left out, nothing scales.
+
+        policies: What scales them.
+
+        schedules: What moves the bounds.
+
+        start_seconds: What a copy takes to start, with its image there.
+            If left out, it is that of the fleet's times.
+
+        image: What is pulled once for each instance.
+            If left out, all models have the same.
+
+        timeout: Seconds that a client waits for an answer.
+            If left out, it is InvokeEndpoint's 60.
+
+        queue_limit: How many requests may wait in line at one copy; more are refused.
+            If left out, any number may.
+    """
+
+    name: str
+    traffic: Traffic | Users
+    service: ServiceTimes
+    needs: Needs = None
+    copies: int = 1
+    bounds: Bounds | None = None
+    policies: tuple[Policy, ...] = ()
+    schedules: tuple[ScheduledAction, ...] = ()
+    start_seconds: Seconds | None = None
+    image: str = ""
+    timeout: float = INVOKE_TIMEOUT
+    queue_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind and range.
+        """
+        hold_kinds(self)
+        least = (("copies", self.copies), ("queue_limit", self.queue_limit or 0))
+        raise_faults(
+            Fault(f"{name} must be at least 0, got {value}")
+            for name, value in least
+            if value < 0
+        )
+        if (self.policies or self.schedules) and self.bounds is None:
+            raise ValueError(
+                f"bounds of {self.name} must be given where it has policies or "
+                "schedules: write Bounds(minimum=..., maximum=...)"
+            )
+        if self.timeout <= self.service.overhead_seconds:
+            raise ValueError(
+                f"timeout must be more than the service's overhead_seconds, got "
+                f"{self.timeout:g} s and {self.service.overhead_seconds:g} s"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scenario:
+    """
+    What runs, on what, for how long.
+
+    Args:
+        workloads: The models.
+
+        duration: Seconds that are played out.
+
+        start: When it begins, a whole minute with a time zone: schedules and the
+            curves of days go by it. If left out, it is a Monday at midnight UTC.
+
+        seed: What chance follows: the same seed gives the same log.
+            If left out, it is 0.
+
+        routing: To which copy a request goes: the one with the fewest outstanding, or
+            any. If left out, it is the one with the fewest.
+
+        endpoint: The endpoint's name, which its metrics have.
+            If left out, it is ``endpoint``.
+
+        pools: The instance types that the endpoint may use.
+            If left out, copies are there and no instances are counted: nothing scales.
+
+        instances: How many there are at the start.
+            If left out, it is one.
+
+        minimum: How many there are at least. If left out, as many as at the start.
+
+        maximum: How many there are at most. If left out, as many as at the start.
+
+        managed: Whether copies bring instances along and take them with them, as
+            managed instance scaling has it.
+            If left out, they do not.
+
+        scale_in: How managed instance scaling lets instances go.
+
+        times: How long instances and copies take to come and to go.
+            If left out, the defaults of ``FleetTimes``.
+
+        capacity: How many instances of a type can be had, at a moment.
+            If left out, there is no end of them.
+
+        delays: How late metrics can be read.
+            If left out, the defaults of ``MetricDelays``.
+    """
+
+    workloads: tuple[Workload, ...]
+    duration: float
+    start: datetime = _START
+    seed: int = 0
+    routing: Routing = "LEAST_OUTSTANDING_REQUESTS"
+    endpoint: str = "endpoint"
+    pools: tuple[Pool, ...] = ()
+    instances: int = 1
+    minimum: int | None = None
+    maximum: int | None = None
+    managed: bool = False
+    scale_in: ScaleIn | None = None
+    times: FleetTimes | None = None
+    capacity: Available = unlimited
+    delays: MetricDelays = field(default_factory=MetricDelays)
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind and range.
+        """
+        hold_kinds(self)
+        raise_faults(self._faults())
+
+    @property
+    def minutes(self) -> int:
+        """
+        How many minutes there are, the last one perhaps not whole.
+        """
+        return math.ceil(self.duration / 60)
+
+    def _faults(self) -> list[Fault]:
+        found = []
+        names = [workload.name for workload in self.workloads]
+        if not names or len(set(names)) < len(names):
+            must = "workloads must be at least one, each with a name of its own"
+            found.append(Fault(f"{must}, got {', '.join(names) or 'none'}"))
+        if self.duration <= 0:
+            found.append(Fault(f"duration must be above 0, got {self.duration}"))
+        if self.start.tzinfo is None or self.start.timestamp() % 60:
+            must = "start must be a whole minute with a time zone"
+            found.append(Fault(f"{must}, got {self.start.isoformat()}"))
+        scaled = [workload.name for workload in self.workloads if workload.bounds]
+        if scaled and not self.pools:
+            must = "pools must name at least one instance type where something scales"
+            found.append(Fault(f"{must}, as {', '.join(scaled)} does"))
+        return found

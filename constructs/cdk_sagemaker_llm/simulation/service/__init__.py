@@ -1,0 +1,3 @@
+"""
+How long a copy of a model takes for requests, and in which order it serves them.
+"""

@@ -1,0 +1,151 @@
+"""
+What every traffic of requests can be asked, whatever it is made of.
+"""
+
+from __future__ import annotations
+
+import abc
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Tokens = npt.NDArray[np.int64]
+    Numbers = npt.NDArray[np.float64]
+
+# seconds since the start, tokens of the prompt, tokens of the answer
+Arrival = tuple[float, int, int]
+
+
+class Expected(NamedTuple):
+    """
+    What a traffic comes to in each of some steps of time, on average.
+
+    Args:
+        requests: How many arrive.
+
+        prompts: Tokens of their prompts together.
+
+        answers: Tokens of their answers together.
+    """
+
+    requests: Numbers
+    prompts: Numbers
+    answers: Numbers
+
+
+class Traffic(abc.ABC):
+    """
+    Requests that come whatever becomes of those before them.
+    """
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def scaled(self, factor: float) -> Traffic:
+        """
+        Return the same traffic with so many times the requests.
+        """
+
+    @abc.abstractmethod
+    def starting(self, at: datetime) -> Traffic:
+        """
+        Return the traffic as it is for a run that starts then.
+        """
+
+    @abc.abstractmethod
+    def arrivals(
+        self, generator: np.random.Generator, duration: float
+    ) -> Iterator[Arrival]:
+        """
+        Draw the requests, one after the other in the order in which they come.
+        """
+
+    @abc.abstractmethod
+    def expected(self, edges: Numbers) -> Expected:
+        """
+        Return what comes between each two of some moments, on average.
+        """
+
+    @abc.abstractmethod
+    def typical(
+        self, generator: np.random.Generator, count: int, duration: float
+    ) -> tuple[Tokens, Tokens]:
+        """
+        Draw the lengths of about so many requests: of prompts, and of answers.
+        """
+
+    def __add__(self, other: Traffic) -> Traffic:
+        """
+        Add another traffic of the same model.
+        """
+        return Together((self, other))
+
+
+@dataclass(frozen=True, slots=True)
+class Together(Traffic):
+    """
+    Several traffics of one model at the same time: ``Constant(...) + Spike(...)``.
+    """
+
+    parts: tuple[Traffic, ...]
+
+    def scaled(self, factor: float) -> Self:
+        """
+        Return the same traffic with so many times the requests.
+        """
+        return replace(self, parts=tuple(part.scaled(factor) for part in self.parts))
+
+    def starting(self, at: datetime) -> Self:
+        """
+        Return the traffic as it is for a run that starts then.
+        """
+        return replace(self, parts=tuple(part.starting(at) for part in self.parts))
+
+    def arrivals(
+        self, generator: np.random.Generator, duration: float
+    ) -> Iterator[Arrival]:
+        """
+        Draw the requests, one after the other in the order in which they come.
+        """
+        own = generator.spawn(len(self.parts))
+        streams = (
+            part.arrivals(each, duration)
+            for part, each in zip(self.parts, own, strict=True)
+        )
+        return heapq.merge(*streams)
+
+    def expected(self, edges: Numbers) -> Expected:
+        """
+        Return what comes between each two of some moments, on average.
+        """
+        found = [part.expected(edges) for part in self.parts]
+        requests, prompts, answers = (sum(rows) for rows in zip(*found, strict=True))
+        return Expected(requests, prompts, answers)
+
+    def typical(
+        self, generator: np.random.Generator, count: int, duration: float
+    ) -> tuple[Tokens, Tokens]:
+        """
+        Draw the lengths of about so many requests: of prompts, and of answers.
+        """
+        import numpy as np  # noqa: PLC0415 - what does not sample starts without it
+
+        whole = np.array([0.0, duration])
+        sizes = [float(part.expected(whole).requests[0]) for part in self.parts]
+        drawn = [
+            part.typical(generator, _share(count, size, sizes), duration)
+            for part, size in zip(self.parts, sizes, strict=True)
+        ]
+        prompts, answers = zip(*drawn, strict=True)
+        return np.concatenate(prompts), np.concatenate(answers)
+
+
+def _share(count: int, size: float, sizes: Sequence[float]) -> int:
+    total = sum(sizes)
+    return round(count * size / total) if total else count

@@ -1,0 +1,216 @@
+"""
+Traffic that was seen: a table of requests, each with its moment and its lengths.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from cdk_sagemaker_llm.simulation.traffic.base import Arrival, Expected, Traffic
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from cdk_sagemaker_llm.simulation.traffic.base import Numbers, Tokens
+
+_COLUMNS = ("time", "prompt_tokens", "output_tokens")
+_MOST_SHOWN = 10
+_AT_ONCE = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Replay(Traffic):
+    """
+    Requests as they came: ``Replay.from_csv("requests.csv").scaled(3)``.
+
+    Times count from the first request. More than were seen are made by repeating each
+    one within the pause that follows it, fewer by leaving some out.
+
+    Args:
+        requests: Seconds, tokens of the prompt and tokens of the answer of each.
+
+        factor: How many times the requests there are.
+            If left out, they are those that were seen.
+    """
+
+    requests: tuple[Arrival, ...]
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        """
+        Put the requests in order, the first one at 0.
+        """
+        if not self.requests:
+            raise ValueError("requests must have at least one request, got none")
+        if self.factor < 0:
+            raise ValueError(f"factor must be at least 0, got {self.factor}")
+        ordered = sorted(self.requests)
+        first = ordered[0][0]
+        moved = tuple((at - first, prompt, answer) for at, prompt, answer in ordered)
+        object.__setattr__(self, "requests", moved)
+
+    @classmethod
+    def from_csv(cls, path: Path | str) -> Replay:
+        """
+        Read a CSV file with the columns time, prompt_tokens and output_tokens.
+
+        Times are ISO 8601, or seconds; other columns do not matter.
+
+        Raises:
+            ValueError: If it is no such file; one line for each fault.
+        """
+        name = Path(path)
+        with name.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            lacking = [one for one in _COLUMNS if one not in (rows.fieldnames or ())]
+            if lacking:
+                raise ValueError(
+                    f"{name}: the first line must name the columns "
+                    f"{', '.join(_COLUMNS)}, and lacks {', '.join(lacking)}"
+                )
+            return cls(tuple(_read(name, enumerate(rows, start=2))))
+
+    def scaled(self, factor: float) -> Self:
+        """
+        Return the same traffic with so many times the requests.
+        """
+        return replace(self, factor=self.factor * factor)
+
+    def starting(self, at: datetime) -> Self:  # noqa: ARG002 - it is replayed at any time
+        """
+        Return the traffic as it is for a run that starts then.
+        """
+        return self
+
+    def arrivals(
+        self, generator: np.random.Generator, duration: float
+    ) -> Iterator[Arrival]:
+        """
+        Give the requests, one after the other in the order in which they came.
+        """
+        for begin in range(0, len(self.requests), _AT_ONCE):
+            # One more than are given: each is repeated in the pause up to the next.
+            few = self.requests[begin : begin + _AT_ONCE + 1]
+            for request in self._repeated(generator, few):
+                if request[0] >= duration:
+                    return
+                yield request
+
+    def expected(self, edges: Numbers) -> Expected:
+        """
+        Return what came between each two of some moments.
+        """
+        import numpy as np  # noqa: PLC0415 - what does not sample starts without it
+
+        times, prompts, answers = np.array(self.requests, dtype=float).T
+        found = (
+            np.histogram(times, edges, weights=weights)[0] * self.factor
+            for weights in (np.ones_like(times), prompts, answers)
+        )
+        return Expected(*found)
+
+    def typical(
+        self, generator: np.random.Generator, count: int, duration: float
+    ) -> tuple[Tokens, Tokens]:
+        """
+        Draw about so many of the requests that come in time, for their lengths.
+        """
+        import numpy as np  # noqa: PLC0415 - what does not sample starts without it
+
+        known = np.array(
+            [(p, a) for at, p, a in self.requests if at < duration], dtype=np.int64
+        )
+        drawn = known[generator.integers(0, len(known), count)]
+        return drawn[:, 0], drawn[:, 1]
+
+    def _repeated(
+        self, generator: np.random.Generator, few: tuple[Arrival, ...]
+    ) -> Iterator[Arrival]:
+        import numpy as np  # noqa: PLC0415 - what does not sample starts without it
+
+        own = min(len(few), _AT_ONCE)
+        if math.isclose(self.factor, 1.0):
+            yield from few[:own]
+            return
+        times, prompts, answers = np.array(few, dtype=float).T
+        pauses = np.append(np.diff(times), 0.0)[:own]
+        whole = math.floor(self.factor)
+        more = generator.random(own) < self.factor - whole
+        times, prompts, answers = times[:own], prompts[:own], answers[:own]
+        counts = whole + more.astype(int)
+        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        moved = nth / np.repeat(np.maximum(counts, 1), counts)
+        yield from zip(
+            (np.repeat(times, counts) + moved * np.repeat(pauses, counts)).tolist(),
+            np.repeat(prompts, counts).astype(int).tolist(),
+            np.repeat(answers, counts).astype(int).tolist(),
+            strict=True,
+        )
+
+
+def _read(
+    name: Path, rows: Iterable[tuple[int, dict[str | None, str | None]]]
+) -> Iterator[Arrival]:
+    faults: list[str] = []
+    count = 0
+    first: str | None = None
+    for line, row in rows:
+        try:
+            at, kind = _moment(row["time"])
+            first = first or kind
+            if kind != first:
+                _refuse("time", row["time"], f"be {first}, as in the rows before")
+            prompt = _tokens("prompt_tokens", row["prompt_tokens"])
+            answer = _tokens("output_tokens", row["output_tokens"])
+        except ValueError as fault:
+            count += 1
+            if len(faults) < _MOST_SHOWN:
+                faults.append(f"{name}, line {line}: {fault}")
+        else:
+            yield at, prompt, answer
+    if count > len(faults):
+        faults.append(
+            f"{name}: {count - len(faults)} more rows are not as they must be"
+        )
+    if faults:
+        raise ValueError("\n".join(faults))
+
+
+def _moment(text: str | None) -> tuple[float, str]:
+    """
+    Read a moment; say how it is written.
+    """
+    written = (text or "").strip()
+    with suppress(ValueError):
+        seconds = float(written)
+        if math.isfinite(seconds):
+            return seconds, "seconds"
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        _refuse("time", text, "be seconds, or ISO 8601 as 2026-01-31T12:00:00")
+    if moment.tzinfo is not None:
+        return moment.timestamp(), "ISO 8601 with a time zone"
+    return moment.replace(tzinfo=UTC).timestamp(), "ISO 8601 without a time zone"
+
+
+def _tokens(column: str, text: str | None) -> int:
+    try:
+        tokens = int(text or "")
+    except ValueError:
+        _refuse(column, text, "be a whole number of at least 1")
+    if tokens < 1:
+        _refuse(column, text, "be a whole number of at least 1")
+    return tokens
+
+
+def _refuse(column: str, text: str | None, must: str) -> NoReturn:
+    got = "nothing" if text is None else repr(text)
+    raise ValueError(f"{column} must {must}, got {got}")
