@@ -107,27 +107,44 @@ class Alarm:
     The state of one alarm, brought forward period by period.
     """
 
-    __slots__ = ("_points", "_run", "latest", "rule", "since", "state")
+    __slots__ = ("_points", "_run", "evaluated", "latest", "rule", "since", "state")
 
     def __init__(self, rule: AlarmRule) -> None:
         self.rule = rule
         self.state = INSUFFICIENT_DATA
         self.since = 0.0
+        self.evaluated = 0.0
         self.latest: float | None = None
         self._run = 0
         length = rule.evaluation_periods + _LOOKED_BACK
         self._points: deque[float | None] = deque(maxlen=length)
+
+    @property
+    def points(self) -> tuple[float | None, ...]:
+        """
+        The points that were looked at last, the newest at the end.
+
+        The newest is of the period that ended at ``evaluated``.
+        """
+        return tuple(self._points)
+
+    def recall(self, end: float, read: Reader) -> None:
+        """
+        Look back from a moment, so that what was before the alarm counts as well.
+        """
+        period, length = self.rule.query.period, self._points.maxlen or 0
+        ends = (end - period * back for back in reversed(range(length)))
+        self._points.extend(read(self.rule.query, moment) for moment in ends)
 
     def evaluate(self, end: float, read: Reader) -> bool:
         """
         Take in the period that ends at a moment; tell whether the state changed.
         """
         query = self.rule.query
+        self.evaluated = end
         if query.period > _MINUTE:
             # A long period slides by the minute, so that every point is another one.
-            length = self._points.maxlen or 0
-            ends = (end - query.period * back for back in reversed(range(length)))
-            self._points.extend(read(query, moment) for moment in ends)
+            self.recall(end, read)
             self._run = 0
         else:
             self._points.append(read(query, end))
@@ -193,6 +210,8 @@ class Watch:
     """
     Evaluates an alarm when its periods can be read, for as long as the timeline runs.
 
+    It begins with the next period that can be read, and knows those before it.
+
     Args:
         timeline: The time it lives in.
 
@@ -222,7 +241,8 @@ class Watch:
         self._act = act
         self._step = min(alarm.rule.query.period, _MINUTE)
         self._acted = float("-inf")
-        self._end = (timeline.now // self._step + 1) * self._step
+        self._end = ((timeline.now - delay) // self._step + 1) * self._step
+        alarm.recall(self._end - self._step, read)
         self._next = timeline.at(self._end + delay, self._look)
 
     def stop(self) -> None:

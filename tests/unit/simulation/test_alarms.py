@@ -186,6 +186,23 @@ def test_a_period_is_looked_at_when_it_can_be_read() -> None:
     assert _watched(_rule(3), [9, 9, 9, 1], delay=20)[0] == 50.0
 
 
+def test_an_alarm_knows_what_was_before_it() -> None:
+    """
+    Two periods above can be read when it is made, and the third one sets it off.
+    """
+    timeline, store, alarm = Timeline(), MetricStore(), Alarm(_rule(3))
+    for moment in (0.0, 10.0, 20.0, 30.0):
+        store.record(_METRIC, moment, 9.0)
+    timeline.run_until(25.0)
+    Watch(timeline, alarm, read=store.read, delay=2.0, act=lambda _: None)
+
+    timeline.run_until(31.9)
+    assert (alarm.state, alarm.points[-2:]) == ("INSUFFICIENT_DATA", (9.0, 9.0))
+    timeline.run_until(32.0)
+
+    assert (alarm.state, alarm.evaluated) == ("ALARM", 30.0)
+
+
 def test_an_alarm_acts_every_minute_while_it_lasts() -> None:
     """
     From the evaluation that set it off, until the values are low again.

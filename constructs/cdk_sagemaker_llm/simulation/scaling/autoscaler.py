@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from cdk_sagemaker_llm.simulation.alarms import ALARM, Alarm, AlarmRule, Watch
-from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.clock import Planned, Timeline
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays, Reader
 from cdk_sagemaker_llm.simulation.scaling.activities import (
     AT_DESIRED,
@@ -128,6 +128,7 @@ class Autoscaler:
         self._open: Activity | None = None
         self._asking: list[tuple[Policy, Alarm]] = []
         self._watches: list[Watch] = []
+        self._planned: dict[str, Planned] = {}
         self._delays = MetricDelays()
         for action in schedules:
             self.schedule(action)
@@ -155,10 +156,12 @@ class Autoscaler:
 
     def stop(self) -> None:
         """
-        Watch no more.
+        Watch no more, and do nothing of what is planned.
         """
         for watch in self._watches:
             watch.stop()
+        for planned in self._planned.values():
+            planned.cancel()
 
     def bound(self, bounds: Bounds, policy: str = "", cause: str = "") -> None:
         """
@@ -169,7 +172,7 @@ class Autoscaler:
         count = bounds.clamp(desired)
         if count != desired and not self._scalable.is_settled:
             again = functools.partial(self._again, policy, cause)
-            self._timeline.after(_RETRIED, again)
+            self._plan("", self._timeline.now + _RETRIED, again)
         elif count != desired:
             limit = "minimum" if count > desired else "maximum"
             self._scale(
@@ -188,13 +191,29 @@ class Autoscaler:
     def schedule(self, action: ScheduledAction) -> None:
         """
         Plan a scheduled action's next time, and from then on the one after it.
+
+        It takes the place of another one of its name.
         """
+        self.unschedule(action.name)
         begin = action.start.timestamp() if action.start else self._timeline.now
         after = max(begin, self._timeline.now)
         due = next_time(action.schedule, action.time_zone, after, begin)
         if due is None or (action.end and due > action.end.timestamp()):
             return
-        self._timeline.at(due, lambda: self._due(action))
+        self._plan(action.name, due, lambda: self._due(action))
+
+    def unschedule(self, name: str) -> None:
+        """
+        Forget a scheduled action.
+        """
+        planned = self._planned.pop(name, None)
+        if planned is not None:
+            planned.cancel()
+
+    def _plan(self, name: str, time: float, act: Callable[[], None]) -> None:
+        # The bounds' own next try has no name, and replaces the one before.
+        self.unschedule(name)
+        self._planned[name] = self._timeline.at(time, act)
 
     def alarmed(self, policy: Policy, alarm: Alarm) -> None:
         """

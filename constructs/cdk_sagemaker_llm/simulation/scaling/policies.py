@@ -65,6 +65,10 @@ class TargetTracking:
             through.
 
         disable_scale_in: Whether it never takes capacity away.
+
+        alarm_names:
+            The names of its alarms, the high one first. If left out, they are made
+            of the policy's name.
     """
 
     name: str
@@ -73,6 +77,7 @@ class TargetTracking:
     scale_in_cooldown: float = 300.0
     scale_out_cooldown: float = 300.0
     disable_scale_in: bool = False
+    alarm_names: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         """
@@ -89,7 +94,7 @@ class TargetTracking:
         The alarm that adds capacity.
         """
         return AlarmRule(
-            name=f"TargetTracking-{self.name}-AlarmHigh",
+            name=self._alarm_names[0],
             query=self.query,
             comparison="GreaterThanThreshold",
             threshold=self.target,
@@ -104,7 +109,7 @@ class TargetTracking:
         if self.disable_scale_in:
             return None
         return AlarmRule(
-            name=f"TargetTracking-{self.name}-AlarmLow",
+            name=self._alarm_names[1],
             query=self.query,
             comparison="LessThanThreshold",
             threshold=_LOW_SHARE * self.target,
@@ -117,6 +122,11 @@ class TargetTracking:
         Whether its metric comes every ten seconds.
         """
         return all(metric.name in HIGH_RESOLUTION for metric in self.query.metrics())
+
+    @property
+    def _alarm_names(self) -> tuple[str, str]:
+        stem = f"TargetTracking-{self.name}"
+        return self.alarm_names or (f"{stem}-AlarmHigh", f"{stem}-AlarmLow")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
