@@ -192,8 +192,10 @@ def judge(rule: AlarmRule, points: Sequence[float | None], before: str) -> str:
             if real
             else INSUFFICIENT_DATA
         )
-    filled = {"breaching": ALARM, "notBreaching": OK, "ignore": before}
-    return filled[rule.treat_missing]
+    if rule.treat_missing == "ignore":
+        # A real point within the threshold is enough (the guide's second table).
+        return before if all(breaching) else OK
+    return ALARM if rule.treat_missing == "breaching" else OK
 
 
 def _premature(

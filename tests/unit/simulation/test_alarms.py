@@ -76,6 +76,32 @@ def test_missing_points_count_as_the_alarm_says(
 
 
 @pytest.mark.parametrize(
+    ("drawn", "missing", "ignore", "breaching", "not_breaching"),
+    [
+        ("0-X-X", ALARM, ALARM, ALARM, ALARM),
+        ("00X0X", ALARM, ALARM, ALARM, ALARM),
+        ("0-X--", OK, OK, ALARM, OK),
+        ("----0", OK, OK, ALARM, OK),
+        ("---X-", ALARM, "before", ALARM, OK),
+        ("----X", OK, "before", ALARM, OK),
+        ("00X00", OK, OK, OK, OK),
+    ],
+)
+def test_missing_points_count_where_some_are_enough(
+    drawn: str, missing: str, ignore: str, breaching: str, not_breaching: str
+) -> None:
+    """
+    Two of three points, five looked at: the guide's other table, and two lines more.
+    """
+    states = [
+        judge(_rule(3, 2, missing=treatment), _points(drawn), "before")
+        for treatment in ("missing", "ignore", "breaching", "notBreaching")
+    ]
+
+    assert states == [missing, ignore, breaching, not_breaching]
+
+
+@pytest.mark.parametrize(
     ("drawn", "state"),
     [("000X0X", OK), ("00X0XX", ALARM), ("00XXX0", ALARM), ("0XXX00", OK)],
 )

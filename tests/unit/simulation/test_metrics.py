@@ -144,3 +144,23 @@ def test_fails_if_math_names_what_is_not_there() -> None:
     """
     with pytest.raises(ValueError, match="names m2, which no query has as its id"):
         MathQuery("m1 / m2", {"m1": MetricQuery(_SLOW, "Sum", 60)}, 60)
+
+
+@pytest.mark.parametrize("period", [0, -60, 15])
+def test_fails_if_a_period_of_math_is_none(period: int) -> None:
+    """
+    As of a metric.
+    """
+    with pytest.raises(ValueError, match=f"multiple of 10 s, got {period}"):
+        MathQuery("1 + 1", {}, period)
+
+
+@pytest.mark.parametrize("delay", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["standard", "high_resolution"])
+def test_fails_if_a_delay_is_none(name: str, delay: float) -> None:
+    """
+    Values cannot be read before there are any, and must be at some time.
+    """
+    with pytest.raises(ValueError, match=f"{name} must be 0 s or more, got {delay}"):
+        MetricDelays(**{name: delay})
+    MetricDelays(standard=0, high_resolution=0)

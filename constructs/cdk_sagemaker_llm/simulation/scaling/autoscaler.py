@@ -34,6 +34,12 @@ from cdk_sagemaker_llm.simulation.scaling.steps import (
 
 # A target that takes no change is asked again; AWS publishes no interval.
 _RETRIED = 60.0
+# How often it is asked whether a change is done; AWS publishes no interval either.
+_ASKED = 10.0
+# No scheduled action can be called that.
+_CHANGE = " "
+# Before the first moment at which a schedule may be due, that moment included.
+_HAIR = 1e-3
 
 
 class Scalable(Protocol):
@@ -129,6 +135,7 @@ class Autoscaler:
         self._asking: list[tuple[Policy, Alarm]] = []
         self._watches: list[Watch] = []
         self._planned: dict[str, Planned] = {}
+        self._refused: set[tuple[str, str]] = set()
         self._delays = MetricDelays()
         for action in schedules:
             self.schedule(action)
@@ -194,9 +201,12 @@ class Autoscaler:
 
         It takes the place of another one of its name.
         """
+        self._schedule(action, -_HAIR)
+
+    def _schedule(self, action: ScheduledAction, since: float) -> None:
         self.unschedule(action.name)
         begin = action.start.timestamp() if action.start else self._timeline.now
-        after = max(begin, self._timeline.now)
+        after = max(begin, self._timeline.now) + since
         due = next_time(action.schedule, action.time_zone, after, begin)
         if due is None or (action.end and due > action.end.timestamp()):
             return
@@ -287,10 +297,14 @@ class Autoscaler:
             # What serves now is what the metric was measured over.
             count = tracked_up(policy, value, self._base(self._scalable.running))
             return max(count, self._scalable.desired)
+        desired = self._scalable.desired
         try:
-            return stepped(policy, value, self._base(self._scalable.desired))
+            count = stepped(policy, value, desired)
+            if count > desired:
+                count = max(stepped(policy, value, self._base(desired)), desired)
         except LookupError:
             return None
+        return count
 
     def _base(self, now: int) -> int:
         # Capacity that a scale-out added counts towards the next one while it cools
@@ -340,11 +354,19 @@ class Autoscaler:
         self._in = _Cooldown(activity.before, length, activity)
 
     def _scale(self, activity: Activity) -> None:
+        self.settle()
         self.activities.append(activity)
         self._open = activity
+        self._refused.clear()
         self._scalable.set_desired(activity.after, activity.cause)
         self._noted(activity)
+        self._follow()
+
+    def _follow(self) -> None:
+        # Cooldowns begin when the change is done, and not when an alarm asks again.
         self.settle()
+        if self._open is not None:
+            self._plan(_CHANGE, self._timeline.now + _ASKED, self._follow)
 
     def _reason(self, activity: Activity) -> str:
         if activity.after == self.bounds.maximum:
@@ -352,13 +374,10 @@ class Autoscaler:
         return AT_MINIMUM if activity.after == self.bounds.minimum else AT_DESIRED
 
     def _refuse(self, activity: Activity, reason: str) -> None:
-        # Once, not every minute for as long as the alarm lasts.
-        last = self.activities[-1] if self.activities else None
-        if last is not None and (last.not_scaled, last.policy) == (
-            reason,
-            activity.policy,
-        ):
+        # Once after each change, not every minute for as long as alarms last.
+        if (reason, activity.policy) in self._refused:
             return
+        self._refused.add((reason, activity.policy))
         refused = replace(activity, not_scaled=reason)
         self.activities.append(refused)
         self._noted(refused)
@@ -376,7 +395,7 @@ class Autoscaler:
                 least = min(least, most)
             what = f"scheduled action name {action.name} was triggered"
             self.bound(Bounds(minimum=least, maximum=most), action.name, what)
-        self.schedule(action)
+        self._schedule(action, 0.0)
 
 
 def alarms_of(policy: Policy) -> Sequence[AlarmRule]:

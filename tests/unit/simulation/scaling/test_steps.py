@@ -4,6 +4,8 @@ How much capacity a policy asks for.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
@@ -182,3 +184,16 @@ def test_fails_if_an_adjustment_type_does_not_exist() -> None:
     """
     with pytest.raises(ValueError, match="PercentChangeInCapacity, ExactCapacity, got"):
         _policy("ChangeBy")
+
+
+@pytest.mark.parametrize("cooldown", [-1.0, float("nan")])
+@pytest.mark.parametrize("name", ["scale_in_cooldown", "scale_out_cooldown"])
+def test_fails_if_a_cooldown_is_none(name: str, cooldown: float) -> None:
+    """
+    Zero is one.
+    """
+    with pytest.raises(ValueError, match=f"{name} of policy Load must be 0 or more"):
+        TargetTracking(name="Load", query=_QUERY, target=5, **{name: cooldown})
+    with pytest.raises(ValueError, match="cooldown of policy Steps must be 0 or more"):
+        replace(_policy(), cooldown=cooldown)
+    replace(_policy(), cooldown=0.0)
