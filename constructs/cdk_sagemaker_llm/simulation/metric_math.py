@@ -107,7 +107,7 @@ _UNDERSTOOD = (
 
 def _is_known(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        if not isinstance(node.func, ast.Name) or node.keywords:
+        if not isinstance(node.func, ast.Name):
             return False
         least, most = _FUNCTIONS.get(node.func.id, (1, 0))
         return least <= len(node.args) <= most
@@ -174,7 +174,7 @@ def _called(name: str, arguments: list[ast.expr], values: Mapping[str, Value]) -
         return None
     if name in _OF_ONE:
         return float(_OF_ONE[name](numbers[0]))
-    return float(_OF_SEVERAL[name](numbers)) if name in _OF_SEVERAL else None
+    return float(_OF_SEVERAL[name](numbers))
 
 
 def _several(node: ast.expr, values: Mapping[str, Value]) -> list[Value]:

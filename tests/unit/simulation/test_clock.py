@@ -66,3 +66,31 @@ def test_a_cancelled_action_does_not_happen() -> None:
     assert timeline.next is None
     timeline.run_until(20)
     assert seen == []
+
+
+def test_a_cancelled_action_is_passed_over_among_others() -> None:
+    """
+    Those beside it happen, and one of them may cancel what is due at the same moment.
+    """
+    timeline = Timeline()
+    seen: list[str] = []
+    first = timeline.at(5, lambda: seen.append("first"))
+    timeline.at(10, lambda: last.cancel())
+    last = timeline.at(10, lambda: seen.append("last"))
+    timeline.at(15, lambda: seen.append("other"))
+    first.cancel()
+
+    timeline.run_until(20)
+
+    assert seen == ["other"]
+
+
+def test_time_does_not_run_back() -> None:
+    """
+    Running to what is past leaves it where it is.
+    """
+    timeline = Timeline(100.0)
+
+    timeline.run_until(50.0)
+
+    assert timeline.now == 100.0

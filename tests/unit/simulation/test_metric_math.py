@@ -53,6 +53,13 @@ _VALUES = {"a": 6.0, "b": 4.0, "none": None}
         ("CEIL(a * 1e308 * 10)", None),
         ("SUM([b * 4e307, b * 4e307])", None),
         ("MAX(a, b)", 6.0),
+        (" a + b ", 10.0),
+        ("none == 6", None),
+        ("6 == none", None),
+        ("FILL(b - 4, 3)", 0.0),
+        ("AVG([a, b, 2])", 4.0),
+        ("AVG([a, b - 4])", 3.0),
+        ("METRICS()", None),
     ],
 )
 def test_is_computed_for_a_period(expression: str, result: float | None) -> None:
@@ -77,6 +84,7 @@ def test_names_its_metrics() -> None:
         "__import__('os')",
         "a.b",
         "SEARCH('x')",
+        "SEARCH(a)",
         "a if b else c",
         "'text'",
         "SUM(a, key=b)",

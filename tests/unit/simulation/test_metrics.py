@@ -69,6 +69,41 @@ def test_ten_seconds_are_told_apart() -> None:
     assert store.read(MetricQuery(_FAST, "Maximum", 30), 30) == 7.0
 
 
+def test_a_metric_is_its_dimensions_in_any_order() -> None:
+    """
+    SageMaker's are of an endpoint and a variant, or of a component.
+    """
+    one = Metric.of("AWS/SageMaker", "Invocations", {"A": "1", "B": "2"})
+    other = Metric.of("AWS/SageMaker", "Invocations", {"B": "2", "A": "1"})
+
+    assert one == other
+    assert _SLOW.dimensions == (
+        ("EndpointName", "chat"),
+        ("VariantName", "AllTraffic"),
+    )
+    assert _FAST.dimensions == (("InferenceComponentName", "llama"),)
+
+
+def test_a_period_ends_with_its_last_ten_seconds() -> None:
+    """
+    What is asked for within them is what ended before.
+    """
+    query = MetricQuery(_SLOW, "Sum", 60)
+
+    assert _filled().read(query, 129.9) == 13.0 + 6.0
+    assert _filled().read(query, 130) == 13.0
+
+
+def test_no_samples_are_no_data() -> None:
+    """
+    A value that was seen no times has no average.
+    """
+    store = MetricStore()
+    store.record(_SLOW, 0, 5.0, 0)
+
+    assert store.read(MetricQuery(_SLOW, "Average", 60), 60) is None
+
+
 def test_values_can_come_in_bulk() -> None:
     """
     The store keeps its own count of what it was given.
@@ -117,6 +152,9 @@ def test_metrics_of_ten_seconds_can_be_read_sooner() -> None:
 
     assert delays.of(slow) == 90
     assert delays.of(fast) == 20
+    for name in ("ConcurrentRequestsPerModel", "NoCapacityInvocationFailures"):
+        metric = Metric.of_variant(name, "chat", "AllTraffic")
+        assert delays.of(MetricQuery(metric, "Maximum", 10)) == 20
     assert delays.of(MathQuery("a / b", {"a": slow, "b": fast}, 60)) == 90
     assert (MetricDelays().standard, MetricDelays().high_resolution) == (120, 30)
 
@@ -144,6 +182,8 @@ def test_fails_if_math_names_what_is_not_there() -> None:
     """
     with pytest.raises(ValueError, match="names m2, which no query has as its id"):
         MathQuery("m1 / m2", {"m1": MetricQuery(_SLOW, "Sum", 60)}, 60)
+    with pytest.raises(ValueError, match="names a, b, c, d, which"):
+        MathQuery("d + c + b + a", {}, 60)
 
 
 @pytest.mark.parametrize("period", [0, -60, 15])

@@ -87,8 +87,12 @@ def test_a_step_begins_at_its_lower_bound(value: float, wanted: int) -> None:
     Above the threshold the lower bound is included and the upper one is not.
     """
     policy = _policy("ChangeInCapacity", (0, 5, 1), (5, None, 3))
+    strict = replace(
+        policy, alarm=replace(policy.alarm, comparison="GreaterThanThreshold")
+    )
 
     assert stepped(policy, value, 2) == wanted
+    assert stepped(strict, value, 2) == wanted
 
 
 @pytest.mark.parametrize(
