@@ -4,7 +4,7 @@ The line of time.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.clock import Planned, Timeline
 
 
 def test_actions_happen_in_order_at_their_time() -> None:
@@ -75,8 +75,9 @@ def test_a_cancelled_action_is_passed_over_among_others() -> None:
     timeline = Timeline()
     seen: list[str] = []
     first = timeline.at(5, lambda: seen.append("first"))
-    timeline.at(10, lambda: last.cancel())
-    last = timeline.at(10, lambda: seen.append("last"))
+    both: list[Planned] = []
+    timeline.at(10, lambda: both[0].cancel())
+    both.append(timeline.at(10, lambda: seen.append("last")))
     timeline.at(15, lambda: seen.append("other"))
     first.cancel()
 

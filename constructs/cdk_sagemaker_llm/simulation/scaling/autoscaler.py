@@ -74,12 +74,12 @@ class Scalable(Protocol):
 @dataclass(slots=True)
 class _Cooldown:
     """
-    The time after a change: from which capacity it counts, and how long.
+    The time after a change: how long, and of a scale-out, where it started from.
     """
 
-    base: int
     length: float
     activity: Activity
+    base: int = 0
 
     def lasts(self, now: float) -> bool:
         """
@@ -337,7 +337,7 @@ class Autoscaler:
             if isinstance(policy, TargetTracking)
             else policy.cooldown
         )
-        self._out = _Cooldown(base, length, activity)
+        self._out = _Cooldown(length, activity, base)
 
     def _scale_in(self, policy: Policy, activity: Activity) -> None:
         if self._in is not None and self._in.lasts(self._timeline.now):
@@ -351,7 +351,7 @@ class Autoscaler:
             if isinstance(policy, TargetTracking)
             else policy.cooldown
         )
-        self._in = _Cooldown(activity.before, length, activity)
+        self._in = _Cooldown(length, activity)
 
     def _scale(self, activity: Activity) -> None:
         self.settle()

@@ -148,6 +148,20 @@ class StepAdjustment:
     upper: float | None = None
     change: float
 
+    def __post_init__(self) -> None:
+        """
+        Refuse a step that no value is in.
+        """
+        lower = -math.inf if self.lower is None else self.lower
+        upper = math.inf if self.upper is None else self.upper
+        if not lower < upper:
+            raise ValueError(
+                f"a step must be lower < upper, got lower={self.lower} and "
+                f"upper={self.upper}"
+            )
+        if not math.isfinite(self.change):
+            raise ValueError(f"change of a step must be a number, got {self.change}")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepScaling:

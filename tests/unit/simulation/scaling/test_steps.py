@@ -201,3 +201,16 @@ def test_fails_if_a_cooldown_is_none(name: str, cooldown: float) -> None:
     with pytest.raises(ValueError, match="cooldown of policy Steps must be 0 or more"):
         replace(_policy(), cooldown=cooldown)
     replace(_policy(), cooldown=0.0)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(5.0, 5.0), (6.0, 5.0), (float("nan"), None)]
+)
+def test_fails_if_no_value_is_in_a_step(lower: float, upper: float | None) -> None:
+    """
+    Its end is not after its beginning.
+    """
+    with pytest.raises(ValueError, match=f"lower={lower} and upper={upper}"):
+        StepAdjustment(lower=lower, upper=upper, change=1)
+    with pytest.raises(ValueError, match="change of a step must be a number, got nan"):
+        StepAdjustment(change=float("nan"))
