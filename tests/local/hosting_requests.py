@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 ROLE = "arn:aws:iam::123456789012:role/Hosting"
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 TGI = f"{REGISTRY}/huggingface-pytorch-tgi-inference:2.1.1-tgi1.4.5-gpu-py310-cu121"
+TGI_3 = f"{REGISTRY}/huggingface-pytorch-tgi-inference:2.7.0-tgi3.3.6-gpu-py311-cu124"
 LMI_26 = f"{REGISTRY}/djl-inference:0.26.0-tensorrtllm0.7.1-cu122"
 LMI_28 = f"{REGISTRY}/djl-inference:0.28.0-lmi10.0.0-cu124"
 LMI_36 = f"{REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130"

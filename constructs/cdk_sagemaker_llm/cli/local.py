@@ -12,16 +12,22 @@ from typing import Annotated, NoReturn
 import typer
 
 from cdk_sagemaker_llm.cli.around import Around, EndedError, NotStartedError
-from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
+from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, Fault
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
+from cdk_sagemaker_llm.local.faults import KINDS
 
 _DEFAULT_PORT = 4566
 _NOT_FOUND = 127  # What a shell answers for a command that is not there.
 
 _NOTICE = """\
 This is an EMULATION of AWS on this machine: no account, no cost, no model.
-It does not check IAM policies, quotas, whether images exist, GPU memory or time.
+It does not check IAM policies, quotas, whether images exist, or GPU memory.
 Its state is lost when it stops.
+"""
+_AT_ONCE = "Nothing takes any time; --speed lets it pass.\n"
+_IN_TIME = """\
+Time passes {speed:g} times as fast as on the wall: states, timestamps and waits are
+those of a clock that {ahead}.
 """
 
 
@@ -34,6 +40,7 @@ def register(app: typer.Typer) -> None:
 
 def local(
     context: typer.Context,
+    *,
     port: Annotated[
         int,
         typer.Option(
@@ -48,6 +55,21 @@ def local(
     account: Annotated[
         str, typer.Option(help="Account that everything is in, 12 digits.")
     ] = DEFAULT_ACCOUNT,
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            help="How fast time passes: 1 for real time, 60 for a minute a second. "
+            "If left out, nothing takes any.",
+        ),
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND[,NAME=VALUE...]",
+            help=f"What goes wrong from the beginning: {', '.join(KINDS)}; such as "
+            "no-capacity,target=ml.g5.12xlarge.",
+        ),
+    ] = None,
     custom_resource: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,10 +85,17 @@ def local(
     handlers = {name: place for name, _, place in named}
     try:
         aws = EmbeddedAws(
-            region=region, port=port, account=account, custom_resources=handlers
+            region=region,
+            port=port,
+            account=account,
+            speed=speed,
+            faults=_faults(fault or []),
+            custom_resources=handlers,
         )
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--account") from error
+        # The message begins with what is wrong.
+        hint = f"--{str(error).partition(' ')[0]}"
+        raise typer.BadParameter(str(error), param_hint=hint) from error
     try:
         status = _around(aws, context.args) if context.args else _serve(aws)
     except EmbeddedAwsError as error:
@@ -102,11 +131,25 @@ def _interrupt() -> NoReturn:
 
 def _introduce(aws: EmbeddedAws) -> None:
     typer.echo(f"The embedded AWS answers at {aws.url}")
-    typer.echo(_NOTICE)
+    typer.echo(_NOTICE + _pace(aws.speed))
     typer.echo("Point the AWS tools at it:")
     for name, value in aws.environment.items():
         typer.echo(f"  export {name}={value}")
     typer.echo("\nCtrl-C stops it.")
+
+
+def _faults(written: list[str]) -> list[Fault]:
+    try:
+        return [Fault.parse(one) for one in written]
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--fault") from error
+
+
+def _pace(speed: float | None) -> str:
+    if speed is None:
+        return _AT_ONCE
+    ahead = "runs ahead of it" if speed > 1 else "keeps up with it at most"
+    return _IN_TIME.format(speed=speed, ahead=ahead)
 
 
 def _around(aws: EmbeddedAws, command: list[str]) -> int:

@@ -6,5 +6,7 @@ the CDK; the server does, in its own process.
 """
 
 from cdk_sagemaker_llm.local.embedded import EmbeddedAws, EmbeddedAwsError
+from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 
-__all__ = ["EmbeddedAws", "EmbeddedAwsError"]
+__all__ = ["EmbeddedAws", "EmbeddedAwsError", "Fault", "Latency"]

@@ -8,6 +8,7 @@ import errno
 import functools
 import importlib.util
 import io
+import json
 import os
 import re
 import socket
@@ -17,11 +18,16 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
+from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.runtime.latency import Latency
+from cdk_sagemaker_llm.local.settings import Settings
 from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 
 if TYPE_CHECKING:
     import boto3
@@ -61,6 +67,20 @@ class EmbeddedAws:
         custom_resources: Python callables that stand for custom resources, as
             ``{"Custom::Name": "module:function"}``. If left out, the functions that
             are deployed with them are run.
+
+        speed: How many seconds pass there in one: 1 for real time, 60 for a minute a
+            second. If left out, nothing takes any time.
+
+        times: How long instances and copies take, with a speed.
+            If left out, the defaults of ``FleetTimes``.
+
+        latency: How long answers take, with a speed.
+            If left out, the defaults of ``Latency``.
+
+        faults: What goes wrong from the beginning. If left out, nothing does.
+
+    Raises:
+        ValueError: If the account is no account's number, or the speed is not positive.
     """
 
     def __init__(
@@ -69,6 +89,10 @@ class EmbeddedAws:
         region: str = "us-east-1",
         port: int = 0,
         account: str = DEFAULT_ACCOUNT,
+        speed: float | None = None,
+        times: FleetTimes | None = None,
+        latency: Latency | None = None,
+        faults: Sequence[Fault] = (),
         custom_resources: Mapping[str, str] | None = None,
     ) -> None:
         if not _ACCOUNT.fullmatch(account):
@@ -76,6 +100,9 @@ class EmbeddedAws:
         self.region = region
         self.account = account
         self.port = port
+        self._settings = Settings(
+            speed=speed, times=times, latency=latency, faults=faults
+        )
         self.custom_resources = dict(custom_resources or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = io.BytesIO()
@@ -164,6 +191,56 @@ class EmbeddedAws:
             service, endpoint_url=self.url, **settings
         )
 
+    @property
+    def speed(self) -> float | None:
+        """
+        How many seconds pass there in one; ``None`` where nothing takes any time.
+        """
+        return self._settings.speed
+
+    @property
+    def now(self) -> float:
+        """
+        The time in there, in seconds since the epoch; with a speed it runs ahead.
+        """
+        return float(self._ask("GET", "clock")["now"])
+
+    def fault(self, kind: str, target: str = "", **settings: Untyped) -> Fault:
+        """
+        Have something go wrong from now on, until ``clear_faults``.
+
+        ``aws.fault("no-capacity", "ml.g5.12xlarge")``
+
+        Args:
+            kind: What; see ``Fault``.
+
+            target: Whom it befalls. If left out, all.
+
+            settings: The other settings of ``Fault``.
+
+        Raises:
+            ValueError: If it is no fault.
+        """
+        fault = Fault.of({"kind": kind, "target": target, **settings})
+        self._ask("PUT", "faults", [asdict(fault)])
+        return fault
+
+    def clear_faults(self) -> None:
+        """
+        Have everything go well again; what was refused is tried again.
+        """
+        self._ask("DELETE", "faults")
+
+    def _ask(self, method: str, page: str, body: object = None) -> Untyped:
+        request = urllib.request.Request(  # noqa: S310 - this server's own address
+            f"{self.url}/_embedded/{page}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+        )
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=_START_LIMIT) as response:
+            return json.load(response)
+
     def start(self) -> None:
         """
         Start the server and wait until it answers.
@@ -223,6 +300,7 @@ class EmbeddedAws:
 
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
         arguments = ["--fd", str(descriptor), "--region", self.region]
+        arguments += ["--settings", self._settings.to_json()]
         for name, place in self.custom_resources.items():
             arguments += ["--custom-resource", f"{name}={place}"]
         return subprocess.Popen(

@@ -8,13 +8,14 @@ import io
 import json
 import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local import regions, scaling, shapes
+from cdk_sagemaker_llm.local import control, regions, scaling, shapes
+from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.functions import callbacks
@@ -26,9 +27,7 @@ from cdk_sagemaker_llm.local.protocols import (
     json_error,
     read_json,
 )
-from cdk_sagemaker_llm.local.runtime import eventstream
-from cdk_sagemaker_llm.local.runtime.invocations import Invocation, invoke
-from cdk_sagemaker_llm.local.turn import TURN
+from cdk_sagemaker_llm.local.runtime.answering import answer
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 if TYPE_CHECKING:
@@ -37,12 +36,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 
 HEALTH_PATH = "/_embedded/health"
-HOSTING_PATH = "/_embedded/hosting"
 
 _INVOCATION = re.compile(r"/endpoints/([^/]+)/invocations(-response-stream)?")
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/")
 _SCALING = "AnyScaleFrontendService"
-_LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
 
 
 class Gateway:
@@ -77,7 +74,8 @@ class Gateway:
         if request.path.startswith(callbacks.PATH):
             status = callbacks.receive(request.path, request.get_data())
             return Response(status=status)(environ, start_response)
-        if service == "s3" or request.method not in {"GET", "POST"}:
+        own = request.path.startswith(control.PREFIX)
+        if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
         # Before the lock: a client that stalls halfway keeps nobody waiting. For moto
         # as well, which reads the body again.
@@ -86,13 +84,15 @@ class Gateway:
         except (ClientDisconnected, TimeoutError):
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
-        with TURN:
+        with CLOCK.lock:
+            CLOCK.catch_up()
             try:
                 response = self._own(request, region)
             except Exception as error:  # noqa: BLE001 - an answer that clients can read
                 traceback.print_exc()
                 fault = AwsError("InternalFailure", repr(error), 500)
                 response = json_error(fault, __type=fault.code, message=fault.message)
+            CLOCK.lock.notify_all()
             if response is None:
                 return self._ask_moto(environ, start_response, service, body)
             return response(environ, start_response)
@@ -123,10 +123,10 @@ class Gateway:
 
     def _own(self, request: Request, region: str) -> Response | None:
         hosting = regions.sagemaker(self._account, region)
-        if request.path == HOSTING_PATH:
-            return _json(hosting.report())
+        if request.path.startswith(control.PREFIX):
+            return control.answer(hosting, request)
         if found := _INVOCATION.fullmatch(request.path):
-            return _invocation(hosting, request, found[1], stream=bool(found[2]))
+            return answer(hosting.world, request, found[1], stream=bool(found[2]))
         prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
         if prefix == "SageMaker":
             return _control(hosting, request, operation)
@@ -223,36 +223,6 @@ def _answer(hosting: SageMaker, operation: str, body: bytes) -> Response | None:
         return None
     shapes.refuse_wrong_types("sagemaker", operation, asked)
     return _json(hosting.call(operation, asked))
-
-
-def _invocation(
-    hosting: SageMaker, request: Request, endpoint: str, *, stream: bool
-) -> Response:
-    headers, body = request.headers, request.get_data()
-    if len(body) > _LARGEST_BODY:
-        # Without a code: the SDKs show the status in its place.
-        told = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
-        return Response(json.dumps({"message": told}), 413, content_type=JSON)
-    invocation = Invocation(
-        endpoint=endpoint,
-        component=headers.get("X-Amzn-SageMaker-Inference-Component"),
-        variant=headers.get("X-Amzn-SageMaker-Target-Variant"),
-        body=body,
-    )
-    try:
-        result = invoke(hosting.world, invocation)
-    except AwsError as error:
-        name = error.code.replace("ValidationException", "ValidationError")
-        named = AwsError(name, error.message, error.status, **error.fields)
-        return json_error(named, Message=error.message, **error.fields)
-    answered = {"x-Amzn-Invoked-Production-Variant": result.variant}
-    content_type = result.answer.content_type
-    if not stream:
-        whole = b"".join(result.answer.pieces)
-        return Response(whole, content_type=content_type, headers=answered)
-    answered["X-Amzn-SageMaker-Content-Type"] = content_type
-    frames: Iterator[bytes] = map(eventstream.payload_part, result.parts())
-    return Response(frames, content_type=eventstream.CONTENT_TYPE, headers=answered)
 
 
 def _json(body: dict[str, Any]) -> Response:

@@ -7,14 +7,22 @@ from __future__ import annotations
 import functools
 
 from moto.applicationautoscaling.models import applicationautoscaling_backends
+from moto.cloudwatch.models import cloudwatch_backends
 from moto.s3.models import FakeKey, s3_backends
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.faults import Faults
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.local.settings import Settings
 
 NAMESPACE = "sagemaker"
+# Of the process, as its clock is; what goes wrong does so in every region.
+_SETTINGS = [Settings()]
+_FAULTS = Faults()
 
 
 @functools.cache
@@ -24,7 +32,21 @@ def sagemaker(account: str, region: str) -> SageMaker:
     """
     partition = get_partition(region)
     around = MotoSurroundings(account, region, partition)
-    return SageMaker(World(region, account, partition, around))
+    world = World(region, account, partition, around, faults=_FAULTS)
+    settings = _SETTINGS[-1]
+    world.times = settings.fleet_times
+    world.latency = settings.latency or Latency()
+    return SageMaker(world)
+
+
+def configure(settings: Settings) -> None:
+    """
+    Set how time passes and what goes wrong, before anything is made.
+    """
+    _SETTINGS.append(settings)
+    CLOCK.run_at(settings.speed)
+    for fault in settings.faults:
+        _FAULTS.put(fault)
 
 
 class MotoSurroundings:
@@ -35,6 +57,7 @@ class MotoSurroundings:
     def __init__(self, account: str, region: str, partition: str) -> None:
         self._scaling = applicationautoscaling_backends[account][region]
         self._s3 = s3_backends[account][partition]
+        self._cloudwatch = cloudwatch_backends[account][region]
 
     def read_object(self, location: Location) -> bytes | None:
         """
@@ -78,6 +101,14 @@ class MotoSurroundings:
             self._scaling.deregister_scalable_target(
                 NAMESPACE, resource_id, target.scalable_dimension
             )
+
+    def alarm_state(self, name: str) -> str | None:
+        """
+        Return the state of a CloudWatch alarm; ``None`` if there is none.
+        """
+        for alarm in self._cloudwatch.get_alarms_by_alarm_names([name]):
+            return str(alarm.state_value)
+        return None
 
     def _object(self, location: Location) -> FakeKey | None:
         if location.bucket not in self._s3.buckets:

@@ -19,10 +19,12 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import monitoring, scaling
+from cdk_sagemaker_llm.local import monitoring, regions, scaling
+from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.functions import registered
 from cdk_sagemaker_llm.local.gateway import Gateway
+from cdk_sagemaker_llm.local.settings import Settings
 
 
 class QuietRequestHandler(MotoRequestHandler):
@@ -46,9 +48,11 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--region", required=True)
+    parser.add_argument("--settings", required=True)
     parser.add_argument("--custom-resource", action="append", default=[])
     options = parser.parse_args(arguments)
 
+    regions.configure(Settings.from_json(options.settings))
     for assignment in options.custom_resource:
         registered.register(assignment)
     scaling.install()
@@ -65,6 +69,7 @@ def main(arguments: list[str]) -> None:
         fd=options.fd,
     )
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    CLOCK.follow()
     server.serve_forever()
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.cloudformation.registry import resource_type
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Observable,
@@ -67,7 +68,7 @@ def detect(resource: Resource, scope: Scope) -> Drift | None:
     kind = resource_type(resource.cf_resource_type)
     if not isinstance(kind, Observable):
         return None
-    now = datetime.now(UTC)
+    now = current()
     found = kind.actual(resource, scope)
     if found is None:
         return Drift(resource, "DELETED", {}, [], now)

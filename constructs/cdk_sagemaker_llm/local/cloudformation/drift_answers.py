@@ -5,12 +5,12 @@ The operations on drift, which moto lacks.
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
 from moto.core.responses import ActionResult
 
+from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, detect
 from cdk_sagemaker_llm.local.cloudformation.paging import page
 from cdk_sagemaker_llm.local.cloudformation.resource import Resource
@@ -42,7 +42,7 @@ class DriftAnswers(StackAnswers):
             _detect(stack, _resource(stack, name))
         drifted = sum(d.status in DRIFTED for d in stack.drifts.values())
         status = "DRIFTED" if drifted else "IN_SYNC"
-        now = datetime.now(UTC)
+        now = current()
         stack.drift_information = {
             "StackDriftStatus": status,
             "LastCheckTimestamp": now,

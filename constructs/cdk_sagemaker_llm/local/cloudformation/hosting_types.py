@@ -20,10 +20,12 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     ResourceType,
     Scope,
+    UnstableError,
     attributes,
     changed,
     physical_name,
 )
+from cdk_sagemaker_llm.local.cloudformation.settling import settled, wait_until_gone
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -90,13 +92,17 @@ class HostingType:
         request = _request(operation, wanted)
         arn = _service(scope).call(operation, request)[f"{self.kind}Arn"]
         table = {f"{self.kind}Name": name, f"{self.kind}Arn": arn, "Id": arn}
-        return Resource(
+        made = Resource(
             declaration=declaration,
             properties=properties,
             physical_resource_id=arn,
             read_attribute=attributes({**table, **self.extra}),
             native=name,
         )
+        why = settled(_service(scope).world, self.kind, name)
+        if why is not None:
+            raise UnstableError(why, made)
+        return made
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
         """
@@ -118,6 +124,9 @@ class HostingType:
             wanted[f"{self.kind}Name"] = resource.native
             request = _request(self.update_operation, wanted)
             _service(scope).call(self.update_operation, request)
+            why = settled(_service(scope).world, self.kind, resource.native)
+            if why is not None:
+                raise ResourceError(why)
 
     def delete(self, resource: Resource, scope: Scope) -> None:
         """
@@ -125,6 +134,7 @@ class HostingType:
         """
         name = {f"{self.kind}Name": resource.native}
         _service(scope).call(f"Delete{self.kind}", name)
+        wait_until_gone(_service(scope).world, self.kind, resource.native)
 
     def actual(self, resource: Resource, scope: Scope) -> Properties | None:
         """

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
+from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.cloudformation.dynamic import reveal
 from cdk_sagemaker_llm.local.cloudformation.graph import deletion_order
 from cdk_sagemaker_llm.local.cloudformation.registry import is_custom, resource_type
@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     ResourceType,
     Scope,
+    UnstableError,
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -74,7 +75,7 @@ class Lifecycle:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[Callable[[], object]] = []
         self._leftovers: list[Resource] = []
 
     def create(self, plan: Iterable[Declaration]) -> None:
@@ -296,9 +297,14 @@ class Lifecycle:
         return True
 
     def _created(self, declaration: Declaration, properties: Properties) -> Resource:
-        made = resource_type(declaration.type).create(
-            declaration, self._reveal(properties), self._ground.scope
-        )
+        try:
+            made = resource_type(declaration.type).create(
+                declaration, self._reveal(properties), self._ground.scope
+            )
+        except UnstableError as failed:
+            # It is there all the same, and goes with the rest.
+            self._undo.append(partial(self._remove, failed.resource))
+            raise
         made.properties = properties
         return made
 
@@ -308,7 +314,7 @@ class Lifecycle:
 
     def _note(self, resource: Resource, status: str, reason: str | None = None) -> None:
         resource.status = status
-        resource.updated = datetime.now(UTC)
+        resource.updated = current()
         self._ground.note(
             resource.declaration, resource.physical_resource_id, status, reason
         )

@@ -27,6 +27,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
+from cdk_sagemaker_llm.local.background import begin
 from cdk_sagemaker_llm.local.cloudformation import nested
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
@@ -112,8 +113,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             raise AlreadyExistsException(f"Stack [{name}] already exists")
         stack = self._new_stack(name, template, parameters, **settings)
         self.stacks[stack.stack_id] = stack
-        stack.create_resources()
-        self._export(stack)
+        begin(lambda: self._create(stack))
         return stack
 
     def update_stack(  # type: ignore[override]  # returns our stack
@@ -134,8 +134,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             raise ValidationError(name, message="No updates are to be performed.")
         stack.role_arn = role_arn
         stack.tags = stack.tags if tags is None else tags
-        stack.change(template, parameters)
-        self._export(stack)
+        begin(lambda: self.update_nested(stack, template, parameters))
         return stack
 
     def create_change_set(  # noqa: PLR0917 - moto's signature
@@ -250,10 +249,13 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if change_set.change_set_type == "CREATE":
             stack.template = change_set.template
             stack.parameters = change_set.parameters
-            stack.create_resources()
+            begin(lambda: self._create(stack))
         else:
-            stack.change(change_set.template, change_set.parameters)
-        self._export(stack)
+            begin(
+                lambda: self.update_nested(
+                    stack, change_set.template, change_set.parameters
+                )
+            )
 
     def delete_stack(self, name_or_stack_id: str) -> None:
         """
@@ -269,7 +271,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 message=f"Stack [{stack.name}] cannot be deleted while "
                 "TerminationProtection is enabled"
             )
-        self.discard(stack)
+        begin(lambda: self.discard(stack))
 
     def discard(self, stack: EmbeddedStack) -> None:
         """
@@ -325,9 +327,12 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         stack.parent_id = parent.stack_id
         stack.root_id = parent.root_id or parent.stack_id
         self.stacks[stack.stack_id] = stack
+        self._create(stack)
+        return stack
+
+    def _create(self, stack: EmbeddedStack) -> None:
         stack.create_resources()
         self._export(stack)
-        return stack
 
     def update_nested(
         self, stack: EmbeddedStack, template: str, parameters: dict[str, str]

@@ -7,11 +7,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from moto.moto_api._internal import mock_random
 
+from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 Properties = dict[str, Any]
@@ -79,7 +80,7 @@ class Resource:
     native: Any = None
     reason: str | None = None
     status: str = "CREATE_COMPLETE"
-    updated: datetime = field(default_factory=lambda: datetime.now(UTC))
+    updated: datetime = field(default_factory=current)
     serial: int = field(default_factory=lambda: next(_serials))
 
     @property
@@ -101,6 +102,16 @@ class Resource:
         Answer ``Fn::GetAtt``.
         """
         return self.read_attribute(name)
+
+
+class UnstableError(ResourceError):
+    """
+    A resource was made, and never came to be what was asked for.
+    """
+
+    def __init__(self, reason: str, resource: Resource) -> None:
+        super().__init__(reason)
+        self.resource = resource
 
 
 class ResourceType(Protocol):

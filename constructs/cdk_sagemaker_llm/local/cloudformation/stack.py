@@ -16,6 +16,7 @@ from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.graph import (
     CircularDependencyError,
@@ -272,6 +273,9 @@ class EmbeddedStack(Stack):
         self._keep_events_apart()
 
     def _keep_events_apart(self) -> None:
+        latest = self.events[-1]
+        # moto's have no time zone.
+        latest.timestamp = current().replace(tzinfo=latest.timestamp.tzinfo)
         # The CDK CLI sorts by milliseconds; here many events fall into one.
         if len(self.events) > 1:
             earliest = self.events[-2].timestamp + _EVENT_DISTANCE

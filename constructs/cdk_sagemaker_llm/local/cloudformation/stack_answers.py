@@ -10,6 +10,7 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
+from cdk_sagemaker_llm.local.background import begin
 from cdk_sagemaker_llm.local.cloudformation import template
 from cdk_sagemaker_llm.local.cloudformation.imports import importers
 from cdk_sagemaker_llm.local.cloudformation.paging import page
@@ -97,7 +98,8 @@ class StackAnswers(CloudFormationResponse):
                 message=f"Stack:{stack.stack_id} is in {stack.status} state and can "
                 "not continue the rollback."
             )
-        stack.go_on_rolling_back(set(self._get_param("ResourcesToSkip", [])))
+        skipped = set(self._get_param("ResourcesToSkip", []))
+        begin(lambda: stack.go_on_rolling_back(skipped))
         return EmptyResult()
 
     def cancel_update_stack(self) -> EmptyResult:

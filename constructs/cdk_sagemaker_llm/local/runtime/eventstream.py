@@ -4,6 +4,7 @@ The framing of ``application/vnd.amazon.eventstream``.
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 
@@ -24,6 +25,25 @@ def payload_part(payload: bytes) -> bytes:
             ":content-type": "application/octet-stream",
         },
         payload,
+    )
+
+
+def broken_off() -> bytes:
+    """
+    Frame the exception that ends a stream before its time.
+    """
+    why = {
+        "Message": "The stream from the model container was interrupted.",
+        # API reference, ModelStreamError.
+        "ErrorCode": "StreamBroken",
+    }
+    return message(
+        {
+            ":message-type": "exception",
+            ":exception-type": "ModelStreamError",
+            ":content-type": "application/json",
+        },
+        json.dumps(why).encode(),
     )
 
 

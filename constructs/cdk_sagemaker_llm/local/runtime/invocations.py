@@ -18,10 +18,12 @@ from cdk_sagemaker_llm.local.runtime.model_server import (
     ContainerError,
     generate,
 )
-from cdk_sagemaker_llm.local.runtime.routing import choose_variant
+from cdk_sagemaker_llm.local.runtime.routing import choose_side, choose_variant
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
+from cdk_sagemaker_llm.local.sagemaker.components import serving_copies
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
+from cdk_sagemaker_llm.local.sagemaker.traffic import Where
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
 
 COMPONENT_NEEDED = (
@@ -34,6 +36,7 @@ NO_CAPACITY = (
     "ApplicationAutoScaling may be in-progress (if configured) or try to increase the "
     "capacity by invoking UpdateInferenceComponentRuntimeConfig API."
 )
+_NOT_THERE = frozenset({"Creating", "Failed", "Deleting"})
 _PACKED = 4  # Tokens that LMI 0.26 writes at once.
 
 
@@ -72,52 +75,150 @@ class Result:
             yield from (cut for cut in (part[:middle], part[middle:]) if cut)
 
 
-def invoke(world: World, invocation: Invocation) -> Result:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Route:
     """
-    Pass a request to the container behind an endpoint.
+    Where a request goes.
+
+    Args:
+        endpoint: The endpoint.
+
+        variant: The variant's name.
+
+        component: The component's name, if the endpoint is for those.
+
+        container: The container as it was described.
+
+        role: The role that reads its artifact.
+
+        model: The model's name; empty for a container of a component's own.
+    """
+
+    endpoint: Endpoint
+    variant: str
+    component: str | None
+    container: dict[str, Any]
+    role: str | None
+    model: str
+
+    @property
+    def where(self) -> Where:
+        """
+        What the request counts for.
+        """
+        return self.endpoint.name, self.variant, self.component
+
+    @property
+    def names(self) -> set[str]:
+        """
+        What a fault may call it.
+        """
+        named = {self.endpoint.name, self.variant, self.component, self.model}
+        return {name for name in named if name}
+
+
+class NoCapacityError(AwsError):
+    """
+    A component has no copy that could answer.
+    """
+
+    def __init__(self, where: Where) -> None:
+        super().__init__("ValidationError", NO_CAPACITY)
+        self.where = where
+
+
+def find_route(world: World, invocation: Invocation) -> Route:
+    """
+    Find the container behind an endpoint.
 
     Raises:
-        AwsError: If SageMaker refuses the request or the container does.
+        AwsError: If SageMaker refuses the request.
     """
     endpoint = world.endpoints.find(invocation.endpoint)
-    if endpoint is None:
+    # One that has yet to come, or goes, is not there for the runtime.
+    if endpoint is None or endpoint.status in _NOT_THERE:
         name = f"Endpoint {invocation.endpoint} of account {world.account}"
         raise _invalid(f"{name} not found.")
-    variant, described, role = _behind(world, endpoint, invocation)
-    container = _container(world, described, role)
-    try:
-        answer = generate(container, invocation.body)
-    except ContainerError as error:
-        raise _model_error(world, endpoint, error) from error
-    early = container.server == "lmi" and container.version < (0, 27)
-    return Result(answer, variant, _PACKED if early else 1)
-
-
-def _behind(
-    world: World, endpoint: Endpoint, invocation: Invocation
-) -> tuple[str, dict[str, Any], str | None]:
     if endpoint.takes_components:
         component = _component(world, endpoint, invocation.component)
-        return component.variant_name, *_of_component(world, endpoint, component)
+        container, role, model = _of_component(world, endpoint, component)
+        return Route(
+            endpoint=endpoint,
+            variant=component.variant_name,
+            component=component.name,
+            container=container,
+            role=role,
+            model=model,
+        )
     if invocation.component:
         raise _invalid(
             "Inference Component Name header is not allowed for endpoints to which "
             "you dont plan to deploy inference components. Please remove the "
             "Inference Component Name header or consider using inference components."
         )
-    variants = {v["VariantName"]: v for v in endpoint.config["ProductionVariants"]}
-    name = invocation.variant or choose_variant(endpoint)
+    return _to_variant(world, endpoint, invocation.variant)
+
+
+def invoke(world: World, route: Route, body: bytes) -> Result:
+    """
+    Pass a request to its container.
+
+    Raises:
+        AwsError: If the container refuses it, or cannot be there.
+    """
+    container = _container(world, route.container, route.role)
+    try:
+        answer = generate(container, body)
+    except ContainerError as error:
+        raise _model_error(world, route.endpoint, error) from error
+    early = container.server == "lmi" and container.version < (0, 27)
+    return Result(answer, route.variant, _PACKED if early else 1)
+
+
+def broken(world: World, route: Route, answer: str) -> AwsError:
+    """
+    Make the error of a container that answers with a status, or breaks off.
+    """
+    status = int(answer) if answer.isdecimal() else 500
+    error = ContainerError(status, "this request was chosen to fail")
+    return _model_error(world, route.endpoint, error)
+
+
+def timed_out(world: World, route: Route) -> AwsError:
+    """
+    Make the error of a container that took too long.
+    """
+    told = (
+        "Your invocation timed out while waiting for a response from container "
+        "primary. Review the latency metrics for each container in Amazon CloudWatch, "
+        "resolve the issue, and try again."
+    )
+    return _model_error(world, route.endpoint, ContainerError(0, told), kind="server")
+
+
+def _to_variant(world: World, endpoint: Endpoint, wanted: str | None) -> Route:
+    name = wanted or choose_variant(endpoint)
     if name is None:
         raise _invalid(f"Every variant of endpoint {endpoint.name} has weight 0.")
+    config, fleets = choose_side(endpoint, name)
+    variants = {v["VariantName"]: v for v in config["ProductionVariants"]}
     if name not in variants:
         raise _invalid(f"Variant {name} of endpoint {endpoint.name} not found.")
-    fleet = endpoint.fleets[name]
-    if fleet.instance_type and fleet.instances == 0:
+    fleet = fleets[name]
+    if fleet.instance_type and not fleet.serving(name):
         raise _invalid(
             f"Variant {name} of endpoint {endpoint.name} has no instances to process "
             "this request."
         )
-    return name, *_of_model(world, variants[name]["ModelName"])
+    container, role, model = _of_model(world, variants[name]["ModelName"])
+    return Route(
+        endpoint=endpoint,
+        variant=name,
+        component=None,
+        container=container,
+        role=role,
+        model=model,
+    )
 
 
 def _component(world: World, endpoint: Endpoint, name: str | None) -> Component:
@@ -128,14 +229,14 @@ def _component(world: World, endpoint: Endpoint, name: str | None) -> Component:
         raise _invalid(
             f"Inference Component {name} of endpoint {endpoint.name} not found."
         )
-    if component.copies == 0:
-        raise _invalid(NO_CAPACITY)
+    if not serving_copies(world, component):
+        raise NoCapacityError((endpoint.name, component.variant_name, component.name))
     return component
 
 
 def _of_component(
     world: World, endpoint: Endpoint, component: Component
-) -> tuple[dict[str, Any], str | None]:
+) -> tuple[dict[str, Any], str | None, str]:
     instance_type = endpoint.fleets[component.variant_name].instance_type
     specification = specification_for(component.request, instance_type)
     base = specification.get("BaseInferenceComponentName")
@@ -143,12 +244,13 @@ def _of_component(
         return _of_component(world, endpoint, world.components.get(base))
     if "ModelName" in specification:
         return _of_model(world, specification["ModelName"])
-    return specification.get("Container", {}), endpoint.config["ExecutionRoleArn"]
+    container = specification.get("Container", {})
+    return container, endpoint.config["ExecutionRoleArn"], ""
 
 
-def _of_model(world: World, name: str) -> tuple[dict[str, Any], str | None]:
+def _of_model(world: World, name: str) -> tuple[dict[str, Any], str | None, str]:
     model = world.deployed_models[name].request
-    return containers_of(model)[0], model.get("ExecutionRoleArn")
+    return containers_of(model)[0], model.get("ExecutionRoleArn"), name
 
 
 def _container(
@@ -173,10 +275,12 @@ def _invalid(message: str) -> AwsError:
     return AwsError("ValidationError", message)
 
 
-def _model_error(world: World, endpoint: Endpoint, error: ContainerError) -> AwsError:
+def _model_error(
+    world: World, endpoint: Endpoint, error: ContainerError, kind: str = ""
+) -> AwsError:
     group = f"/aws/sagemaker/Endpoints/{endpoint.name}"
     place = f"{world.region}:{world.account}"
-    kind = "client" if error.status < 500 else "server"  # noqa: PLR2004 - HTTP's line
+    kind = kind or ("client" if error.status < 500 else "server")  # noqa: PLR2004 - HTTP's line
     return AwsError(
         "ModelError",
         f'Received {kind} error ({error.status}) from primary with message "'

@@ -30,10 +30,18 @@ class ContainerError(Exception):
 class Answer:
     """
     A successful answer, in the pieces that the container writes.
+
+    Args:
+        content_type: The type of its body.
+
+        pieces: The body.
+
+        tokens: How many tokens were generated.
     """
 
     content_type: str
     pieces: list[bytes]
+    tokens: int
 
 
 def generate(container: ServingContainer, body: bytes) -> Answer:
@@ -64,7 +72,7 @@ def generate(container: ServingContainer, body: bytes) -> Answer:
         details=bool(parameters.get("details")),
         stream=bool(request.get("stream")),
     )
-    return Answer(content_type, pieces)
+    return Answer(content_type, pieces, len(generation.tokens))
 
 
 def _chat(container: ServingContainer, request: dict[str, Any]) -> Answer:
@@ -78,7 +86,8 @@ def _chat(container: ServingContainer, request: dict[str, Any]) -> Answer:
     if count is None:
         count = chat.default_tokens(container)
     generation = continue_prompt(prompt, _checked(container, "max_tokens", count))
-    return Answer(*chat.answer(container, generation, request))
+    content_type, pieces = chat.answer(container, generation, request)
+    return Answer(content_type, pieces, len(generation.tokens))
 
 
 def _request(container: ServingContainer, body: bytes) -> dict[str, Any]:

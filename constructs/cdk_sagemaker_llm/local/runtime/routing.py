@@ -4,7 +4,10 @@ Which variant of an endpoint a request goes to.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cdk_sagemaker_llm.local.sagemaker.world import Endpoint
+from cdk_sagemaker_llm.simulation.fleet import Fleet
 
 # Weights are counted in whole parts, so that shares come out exactly.
 _PARTS = 1_000_000
@@ -31,6 +34,25 @@ def choose_variant(endpoint: Endpoint) -> str | None:
     chosen: str = max(names, key=turns.__getitem__)
     turns[chosen] -= total
     return chosen
+
+
+def choose_side(
+    endpoint: Endpoint, variant: str
+) -> tuple[dict[str, Any], dict[str, Fleet]]:
+    """
+    Return the configuration and the fleets that answer the next request.
+
+    During a deployment the new ones answer as often as is their share, where they have
+    the variant.
+    """
+    deployment = endpoint.deployment
+    if deployment is None or variant not in deployment.fleets:
+        return endpoint.config, endpoint.fleets
+    deployment.turn += deployment.share
+    if round(deployment.turn, 6) < 1:
+        return endpoint.config, endpoint.fleets
+    deployment.turn -= 1
+    return deployment.config, deployment.fleets
 
 
 def _parts(weight: float) -> int:

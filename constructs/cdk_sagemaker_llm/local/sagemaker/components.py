@@ -7,15 +7,32 @@ from __future__ import annotations
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
-from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
+from cdk_sagemaker_llm.local.sagemaker.definitions import variants_of
+from cdk_sagemaker_llm.local.sagemaker.hosted import (
+    host,
+    refuse_overflow,
+    refuse_overflow_of_all,
+)
 from cdk_sagemaker_llm.local.sagemaker.listing import page
-from cdk_sagemaker_llm.local.sagemaker.needs import requirements_of, specification_for
+from cdk_sagemaker_llm.local.sagemaker.needs import (
+    needs_of,
+    specification_for,
+    updated,
+)
+from cdk_sagemaker_llm.local.sagemaker.states import (
+    enter,
+    look,
+    refuse_busy_component,
+    refuse_unready_endpoint,
+)
 from cdk_sagemaker_llm.local.sagemaker.store import tags_of
+from cdk_sagemaker_llm.local.sagemaker.versions import replace
 from cdk_sagemaker_llm.local.sagemaker.world import (
     Component,
     Endpoint,
     Operation,
     World,
+    key_of,
 )
 
 NOT_FOR_COMPONENTS = (
@@ -55,6 +72,7 @@ class Components:
         endpoint = self._world.endpoints.get(request["EndpointName"])
         if not endpoint.takes_components:
             raise validation(NOT_FOR_COMPONENTS)
+        refuse_unready_endpoint(endpoint)
         variant = self._variant(endpoint, request.get("VariantName"))
         component = Component(
             name=name,
@@ -66,8 +84,11 @@ class Components:
             copies=request.get("RuntimeConfig", {}).get("CopyCount", 1),
         )
         self._refuse_specification(endpoint, request)
-        self._place(component, endpoint.fleets[variant])
+        fleet = endpoint.fleets[variant]
+        refuse_overflow(fleet, request, component.copies)
         components.add(component)
+        host(self._world, fleet, component.key, request, component.copies)
+        look(self._world, endpoint)
         return {"InferenceComponentArn": component.arn}
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -88,9 +109,10 @@ class Components:
             **self._summary(component),
             **specified,
             "RuntimeConfig": {
-                "DesiredCopyCount": component.copies,
-                "CurrentCopyCount": component.copies,
+                "DesiredCopyCount": _desired(component),
+                "CurrentCopyCount": serving_copies(self._world, component),
             },
+            **({"FailureReason": component.failure} if component.failure else {}),
         }
 
     def list_all(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -106,10 +128,13 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
-        merged = {**component.request, **request}
+        merged = updated(component.request, request)
+        refuse_busy_component(component, "update")
         self._refuse_specification(endpoint, merged)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
-        self._replace(component, merged, copies)
+        fleet = endpoint.fleets[component.variant_name]
+        self._refuse_version(endpoint, component, merged, copies)
+        replace(self._world, component, fleet, merged, copies)
         return {"InferenceComponentArn": component.arn}
 
     def update_copies(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -118,13 +143,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         copies = request["DesiredRuntimeConfig"]["CopyCount"]
-        fleet = self._fleet(component)
-        if copies < component.copies:
-            fleet.remove(component.name, component.copies - copies)
-            component.copies = copies
-        else:
-            self._grow(component, fleet, copies)
-        component.touch()
+        scale_copies(self._world, component, copies, "asked for")
         return {"InferenceComponentArn": component.arn}
 
     def delete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -132,8 +151,13 @@ class Components:
         Remove a component and free what its copies held.
         """
         component = self._world.components.get(request["InferenceComponentName"])
-        self._fleet(component).remove(component.name)
-        self._world.components.remove(component.name)
+        refuse_busy_component(component, "delete")
+        endpoint = self._world.endpoints.get(component.endpoint_name)
+        fleet = endpoint.fleets[component.variant_name]
+        enter(component, "Deleting")
+        if component.key in fleet.names:
+            fleet.remove(component.key)
+        look(self._world, endpoint)
         return {}
 
     def _variant(self, endpoint: Endpoint, wanted: str | None) -> str:
@@ -144,36 +168,28 @@ class Components:
             )
         return name
 
-    def _fleet(self, component: Component) -> Fleet:
-        endpoint = self._world.endpoints.get(component.endpoint_name)
-        return endpoint.fleets[component.variant_name]
-
-    def _place(self, component: Component, fleet: Fleet) -> None:
-        needs = requirements_of(component.request, fleet.instance_type)
-        if needs is not None:
-            fleet.place(component.name, needs, component.copies)
-
-    def _grow(self, component: Component, fleet: Fleet, copies: int) -> None:
-        needs = requirements_of(component.request, fleet.instance_type)
-        if needs is not None:
-            fleet.place(component.name, needs, copies - component.copies)
-        component.copies = copies
-
-    def _replace(
-        self, component: Component, request: dict[str, Any], copies: int
+    def _refuse_version(
+        self,
+        endpoint: Endpoint,
+        component: Component,
+        request: dict[str, Any],
+        copies: int,
     ) -> None:
-        fleet = self._fleet(component)
-        before = (component.request, component.copies, list(fleet.copies))
-        instances = fleet.instances
-        fleet.remove(component.name)
-        component.request, component.copies = request, copies
-        try:
-            self._place(component, fleet)
-        except Exception:
-            component.request, component.copies, fleet.copies = before
-            fleet.instances = instances
-            raise
-        component.touch()
+        name = component.variant_name
+        fleet = endpoint.fleets[name]
+        variant = next(
+            v for v in variants_of(endpoint.config) if v["VariantName"] == name
+        )
+        wanted = [
+            (c.name, c.request, c.copies)
+            for c in self._world.components_on(endpoint)
+            if c.variant_name == name and c is not component
+        ]
+        refuse_overflow_of_all(
+            variant,
+            [*wanted, (component.name, request, copies)],
+            fleet.wanted_instances,
+        )
 
     def _refuse_specification(
         self, endpoint: Endpoint, request: dict[str, Any]
@@ -227,6 +243,46 @@ class Components:
             "LastModifiedTime": component.modified,
             "InferenceComponentStatus": component.status,
         }
+
+
+def scale_copies(world: World, component: Component, copies: int, why: str) -> None:
+    """
+    Set how many copies a component has.
+
+    Raises:
+        AwsError: If it is not in a state for it, or they do not fit.
+    """
+    refuse_busy_component(component, "update")
+    endpoint = world.endpoints.get(component.endpoint_name)
+    fleet = endpoint.fleets[component.variant_name]
+    is_hosted = component.key in fleet.names
+    more = copies - (component.copies if is_hosted else 0)
+    refuse_overflow(fleet, component.request, more)
+    component.copies = copies
+    enter(component, "Updating")
+    if is_hosted:
+        fleet.set_copies(component.key, copies, why)
+    else:
+        host(world, fleet, component.key, component.request, copies)
+    look(world, endpoint)
+
+
+def serving_copies(world: World, component: Component) -> int:
+    """
+    Return how many copies take requests; an adapter counts as many as it was given.
+    """
+    endpoint = world.endpoints.get(component.endpoint_name)
+    fleet = endpoint.fleets[component.variant_name]
+    if needs_of(component.request, fleet.instance_types) is None:
+        return component.copies
+    keys = [component.key]
+    if component.update is not None:
+        keys.append(key_of(component.name, component.update.version))
+    return sum(fleet.serving(key) for key in {*keys} if key in fleet.names)
+
+
+def _desired(component: Component) -> int:
+    return component.copies if component.update is None else component.update.copies
 
 
 def _role(request: dict[str, Any]) -> str | None:

@@ -4,13 +4,25 @@ Endpoints: created from a configuration, moved to another one, deleted.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, variants_of
-from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
+from cdk_sagemaker_llm.local.sagemaker.deployments import (
+    deploy,
+    make_fleets,
+    weights_of,
+)
+from cdk_sagemaker_llm.local.sagemaker.fleet import Watch, trial_fleet
+from cdk_sagemaker_llm.local.sagemaker.hosted import refuse_overflow_of_all
 from cdk_sagemaker_llm.local.sagemaker.listing import page
-from cdk_sagemaker_llm.local.sagemaker.needs import requirements_of
+from cdk_sagemaker_llm.local.sagemaker.states import (
+    enter,
+    look,
+    refuse_busy_endpoint,
+    refuse_failed_endpoint,
+)
 from cdk_sagemaker_llm.local.sagemaker.store import tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import Endpoint, Operation, World
 
@@ -43,24 +55,26 @@ class Endpoints:
 
     def create(self, request: dict[str, Any]) -> dict[str, Any]:
         """
-        Start an endpoint; it is in service at once.
+        Start an endpoint; where nothing takes time it is in service at once.
         """
         endpoints = self._world.endpoints
         name = request["EndpointName"]
         endpoints.refuse_existing(name)
         config = self._world.configs.get(request["EndpointConfigName"])
-        endpoints.add(
-            Endpoint(
-                name=name,
-                arn=endpoints.arn(name),
-                request=request,
-                tags=tags_of(request),
-                config_name=config.name,
-                config=config.request,
-                fleets=_fleets(config.request),
-                weights=_weights(config.request),
-            )
+        watch = Watch()
+        endpoint = Endpoint(
+            name=name,
+            arn=endpoints.arn(name),
+            request=request,
+            tags=tags_of(request),
+            config_name=config.name,
+            config=config.request,
+            fleets=make_fleets(self._world, name, config.request, watch, {}),
+            weights=weights_of(config.request),
         )
+        endpoints.add(endpoint)
+        watch.look = partial(look, self._world, endpoint)
+        watch.look()
         return {"EndpointArn": endpoints.arn(name)}
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +89,7 @@ class Endpoints:
             "LastDeploymentConfig": endpoint.request.get("DeploymentConfig"),
             "MetricsConfig": endpoint.config.get("MetricsConfig"),
             "AsyncInferenceConfig": endpoint.config.get("AsyncInferenceConfig"),
+            "FailureReason": endpoint.failure,
         }
         return {
             **_summary(endpoint),
@@ -99,20 +114,26 @@ class Endpoints:
         """
         endpoint = self._world.endpoints.get(request["EndpointName"])
         config = self._world.configs.get(request["EndpointConfigName"]).request
+        refuse_busy_endpoint(endpoint)
+        refuse_failed_endpoint(endpoint)
         self._refuse_scaled_change(endpoint, config)
-        fleets = _fleets(config)
+        counts: dict[str, int] = {}
         if request.get("RetainAllVariantProperties"):
             excluded = {
                 item["VariantPropertyType"]
                 for item in request.get("ExcludeRetainedVariantProperties", ())
             }
-            _retain(endpoint, fleets, excluded)
-        self._move_components(endpoint, config, fleets)
-        endpoint.weights, endpoint.turns = _weights(config), {}
-        endpoint.fleets, endpoint.config = fleets, config
-        endpoint.config_name = request["EndpointConfigName"]
+            counts = _retained(endpoint, config, excluded)
+        self._refuse_homeless(endpoint, config, counts)
         endpoint.request = {**endpoint.request, **request}
-        endpoint.touch()
+        deploy(
+            self._world,
+            endpoint,
+            config_name=request["EndpointConfigName"],
+            config=config,
+            counts=counts,
+            guardrails=request.get("DeploymentConfig") or {},
+        )
         return {"EndpointArn": endpoint.arn}
 
     def update_capacities(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -122,20 +143,23 @@ class Endpoints:
         All of it or, where one variant is refused, nothing.
         """
         endpoint = self._world.endpoints.get(request["EndpointName"])
+        refuse_busy_endpoint(endpoint)
+        refuse_failed_endpoint(endpoint)
         every = request["DesiredWeightsAndCapacities"]
         _refuse_repeated([wanted["VariantName"] for wanted in every])
         for wanted in every:
             _refuse_capacity(endpoint, wanted)
         for wanted in every:
-            name = wanted["VariantName"]
-            fleet = endpoint.fleets[name]
-            if (count := wanted.get("DesiredInstanceCount")) is not None:
-                fleet.resize(count)
             weight = wanted.get("DesiredWeight")
             if weight is not None:
-                endpoint.weights[name] = weight
+                endpoint.weights[wanted["VariantName"]] = weight
         endpoint.turns = {}
-        endpoint.touch()
+        counts = {
+            wanted["VariantName"]: wanted["DesiredInstanceCount"]
+            for wanted in every
+            if wanted.get("DesiredInstanceCount") is not None
+        }
+        scale_instances(self._world, endpoint, counts, "asked for")
         return {"EndpointArn": endpoint.arn}
 
     def delete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -143,11 +167,15 @@ class Endpoints:
         Stop an endpoint that has no components left; its scalable targets go too.
         """
         endpoint = self._world.endpoints.get(request["EndpointName"])
+        refuse_busy_endpoint(endpoint)
         if self._world.components_on(endpoint):
             raise validation(DELETE_WITH_COMPONENTS)
         for resource_id in self._scaled_variants(endpoint).values():
             self._world.surroundings.deregister(resource_id)
-        self._world.endpoints.remove(endpoint.name)
+        enter(endpoint, "Deleting")
+        for fleet in endpoint.fleets.values():
+            fleet.close()
+        look(self._world, endpoint)
         return {}
 
     def _variant(self, endpoint: Endpoint, variant: dict[str, Any]) -> dict[str, Any]:
@@ -159,8 +187,8 @@ class Endpoints:
             "DeployedImages": self._images(endpoint, variant),
             "CurrentWeight": endpoint.weights[name],
             "DesiredWeight": endpoint.weights[name],
-            "CurrentInstanceCount": fleet.instances,
-            "DesiredInstanceCount": fleet.instances,
+            "CurrentInstanceCount": fleet.scalable_instances().running,
+            "DesiredInstanceCount": fleet.wanted_instances,
             **{key: variant[key] for key in kept if key in variant},
         }
 
@@ -186,7 +214,7 @@ class Endpoints:
 
     def _refuse_scaled_change(self, endpoint: Endpoint, config: dict[str, Any]) -> None:
         # docs: "Update endpoints that use automatic scaling" (endpoint-scaling-update).
-        after = _fleets(config)
+        after = {v["VariantName"]: trial_fleet(v) for v in variants_of(config)}
         refused = [
             name
             for name in self._scaled_variants(endpoint)
@@ -200,20 +228,52 @@ class Endpoints:
                 "type updated."
             )
 
-    def _move_components(
-        self, endpoint: Endpoint, config: dict[str, Any], fleets: dict[str, Fleet]
+    def _refuse_homeless(
+        self, endpoint: Endpoint, config: dict[str, Any], counts: dict[str, int]
     ) -> None:
-        for component in self._world.components_on(endpoint):
-            fleet = fleets.get(component.variant_name)
-            if fleet is None or "ExecutionRoleArn" not in config:
+        components = self._world.components_on(endpoint)
+        variants = {v["VariantName"]: v for v in variants_of(config)}
+        for component in components:
+            name = component.variant_name
+            if name not in variants or "ExecutionRoleArn" not in config:
                 raise validation(
                     f'Inference component "{component.arn}" cannot run on the new '
-                    f"endpoint configuration: variant {component.variant_name} or the "
-                    "execution role is missing."
+                    f"endpoint configuration: variant {name} or the execution role is "
+                    "missing."
                 )
-            needs = requirements_of(component.request, fleet.instance_type)
-            if needs is not None:
-                fleet.place(component.name, needs, component.copies)
+        for name, variant in variants.items():
+            wanted = [
+                (c.name, c.request, c.copies)
+                for c in components
+                if c.variant_name == name
+            ]
+            refuse_overflow_of_all(variant, wanted, counts.get(name))
+
+
+def scale_instances(
+    world: World, endpoint: Endpoint, counts: dict[str, int], why: str
+) -> None:
+    """
+    Set how many instances variants have.
+
+    Args:
+        world: Where.
+
+        endpoint: Whose variants.
+
+        counts: How many of which variant.
+
+        why: For the log.
+
+    Raises:
+        AwsError: If the endpoint is not in a state for it.
+    """
+    refuse_busy_endpoint(endpoint)
+    refuse_failed_endpoint(endpoint)
+    enter(endpoint, "Updating")
+    for name, count in counts.items():
+        endpoint.fleets[name].set_instances(count, why)
+    look(world, endpoint)
 
 
 def _refuse_repeated(names: list[str]) -> None:
@@ -234,32 +294,24 @@ def _refuse_capacity(endpoint: Endpoint, wanted: dict[str, Any]) -> None:
         raise validation(
             f'Variant "{name}" is serverless: DesiredInstanceCount is not supported.'
         )
-    if fleet.managed and not fleet.minimum <= count <= fleet.maximum:
+    least, most = fleet.bounds
+    if fleet.managed and not least <= count <= most:
         raise validation(
             f'DesiredInstanceCount {count} of variant "{name}" must be between the '
-            f"MinInstanceCount {fleet.minimum} and the MaxInstanceCount "
-            f"{fleet.maximum} of its ManagedInstanceScaling."
+            f"MinInstanceCount {least} and the MaxInstanceCount {most} of its "
+            "ManagedInstanceScaling."
         )
 
 
-def _fleets(config: dict[str, Any]) -> dict[str, Fleet]:
-    return {v["VariantName"]: Fleet.of(v) for v in variants_of(config)}
-
-
-def _weights(config: dict[str, Any]) -> dict[str, float]:
-    return {
-        v["VariantName"]: float(v.get("InitialVariantWeight", 1.0))
-        for v in variants_of(config)
-    }
-
-
-def _retain(endpoint: Endpoint, fleets: dict[str, Fleet], excluded: set[str]) -> None:
+def _retained(
+    endpoint: Endpoint, config: dict[str, Any], excluded: set[str]
+) -> dict[str, int]:
     # Without retaining, a scaled endpoint falls back to its initial instance count.
     if "DesiredInstanceCount" in excluded:
-        return
-    for name, fleet in fleets.items():
-        if name in endpoint.fleets:
-            fleet.resize(endpoint.fleets[name].instances)
+        return {}
+    names = [v["VariantName"] for v in variants_of(config)]
+    fleets = {name: endpoint.fleets.get(name) for name in names}
+    return {name: f.wanted_instances for name, f in fleets.items() if f is not None}
 
 
 def _summary(endpoint: Endpoint) -> dict[str, Any]:

@@ -1,180 +1,175 @@
 """
-The instances behind a variant, and which copies of which component sit on them.
+The instances behind a variant, from its configuration.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from cdk_sagemaker_llm.catalog import find_instance_type
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
-from cdk_sagemaker_llm.local.errors import validation
-
-NO_ROOM = (
-    "There is not enough hardware resources on the instances for this endpoint to "
-    "create a copy of the inference component."
+from cdk_sagemaker_llm.local.sagemaker.troubles import plan_restart, trouble_of
+from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.fleet import (
+    Available,
+    Copy,
+    Fleet,
+    FleetTimes,
+    Listener,
+    Pool,
+    ScaleIn,
+    Trouble,
+    unlimited,
 )
 
+_MINUTE = 60.0
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+
+class Watch(Listener):
     """
-    One copy of a component and the instance it was placed on.
+    Calls back when a fleet has changed.
     """
 
-    component: str
-    needs: ResourceRequirements
-    instance: int
+    def __init__(self) -> None:
+        self.look: Callable[[], None] = _nothing
+        self.serves: Callable[[Copy], None] = _nobody
+
+    def copy_serving(self, copy: Copy) -> None:
+        """
+        Call back.
+        """
+        self.serves(copy)
+
+    def changed(self) -> None:
+        """
+        Call back.
+        """
+        self.look()
 
 
-@dataclass
-class Fleet:
+def new_fleet(
+    world: World,
+    variant: dict[str, Any],
+    *,
+    endpoint: str,
+    watch: Watch,
+    instances: int | None = None,
+) -> Fleet:
     """
-    The instances of one variant.
+    Ask for the instances of a production variant.
 
     Args:
-        instance_type: The API's name; empty for a serverless variant.
+        world: Where.
 
-        instances: How many there are now.
+        variant: The variant as it was configured.
 
-        minimum: How far managed instance scaling may shrink the fleet.
+        endpoint: The endpoint's name.
 
-        maximum: How far it may grow the fleet; the number now where it is off.
+        watch: Who is told of changes.
 
-        managed: Whether managed instance scaling is on.
+        instances: How many there shall be.
+            If left out, as many as the variant starts with.
     """
+    name = str(variant["VariantName"])
 
-    instance_type: str
-    instances: int
-    minimum: int
-    maximum: int
-    managed: bool = False
-    copies: list[Copy] = field(default_factory=list)
+    def trouble(copy: Copy) -> Trouble | None:
+        # A variant's own model takes whole instances.
+        return trouble_of(world, endpoint, variant, copy if copy.needs else None)
 
-    @classmethod
-    def of(cls, variant: dict[str, Any]) -> Fleet:
-        """
-        Start the fleet that a production variant asks for.
-        """
-        scaling = variant.get("ManagedInstanceScaling", {})
-        count = variant.get("InitialInstanceCount", 0)
-        managed = scaling.get("Status") == "ENABLED"
-        return cls(
-            instance_type=_instance_type(variant),
-            instances=count,
-            minimum=scaling.get("MinInstanceCount", count) if managed else count,
-            maximum=scaling.get("MaxInstanceCount", count) if managed else count,
-            managed=managed,
-        )
-
-    def resize(self, instances: int) -> None:
-        """
-        Set how many instances there are.
-        """
-        self.instances = instances
-        if not self.managed:
-            self.minimum = self.maximum = instances
-
-    def place(self, component: str, needs: ResourceRequirements, count: int) -> None:
-        """
-        Place that many more copies, the first instance with room first.
-
-        Raises:
-            AwsError: If they do not all fit; then none is placed.
-        """
-        before = list(self.copies), self.instances
-        for _ in range(count):
-            instance = self._room_for(needs)
-            if instance is None:
-                refusal = validation(f"{NO_ROOM} {self._why_not(needs)}")
-                self.copies, self.instances = before
-                raise refusal
-            self.instances = max(self.instances, instance + 1)
-            self.copies.append(Copy(component, needs, instance))
-
-    def remove(self, component: str, count: int | None = None) -> None:
-        """
-        Take copies away, the newest first, and release instances that are empty.
-
-        Args:
-            component: Whose copies.
-
-            count: How many. If left out, it is all of them.
-        """
-        keep = 0 if count is None else self.count(component) - count
-        kept = 0
-        copies, self.copies = self.copies, []
-        for copy in copies:
-            kept += copy.component == component
-            if copy.component != component or kept <= keep:
-                self.copies.append(copy)
-        used = max((copy.instance + 1 for copy in self.copies), default=0)
-        if self.minimum < self.maximum:
-            self.instances = max(self.minimum, min(used, self.instances))
-
-    def count(self, component: str) -> int:
-        """
-        Return how many copies of a component are placed.
-        """
-        return sum(copy.component == component for copy in self.copies)
-
-    def free(self, instance: int) -> Capacity | None:
-        """
-        Return what an instance has left; ``None`` where its hardware is not known.
-        """
-        left = _capacity(self.instance_type)
-        for copy in self.copies:
-            if left is not None and copy.instance == instance:
-                left = left.minus(copy.needs)
-        return left
-
-    def report(self) -> list[dict[str, Any]]:
-        """
-        Describe which copies sit on which instance, for people and demos.
-        """
-        return [
-            {
-                "Instance": index,
-                "Copies": {
-                    name: sum(
-                        copy.instance == index and copy.component == name
-                        for copy in self.copies
-                    )
-                    for name in sorted(self._components_on(index))
-                },
-            }
-            for index in range(self.instances)
-        ]
-
-    def _components_on(self, instance: int) -> set[str]:
-        return {copy.component for copy in self.copies if copy.instance == instance}
-
-    def _room_for(self, needs: ResourceRequirements) -> int | None:
-        for index in range(max(self.maximum, self.instances)):
-            free = self.free(index)
-            if free is None or not free.limits_for(needs):
-                return index
-        return None
-
-    def _why_not(self, needs: ResourceRequirements) -> str:
-        frees = [self.free(index) for index in range(max(self.maximum, self.instances))]
-        known = [free for free in frees if free is not None]
-        fewest = min((free.limits_for(needs) for free in known), key=len, default=[])
-        limits = "; ".join(fewest)
-        size = f"{self.instances} x {self.instance_type}"
-        return f"On {size} (at most {self.maximum}): {limits}."
+    watch.serves = partial(plan_restart, world, endpoint)
+    fleet = _fleet(
+        variant,
+        instances,
+        timeline=world.clock.timeline,
+        times=world.times,
+        capacity=world.available,
+        trouble=trouble,
+        watch=watch,
+    )
+    if "ModelName" in variant and fleet.instance_type:
+        fleet.add(name, None, image=world.image_of(str(variant["ModelName"])))
+    return fleet
 
 
-def _capacity(instance_type: str) -> Capacity | None:
-    # The catalogue holds accelerated types; a fleet of others is not measured.
-    try:
-        return Capacity.of(find_instance_type(instance_type))
-    except ValueError:
-        return None
+def trial_fleet(variant: dict[str, Any], instances: int | None = None) -> Fleet:
+    """
+    Lay out a variant where nothing takes time nor fails, to see what fits on it.
+    """
+    return _fleet(variant, instances, timeline=Timeline(), times=FleetTimes.instant())
 
 
-def _instance_type(variant: dict[str, Any]) -> str:
-    pools = variant.get("InstancePools") or [{}]
-    first = min(pools, key=lambda pool: int(pool.get("Priority", 1)))
-    return str(variant.get("InstanceType") or first.get("InstanceType", ""))
+def _fleet(
+    variant: dict[str, Any],
+    instances: int | None,
+    *,
+    timeline: Timeline,
+    times: FleetTimes,
+    capacity: Available = unlimited,
+    trouble: Callable[[Copy], Trouble | None] | None = None,
+    watch: Watch | None = None,
+) -> Fleet:
+    scaling = variant.get("ManagedInstanceScaling", {})
+    count = variant.get("InitialInstanceCount", 0) if instances is None else instances
+    policy = scaling.get("ScaleInPolicy")
+    timeout = variant.get("VariantInstanceProvisionTimeoutInSeconds")
+    return Fleet(
+        timeline,
+        pools=_pools(variant),
+        instances=count,
+        minimum=scaling.get("MinInstanceCount", count),
+        maximum=scaling.get("MaxInstanceCount", count),
+        managed=scaling.get("Status") == "ENABLED",
+        times=times,
+        scale_in=_scale_in(policy) if policy else None,
+        provision_timeout=timeout,
+        trouble=trouble,
+        listener=watch,
+        capacity=capacity,
+    )
+
+
+def holds(fleet: Fleet, name: str) -> bool:
+    """
+    Tell whether any copy of a model is there, on its way in or out.
+    """
+    return any(c.name == name for i in fleet.instances for c in i.copies)
+
+
+def report(fleet: Fleet) -> list[dict[str, Any]]:
+    """
+    Describe which copies sit on which instance, for people and demos.
+    """
+    return [
+        {"Instance": index, "Copies": _counted(instance.copies)}
+        for index, instance in enumerate(fleet.instances)
+    ]
+
+
+def _counted(copies: list[Copy]) -> dict[str, int]:
+    names = [plain_name(copy.name) for copy in copies if copy.needs is not None]
+    return {name: names.count(name) for name in sorted(set(names))}
+
+
+def _pools(variant: dict[str, Any]) -> list[Pool]:
+    pools = variant.get("InstancePools") or [variant]
+    return [
+        Pool(str(pool.get("InstanceType", "")), int(pool.get("Priority", 1)))
+        for pool in pools
+    ]
+
+
+def _scale_in(policy: dict[str, Any]) -> ScaleIn:
+    return ScaleIn(
+        strategy=policy["Strategy"],
+        maximum_step=policy.get("MaximumStepSize", 1),
+        cooldown=policy.get("CooldownInMinutes", 20) * _MINUTE,
+    )
+
+
+def _nothing() -> None:
+    pass
+
+
+def _nobody(_: Copy) -> None:
+    pass

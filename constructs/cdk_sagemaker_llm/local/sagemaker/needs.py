@@ -4,9 +4,13 @@ Reading what a copy of an inference component reserves out of a request.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.simulation.fleet import Needs
+
+_SERVED = ("ModelName", "Container", "BaseInferenceComponentName")
 
 
 def specification_for(request: dict[str, Any], instance_type: str) -> dict[str, Any]:
@@ -21,13 +25,19 @@ def specification_for(request: dict[str, Any], instance_type: str) -> dict[str, 
     return chosen
 
 
-def requirements_of(
-    request: dict[str, Any], instance_type: str
-) -> ResourceRequirements | None:
+def needs_of(request: dict[str, Any], instance_types: Iterable[str]) -> Needs:
     """
-    Return what each copy reserves; ``None`` for an adapter, which reserves nothing.
+    Return what each copy reserves on each type; ``None`` for an adapter, which reserves
+    nothing.
     """
-    specification = specification_for(request, instance_type)
+    found = {
+        kind: _requirements(specification_for(request, kind)) for kind in instance_types
+    }
+    known = {kind: needs for kind, needs in found.items() if needs is not None}
+    return known or None
+
+
+def _requirements(specification: dict[str, Any]) -> ResourceRequirements | None:
     wanted = specification.get("ComputeResourceRequirements")
     if wanted is None:
         return None
@@ -37,3 +47,19 @@ def requirements_of(
         cpus=wanted.get("NumberOfCpuCoresRequired"),
         memory_mib=wanted["MinMemoryRequiredInMb"],
     )
+
+
+def updated(before: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return a component's request after an update.
+
+    An update that does not say what to serve keeps it: the SageMaker Python SDK sends
+    no more than the resources where nothing else changes.
+    """
+    after = {**before, **update}
+    specification = update.get("Specification")
+    if specification and not any(key in specification for key in _SERVED):
+        old = before.get("Specification", {})
+        kept = {key: old[key] for key in _SERVED if key in old}
+        after["Specification"] = {**kept, **specification}
+    return after

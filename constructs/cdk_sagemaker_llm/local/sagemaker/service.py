@@ -11,6 +11,7 @@ from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.components import Components
 from cdk_sagemaker_llm.local.sagemaker.definitions import Definitions
 from cdk_sagemaker_llm.local.sagemaker.endpoints import Endpoints
+from cdk_sagemaker_llm.local.sagemaker.fleet import report
 from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
 
@@ -64,9 +65,11 @@ class SageMaker:
                         {
                             "VariantName": name,
                             "InstanceType": fleet.instance_type,
-                            "InstanceCount": fleet.instances,
-                            "CopiesPlaced": len(fleet.copies),
-                            "Instances": fleet.report(),
+                            "InstanceCount": len(fleet.instances),
+                            "CopiesPlaced": sum(
+                                sum(one["Copies"].values()) for one in report(fleet)
+                            ),
+                            "Instances": report(fleet),
                         }
                         for name, fleet in endpoint.fleets.items()
                     ],

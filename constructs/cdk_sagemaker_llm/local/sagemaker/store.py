@@ -4,11 +4,11 @@ Keeping named resources: models, endpoint configs, endpoints, components.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from cdk_sagemaker_llm.local.clock import now
 from cdk_sagemaker_llm.local.errors import validation
 
 
@@ -21,15 +21,15 @@ class Record:
     name: str
     arn: str
     request: dict[str, Any]
-    created: float = field(default_factory=time.time)
-    modified: float = field(default_factory=time.time)
+    created: float = field(default_factory=now)
+    modified: float = field(default_factory=now)
     tags: dict[str, str] = field(default_factory=dict)
 
     def touch(self) -> None:
         """
         Note that the resource changed now.
         """
-        self.modified = time.time()
+        self.modified = now()
 
 
 R = TypeVar("R", bound=Record)
@@ -98,6 +98,13 @@ class Shelf(Generic[R]):
         """
         self.get(name)
         return self.records.pop(self.fold(name))
+
+    def drop(self, record: R) -> None:
+        """
+        Drop a resource, unless it is gone already.
+        """
+        if self.find(record.name) is record:
+            self.remove(record.name)
 
     def __iter__(self) -> Iterator[R]:
         return iter(list(self.records.values()))

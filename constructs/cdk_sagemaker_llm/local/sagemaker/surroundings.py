@@ -40,3 +40,8 @@ class Surroundings(Protocol):
         """
         Remove a scalable target and its policies.
         """
+
+    def alarm_state(self, name: str) -> str | None:
+        """
+        Return the state of a CloudWatch alarm; ``None`` if there is none.
+        """

@@ -8,12 +8,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from cdk_sagemaker_llm.local.clock import CLOCK, Clock
+from cdk_sagemaker_llm.local.faults import Faults
+from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
-from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
 from cdk_sagemaker_llm.local.sagemaker.store import Record, Shelf
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
+from cdk_sagemaker_llm.local.sagemaker.traffic import Traffic
+from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes
+from cdk_sagemaker_llm.simulation.rollout import Rollout
 
 Operation = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(kw_only=True)
+class Deployment:
+    """
+    What an endpoint is moving to: its fleets, and how much of the traffic they get.
+    """
+
+    config_name: str
+    config: dict[str, Any]
+    fleets: dict[str, Fleet]
+    share: float = 0.0
+    # How far the new fleets are ahead of their turn.
+    turn: float = 0.0
+    rollout: Rollout | None = None
 
 
 @dataclass(kw_only=True)
@@ -26,7 +46,10 @@ class Endpoint(Record):
     config: dict[str, Any]
     fleets: dict[str, Fleet]
     weights: dict[str, float]
-    status: str = "InService"
+    status: str = "Creating"
+    failure: str | None = None
+    # A deployment that is under way, and the part of the traffic it has got.
+    deployment: Deployment | None = None
     # How far each variant is ahead of its turn, or behind it.
     turns: dict[str, int] = field(default_factory=dict)
 
@@ -50,7 +73,44 @@ class Component(Record):
     endpoint_name: str
     variant_name: str
     copies: int
-    status: str = "InService"
+    status: str = "Creating"
+    failure: str | None = None
+    # Each version is hosted under a name of its own, and two of them during an update.
+    version: int = 0
+    update: ComponentUpdate | None = None
+
+    @property
+    def key(self) -> str:
+        """
+        What the version that serves is called in its fleet.
+        """
+        return key_of(self.name, self.version)
+
+
+@dataclass(kw_only=True)
+class ComponentUpdate:
+    """
+    What a component is moving to.
+    """
+
+    request: dict[str, Any]
+    copies: int
+    version: int
+    rollout: Rollout | None = None
+
+
+def key_of(name: str, version: int) -> str:
+    """
+    Return what a version of a component is called in its fleet.
+    """
+    return f"{name}#{version}" if version else name
+
+
+def plain_name(key: str) -> str:
+    """
+    Return the component's name; each version of it is hosted under one of its own.
+    """
+    return key.partition("#")[0]
 
 
 @dataclass
@@ -68,6 +128,11 @@ class World:
     configs: Shelf[Record] = field(init=False)
     endpoints: Shelf[Endpoint] = field(init=False)
     components: Shelf[Component] = field(init=False)
+    clock: Clock = CLOCK
+    times: FleetTimes = field(default_factory=FleetTimes.instant)
+    faults: Faults = field(default_factory=Faults)
+    latency: Latency = field(default_factory=Latency)
+    traffic: Traffic = field(init=False)
     # An endpoint goes on serving a model that has been deleted.
     deployed_models: dict[str, Record] = field(default_factory=dict)
 
@@ -76,6 +141,7 @@ class World:
         Lay out one shelf for each kind.
         """
         self.artifacts = Artifacts(self.surroundings)
+        self.traffic = Traffic(self.clock)
         self.models = Shelf("model", self._arn("model"))
         self.configs = Shelf("endpoint configuration", self._arn("endpoint-config"))
         # The API reference of CreateEndpoint: the name is case-insensitive there.
@@ -100,6 +166,23 @@ class World:
             for component in self.components
             if component.endpoint_name == endpoint.name
         ]
+
+    def available(self, instance_type: str, _: float) -> float:
+        """
+        Return how many instances of a type a variant can have.
+        """
+        return self.faults.available(instance_type)
+
+    def image_of(self, model: str) -> str:
+        """
+        Return the image of a model's first container; empty if there is none.
+        """
+        found = self.deployed_models.get(model)
+        if found is None:
+            return ""
+        every = found.request.get("Containers") or [{}]
+        container = found.request.get("PrimaryContainer") or every[0]
+        return str(container.get("Image", ""))
 
     def _arn(self, resource: str) -> str:
         place = f"{self.region}:{self.account}"

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.simulation.fleet.times import (
     ByType,
     FleetTimes,
     Seconds,
+    seconds,
     start_seconds,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "Seconds",
     "Step",
     "Trouble",
+    "seconds",
     "start_seconds",
     "unlimited",
 ]

@@ -178,11 +178,25 @@ class Fleet:
         return self._racks.kinds[0]
 
     @property
+    def instance_types(self) -> tuple[str, ...]:
+        """
+        The types that may be used, the first one first.
+        """
+        return tuple(self._racks.kinds)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """
         What is hosted here.
         """
         return tuple(self._works)
+
+    @property
+    def filling(self) -> tuple[str, ...]:
+        """
+        What has a copy on each instance, as a variant with a model does.
+        """
+        return tuple(w.name for w in self._works.values() if w.needs is None)
 
     def add(
         self,
@@ -223,7 +237,7 @@ class Fleet:
         """
         if name in self._works:
             raise ValueError(f"{name} is hosted already")
-        self._works[name] = Work(
+        work = self._works[name] = Work(
             name=name,
             needs=needs,
             desired=copies,
@@ -234,9 +248,11 @@ class Fleet:
         )
         if copies and needs is not None:
             self._journal.note(f"copies of {name}", 0, copies, "added")
-        self._racks.refusal = None
+        if needs is not None:
+            # Its copies may bring other instances along.
+            self._racks.refusal = None
         self._settle()
-        self._works[name].is_ready = False
+        work.is_ready = False
 
     def set_copies(self, name: str, count: int, why: str = "asked for") -> None:
         """
@@ -261,11 +277,14 @@ class Fleet:
             if count != racks.minimum:
                 self._journal.note("desired instances", racks.minimum, count, why)
             racks.minimum = racks.maximum = count
+        # Only when all has been asked for is there something to tell.
+        self._is_settling = True
         for _ in range(count - len(racks.usable)):
             racks.ask(why)
         self._consolidation.cancel()
         for instance in list(reversed(racks.usable))[: len(racks.usable) - count]:
             self._copies.dismiss(instance, why)
+        self._is_settling = False
         for work in self._works.values():
             work.is_held = False
         self._settle()

@@ -13,9 +13,9 @@ class Scaled(Protocol):
     """
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def filling(self) -> tuple[str, ...]:
         """
-        What is hosted.
+        What has a copy on each instance.
         """
 
     @property
@@ -114,7 +114,7 @@ class ScalableInstances:
         On how many instances every model of the variant serves.
         """
         return min(
-            (self._fleet.serving(name) for name in self._fleet.names),
+            (self._fleet.serving(name) for name in self._fleet.filling),
             default=self._fleet.running_count,
         )
 

@@ -515,3 +515,32 @@ def test_a_scale_in_policy_keeps_the_bounds_of_the_api(
         ScaleIn(strategy="CONSOLIDATION", **settings)  # type: ignore[arg-type]  # by name
     ScaleIn(strategy="IDLE_RELEASE", cooldown=300.0, maximum_step=100)
     ScaleIn(strategy="IDLE_RELEASE", cooldown=86400.0, maximum_step=1)
+
+
+def test_a_model_may_be_removed_while_it_is_added() -> None:
+    """
+    As whoever listens does with one that fails at once.
+    """
+
+    class Remover(Listener):
+        def __init__(self) -> None:
+            self.fleet: Fleet | None = None
+
+        def changed(self) -> None:
+            if self.fleet and "chat" in self.fleet.names and self.fleet.refusal("chat"):
+                self.fleet.remove("chat")
+
+    remover = Remover()
+    fleet = Fleet(
+        Timeline(),
+        pools=[Pool(G5)],
+        instances=1,
+        times=FleetTimes.instant(),
+        trouble=lambda _: Trouble(0.0, "no"),
+        listener=remover,
+    )
+    remover.fleet = fleet
+    fleet.add("chat", ONE, 2)
+
+    assert fleet.names == ()
+    assert fleet.is_settled()

@@ -1,0 +1,228 @@
+"""
+Moving an endpoint to another configuration: new fleets come, serve, and take over.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from cdk_sagemaker_llm.local.sagemaker.definitions import variants_of
+from cdk_sagemaker_llm.local.sagemaker.fleet import Watch, new_fleet
+from cdk_sagemaker_llm.local.sagemaker.hosted import host
+from cdk_sagemaker_llm.local.sagemaker.states import enter, look, serves_fully, why_not
+from cdk_sagemaker_llm.local.sagemaker.world import Deployment, Endpoint, World
+from cdk_sagemaker_llm.simulation.fleet import Fleet
+from cdk_sagemaker_llm.simulation.rollout import Rollout, Stage, blue_green, rolling
+
+
+def make_fleets(
+    world: World,
+    endpoint: str,
+    config: dict[str, Any],
+    watch: Watch,
+    counts: dict[str, int],
+) -> dict[str, Fleet]:
+    """
+    Ask for the instances of every variant of a configuration.
+
+    Args:
+        world: Where.
+
+        endpoint: The endpoint's name.
+
+        config: The configuration.
+
+        watch: Who is told of changes.
+
+        counts: Of which variant how many, where it is not as many as it starts with.
+    """
+    return {
+        variant["VariantName"]: new_fleet(
+            world,
+            variant,
+            endpoint=endpoint,
+            watch=watch,
+            instances=counts.get(variant["VariantName"]),
+        )
+        for variant in variants_of(config)
+    }
+
+
+def deploy(
+    world: World,
+    endpoint: Endpoint,
+    *,
+    config_name: str,
+    config: dict[str, Any],
+    counts: dict[str, int],
+    guardrails: dict[str, Any],
+) -> None:
+    """
+    Begin to move an endpoint; where nothing takes time it has moved afterwards.
+
+    Args:
+        world: Where.
+
+        endpoint: What is moved.
+
+        config_name: The name of the new configuration.
+
+        config: The new configuration.
+
+        counts: Of which variant how many instances, where it is not as many as it
+            starts with.
+
+        guardrails: The deployment's ``DeploymentConfig``.
+    """
+    first = config["ProductionVariants"][0]
+    size = counts.get(first["VariantName"], first.get("InitialInstanceCount", 0))
+    batches = guardrails.get("RollingUpdatePolicy")
+    policy = guardrails.get("BlueGreenUpdatePolicy") or {}
+    stages = rolling(batches, size) if batches else blue_green(policy, size)
+    if batches:
+        counts = {**counts, first["VariantName"]: stages[0].size}
+    enter(endpoint, "Updating")
+    watch = Watch()
+    deployment = Deployment(
+        config_name=config_name,
+        config=config,
+        fleets=make_fleets(world, endpoint.name, config, watch, counts),
+    )
+    for component in world.components_on(endpoint):
+        fleet = deployment.fleets[component.variant_name]
+        host(world, fleet, component.key, component.request, component.copies)
+    endpoint.deployment = deployment
+    alarms = guardrails.get("AutoRollbackConfiguration", {}).get("Alarms", [])
+    deployment.rollout = Rollout(
+        world.clock.after,
+        stages,
+        _Fleets(world, endpoint, deployment, first["VariantName"] if batches else None),
+        termination_wait=policy.get("TerminationWaitInSeconds", 0),
+        limit=(batches or policy).get("MaximumExecutionTimeoutInSeconds"),
+        alarm=(lambda: tripped(world, alarms)) if alarms else None,
+    )
+    watch.look = lambda: look(world, endpoint)
+    deployment.rollout.start()
+
+
+def tripped(world: World, alarms: list[dict[str, Any]]) -> str | None:
+    """
+    Name an alarm that is in ALARM, in the words of a rollback; ``None`` if none is.
+    """
+    for alarm in alarms:
+        name = str(alarm["AlarmName"])
+        if world.surroundings.alarm_state(name) == "ALARM":
+            return f"One or more alarms were triggered during the deployment: {name}."
+    return None
+
+
+class _Fleets:
+    """
+    The fleets that serve and those that take over.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        endpoint: Endpoint,
+        deployment: Deployment,
+        batched: str | None,
+    ) -> None:
+        self._world = world
+        self._endpoint = endpoint
+        self._deployment = deployment
+        self._old = endpoint.fleets
+        self._new = deployment.fleets
+        # The variant that moves batch by batch, and how many instances it had.
+        self._batched = batched
+        self._size = self._old[batched].wanted_instances if batched else 0
+        self._why: str | None = None
+
+    def grow(self, size: int) -> None:
+        """
+        Ask for the instances of the next batch.
+        """
+        if self._batched is not None:
+            self._new[self._batched].set_instances(size, "next batch")
+
+    def is_grown(self) -> bool:
+        """
+        Tell whether the new fleets serve.
+        """
+        return all(map(serves_fully, self._new.values()))
+
+    def refusal(self) -> str | None:
+        """
+        Say why the new fleets will not serve.
+        """
+        return next(filter(None, map(why_not, self._new.values())), None)
+
+    def shift(self, stage: Stage) -> None:
+        """
+        Send a share of the traffic to the new fleets.
+        """
+        self._deployment.share = stage.share
+        if self._batched in self._old:
+            left = max(0, self._size - stage.size)
+            self._old[self._batched].set_instances(left, "moved in a batch")
+
+    def retreat(self, why: str) -> None:
+        """
+        Send everything to the old fleets again.
+        """
+        self._why = why
+        self._deployment.share = 0.0
+        enter(self._endpoint, "RollingBack", why)
+        if self._batched in self._old:
+            self._old[self._batched].set_instances(self._size, "rolled back")
+        for fleet in self._new.values():
+            fleet.close()
+
+    def is_back(self) -> bool:
+        """
+        Tell whether the old fleets serve fully, and alone.
+        """
+        gone = not any(fleet.instances for fleet in self._new.values())
+        return gone and all(map(serves_fully, self._old.values()))
+
+    def is_stuck(self) -> bool:
+        """
+        Tell whether the old fleets have lost instances for good.
+        """
+        return any(map(why_not, self._old.values()))
+
+    def finish(self) -> None:
+        """
+        Let the new fleets be the endpoint's, and the old ones go.
+        """
+        endpoint, deployment = self._endpoint, self._deployment
+        endpoint.fleets, endpoint.config = deployment.fleets, deployment.config
+        endpoint.config_name = deployment.config_name
+        endpoint.weights = weights_of(deployment.config)
+        endpoint.turns = {}
+        for fleet in self._old.values():
+            fleet.close()
+
+    def is_finished(self) -> bool:
+        """
+        Tell whether the old fleets are gone.
+        """
+        return not any(fleet.instances for fleet in self._old.values())
+
+    def close(self, outcome: Literal["done", "back", "stuck"]) -> None:
+        """
+        Put the endpoint into the state that it ends in.
+        """
+        self._endpoint.deployment = None
+        status = "UpdateRollbackFailed" if outcome == "stuck" else "InService"
+        enter(self._endpoint, status, self._why)
+
+
+def weights_of(config: dict[str, Any]) -> dict[str, float]:
+    """
+    Return the weights that a configuration's variants start with.
+    """
+    return {
+        v["VariantName"]: float(v.get("InitialVariantWeight", 1.0))
+        for v in variants_of(config)
+    }

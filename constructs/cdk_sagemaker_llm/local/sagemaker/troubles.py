@@ -1,0 +1,128 @@
+"""
+What keeps a container from serving, in the service's words.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from cdk_sagemaker_llm.local import faults
+from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
+from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
+from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
+
+_RUNS_FOR = 60.0
+# Not documented; what a repository measured for a container that crashes, twice.
+_DEFAULT_HEALTH_TIMEOUT = 24 * 60.0
+
+
+def begin_restarts(world: World) -> None:
+    """
+    Have containers restart that are to: each after it has run for a while.
+    """
+    for endpoint in world.endpoints:
+        for fleet in endpoint.fleets.values():
+            for name in fleet.names:
+                for copy in fleet.copies(name):
+                    plan_restart(world, endpoint.name, copy)
+
+
+def plan_restart(world: World, endpoint: str, copy: Copy) -> None:
+    """
+    Plan the next restart of a copy, if its container is to restart.
+    """
+    fault = _restarting(world, endpoint, copy)
+    if fault is not None and copy.state == "serving" and world.clock.speed:
+        delay = fault.seconds or _RUNS_FOR
+        restart = partial(_restart, world, endpoint, copy)
+        world.clock.timeline.after(delay, restart)
+
+
+def _restart(world: World, endpoint: str, copy: Copy) -> None:
+    found = world.endpoints.find(endpoint)
+    if copy.state != "serving" or not _restarting(world, endpoint, copy):
+        return
+    for fleet in found.fleets.values() if found else ():
+        if copy.instance in fleet.instances:
+            fleet.restart(copy, "the container has exited")
+
+
+def _restarting(world: World, endpoint: str, copy: Copy) -> Fault | None:
+    names = {endpoint, plain_name(copy.name)}
+    return world.faults.find(faults.RESTARTS, names)
+
+
+def trouble_of(
+    world: World, endpoint: str, variant: dict[str, Any], copy: Copy | None
+) -> Trouble | None:
+    """
+    Return what keeps a copy from serving; ``None`` if nothing does.
+
+    Args:
+        endpoint: The endpoint's name.
+
+        variant: The variant as it was configured.
+
+        copy: The copy of a component, or ``None`` for the variant's own model.
+    """
+    subject, names, settings, image = _subject(world, endpoint, variant, copy)
+    times, found = world.times, world.faults
+    kind = str(variant.get("InstanceType", ""))
+    pull = seconds(times.image_pull, kind)
+    timeout = _health_timeout(settings) if world.clock.speed else 0.0
+    if found.find(faults.NO_IMAGE, names):
+        return Trouble(
+            pull,
+            f'Failed to pull the image "{image}" of the container for {subject}. '
+            "Please ensure that the image exists and that the execution role "
+            "grants ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.",
+        )
+    if found.find(faults.CANNOT_START, names):
+        return Trouble(
+            pull,
+            "CannotStartContainerError. Please ensure the model container for "
+            f"{subject} starts correctly when invoked with 'docker run <image> "
+            "serve'",
+        )
+    slow = timeout and seconds(times.model_start, kind) > timeout
+    # Where nothing takes time, one that restarts never gets to its first ping.
+    restarts = not timeout and found.find(faults.RESTARTS, names)
+    if slow or restarts or found.find(faults.NEVER_HEALTHY, names):
+        return Trouble(
+            pull + timeout,
+            f"The primary container for production {subject} did not pass the ping "
+            "health check. Please check CloudWatch logs for this endpoint."
+            if copy is None
+            else f"The container for {subject} did not pass the ping health check. "
+            "Please check CloudWatch logs for this inference component.",
+        )
+    return None
+
+
+def _subject(
+    world: World, endpoint: str, variant: dict[str, Any], copy: Copy | None
+) -> tuple[str, set[str], dict[str, Any], str]:
+    name = str(variant["VariantName"])
+    model = str(variant.get("ModelName", ""))
+    if copy is None:
+        names = {endpoint, name, model}
+        return f"variant {name}", names, variant, world.image_of(model)
+    component = world.components.find(plain_name(copy.name))
+    request = component.request if component else {}
+    specification = specification_for(request, copy.instance.instance_type)
+    container = specification.get("Container", {})
+    model = str(specification.get("ModelName", ""))
+    settings = specification.get("StartupParameters", {})
+    image = str(container.get("Image") or world.image_of(model))
+    named = plain_name(copy.name)
+    return f"inference component {named}", {endpoint, named, model}, settings, image
+
+
+def _health_timeout(settings: dict[str, Any]) -> float:
+    """
+    Return how many seconds a container has to become healthy.
+    """
+    name = "ContainerStartupHealthCheckTimeoutInSeconds"
+    return float(settings.get(name, _DEFAULT_HEALTH_TIMEOUT))

@@ -1,0 +1,93 @@
+"""
+What the server is told when it starts, as JSON on its command line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.runtime.latency import Latency
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """
+    How time passes, how long things take, and what goes wrong.
+
+    Args:
+        speed: Embedded seconds in one; ``None`` where nothing takes any time.
+
+        times: How long instances and copies take.
+
+        latency: How long answers take.
+
+        faults: What goes wrong from the beginning.
+
+    Raises:
+        ValueError: If the speed is none, or times are given without one.
+    """
+
+    speed: float | None = None
+    times: FleetTimes | None = None
+    latency: Latency | None = None
+    faults: Sequence[Fault] = field(default=())
+
+    def __post_init__(self) -> None:
+        """
+        Refuse what would have no effect.
+        """
+        if self.speed is not None and not self.speed > 0:
+            raise ValueError(f"speed must be more than 0, got {self.speed}")
+        if self.speed is None and (self.times or self.latency):
+            raise ValueError(
+                "times and latency need a speed: without one nothing takes any time"
+            )
+
+    @property
+    def fleet_times(self) -> FleetTimes:
+        """
+        How long instances and copies take.
+        """
+        if self.speed is None:
+            return FleetTimes.instant()
+        return self.times or FleetTimes()
+
+    def to_json(self) -> str:
+        """
+        Write them.
+        """
+        return json.dumps(
+            {
+                "speed": self.speed,
+                "times": self.times and asdict(self.times),
+                "latency": self.latency and asdict(self.latency),
+                "faults": [asdict(fault) for fault in self.faults],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """
+        Read them.
+        """
+        given = json.loads(text)
+        times, latency = given["times"], given["latency"]
+        return cls(
+            speed=given["speed"],
+            times=times and _times(times),
+            latency=latency and Latency(**latency),
+            faults=[Fault.of(fault) for fault in given["faults"]],
+        )
+
+
+def _times(given: dict[str, Untyped]) -> FleetTimes:
+    read: dict[str, Untyped] = {
+        name: ByType(**value) if isinstance(value, dict) else value
+        for name, value in given.items()
+    }
+    return FleetTimes(**read)

@@ -1,0 +1,202 @@
+"""
+What the real CDK CLI shows of a deployment that fails, and that the stack recovers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from aws_cdk import App, Environment, Stack
+from botocore.exceptions import ClientError
+
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    ResourceRequirements,
+    Tgi,
+)
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local import tiny_app
+from tests.local.conftest import ACCOUNT, REGION, Cdk, cdk_runner
+
+FAULTS = (
+    ("no-capacity", "ml.g5.12xlarge", "due to InsufficientInstanceCapacity error"),
+    (
+        "never-healthy",
+        tiny_app.ENDPOINT,
+        "container for production variant AllTraffic did not pass the ping health",
+    ),
+    ("no-image", tiny_app.ENDPOINT, "Failed to pull the image"),
+    ("cannot-start", tiny_app.ENDPOINT, "CannotStartContainerError"),
+    ("restarts", tiny_app.ENDPOINT, "did not pass the ping health"),
+)
+
+
+@pytest.fixture(name="instant", scope="module")
+def _instant(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[EmbeddedAws, Cdk]]:
+    with EmbeddedAws(region=REGION) as aws:
+        yield aws, bootstrapped(aws, tmp_path_factory.mktemp("home"))
+
+
+def bootstrapped(aws: EmbeddedAws, home: Path) -> Cdk:
+    """
+    Return what runs the CDK CLI in a bootstrapped account.
+    """
+    run = cdk_runner(aws, home)
+    done = run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
+    assert done.returncode == 0, done.stdout
+    return run
+
+
+def deploy(run: Cdk, app: Path) -> None:
+    """
+    Deploy successfully.
+    """
+    done = run("deploy", "--require-approval", "never", app=app)
+    assert done.returncode == 0, done.stdout
+
+
+def fail(run: Cdk, app: Path, *words: str) -> None:
+    """
+    Deploy, and see it fail with the words.
+    """
+    done = run("deploy", "--require-approval", "never", app=app)
+    assert done.returncode == 1, done.stdout
+    # The CLI breaks lines where its summary would be too long.
+    shown = " ".join(done.stdout.split())
+    assert all(word in shown for word in words), done.stdout
+
+
+def endpoints(aws: EmbeddedAws) -> list[Untyped]:
+    """
+    List the endpoints.
+    """
+    return list(aws.client("sagemaker").list_endpoints()["Endpoints"])
+
+
+def test_an_endpoint_that_fails_rolls_back_and_can_be_deployed_again(
+    instant: tuple[EmbeddedAws, Cdk], tmp_path: Path
+) -> None:
+    """
+    The reason is the resource's, nothing is left, and the next deployment may succeed.
+    """
+    aws, run = instant
+    app = tiny_app.synth(tmp_path / "app")
+    for kind, target, words in FAULTS:
+        aws.fault(kind, target)
+        fail(run, app, words, "ROLLBACK_COMPLETE")
+        assert endpoints(aws) == []
+        aws.clear_faults()
+
+    deploy(run, app)
+    assert run("destroy", "--force", app=app).returncode == 0
+    assert endpoints(aws) == []
+
+
+def test_an_update_that_fails_leaves_what_served(
+    instant: tuple[EmbeddedAws, Cdk], tmp_path: Path
+) -> None:
+    """
+    The new fleet fails, and the endpoint goes on with the old one.
+    """
+    aws, run = instant
+    first = tiny_app.synth(tmp_path / "first")
+    second = tiny_app.synth(tmp_path / "second", batch_size="32")
+    deploy(run, first)
+    before = describe(aws)
+    aws.fault("never-healthy", tiny_app.ENDPOINT)
+
+    fail(run, second, "did not pass the ping health check", "UPDATE_ROLLBACK_COMPLET")
+    after = describe(aws)
+    assert after["EndpointStatus"] == "InService"
+    assert after["EndpointConfigName"] == before["EndpointConfigName"]
+
+    aws.clear_faults()
+    deploy(run, second)
+    assert describe(aws)["EndpointConfigName"] != before["EndpointConfigName"]
+    assert run("destroy", "--force", app=second).returncode == 0
+
+
+def test_a_component_that_fails_rolls_back_and_can_be_deployed_again(
+    instant: tuple[EmbeddedAws, Cdk], tmp_path: Path
+) -> None:
+    """
+    So does an endpoint with it.
+    """
+    aws, run = instant
+    app = App(outdir=str(tmp_path), analytics_reporting=False)
+    stack = Stack(app, "Hosted", env=Environment(account=ACCOUNT, region=REGION))
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.g5.12xlarge", endpoint_name="hosted"
+    )
+    host.add_model(
+        "Model",
+        model=HuggingFaceModel("mistralai/Mistral-7B-v0.1"),
+        serving=Tgi("1.4.5"),
+        resources=ResourceRequirements(accelerators=1),
+    )
+    app.synth()
+    aws.fault("never-healthy", "hosted")
+    fail(run, tmp_path, "did not pass the ping health check")
+    assert endpoints(aws) == []
+
+    aws.clear_faults()
+    deploy(run, tmp_path)
+    assert run("destroy", "--force", app=tmp_path).returncode == 0
+
+
+def test_in_time_a_stack_is_in_progress_fails_and_recovers(tmp_path: Path) -> None:
+    """
+    Others look on while the endpoint comes and goes; ten minutes are a second.
+    """
+    with EmbeddedAws(region=REGION, speed=600.0) as aws, watched(aws) as seen:
+        run = bootstrapped(aws, tmp_path)
+        app = tiny_app.synth(tmp_path / "app")
+        aws.fault("no-capacity", "ml.g5.12xlarge")
+        fail(run, app, "due to InsufficientInstanceCapacity error", "ROLLBACK_COMPLETE")
+        assert endpoints(aws) == []
+
+        aws.clear_faults()
+        deploy(run, app)
+        assert run("destroy", "--force", app=app).returncode == 0
+        assert endpoints(aws) == []
+    assert {"CREATE_IN_PROGRESS", "CREATE_COMPLETE", "DELETE_IN_PROGRESS"} <= seen
+
+
+@contextmanager
+def watched(aws: EmbeddedAws) -> Iterator[set[str]]:
+    """
+    Collect the states that the tiny app's stack is seen in.
+    """
+    cloudformation = aws.client("cloudformation")
+    seen: set[str] = set()
+    ended = threading.Event()
+
+    def look_on() -> None:
+        while not ended.wait(0.05):
+            # Before and after there is none.
+            with suppress(ClientError):
+                found = cloudformation.describe_stacks(StackName="Tiny")["Stacks"]
+                seen.update(stack["StackStatus"] for stack in found)
+
+    watcher = threading.Thread(target=look_on)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def describe(aws: EmbeddedAws) -> Untyped:
+    """
+    Describe the tiny app's endpoint.
+    """
+    return aws.client("sagemaker").describe_endpoint(EndpointName=tiny_app.ENDPOINT)

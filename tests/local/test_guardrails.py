@@ -1,0 +1,320 @@
+"""
+Updates in time: new fleets take over, by shares, by batches, and back on an alarm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.simulation.fleet import FleetTimes
+from tests.local.hosting_requests import (
+    LMI_28,
+    make_component,
+    make_config,
+    make_endpoint,
+    make_model,
+    prompt,
+    unique,
+)
+
+TIMES = FleetTimes(
+    provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
+)
+
+
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws(speed=400.0, times=TIMES) as aws:
+        yield aws
+
+
+@pytest.fixture(name="sagemaker", scope="module")
+def _sagemaker(aws: EmbeddedAws) -> Untyped:
+    return aws.client("sagemaker")
+
+
+def until(found: Callable[[], object]) -> None:
+    """
+    Poll until something is so.
+    """
+    deadline = time.monotonic() + 30.0
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def status(sagemaker: Untyped, endpoint: str) -> str:
+    """
+    Return an endpoint's state.
+    """
+    return str(sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointStatus"])
+
+
+def config_of(aws: EmbeddedAws, count: int = 1, **model: Untyped) -> str:
+    """
+    Make a configuration of a model on some ml.g5.12xlarge.
+    """
+    variant = {
+        "ModelName": make_model(aws, **model),
+        "InstanceType": "ml.g5.12xlarge",
+        "InitialInstanceCount": count,
+    }
+    return make_config(aws, variant=variant)
+
+
+def serving(aws: EmbeddedAws, sagemaker: Untyped, count: int = 1) -> str:
+    """
+    Make an endpoint of TGI and wait until it serves.
+    """
+    endpoint = make_endpoint(aws, config_of(aws, count))
+    until(lambda: status(sagemaker, endpoint) == "InService")
+    return endpoint
+
+
+def alarm(aws: EmbeddedAws, state: str, name: str = "") -> str:
+    """
+    Put an alarm into a state.
+    """
+    cloudwatch = aws.client("cloudwatch")
+    if not name:
+        name = unique("alarm")
+        cloudwatch.put_metric_alarm(
+            AlarmName=name,
+            MetricName="Invocation5XXErrors",
+            Namespace="AWS/SageMaker",
+            Statistic="Sum",
+            Period=60,
+            EvaluationPeriods=1,
+            Threshold=1.0,
+            ComparisonOperator="GreaterThanThreshold",
+        )
+    cloudwatch.set_alarm_state(AlarmName=name, StateValue=state, StateReason="a test")
+    return name
+
+
+def who(aws: EmbeddedAws, endpoint: str) -> str:
+    """
+    Tell from the answer's form which container gave it: TGI's has brackets around it.
+    """
+    answer = aws.client("sagemaker-runtime").invoke_endpoint(
+        EndpointName=endpoint, Body=prompt("Who?")
+    )
+    return "TGI" if answer["Body"].read().startswith(b"[") else "LMI"
+
+
+def test_the_old_fleet_serves_until_the_new_one_does(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    400 s for the new one, then 600 more until the old one may go.
+    """
+    endpoint = serving(aws, sagemaker)
+    config = config_of(aws, image=LMI_28)
+    sagemaker.update_endpoint(
+        EndpointName=endpoint,
+        EndpointConfigName=config,
+        DeploymentConfig={
+            "BlueGreenUpdatePolicy": {
+                "TrafficRoutingConfiguration": {
+                    "Type": "ALL_AT_ONCE",
+                    "WaitIntervalInSeconds": 0,
+                },
+                "TerminationWaitInSeconds": 600,
+            }
+        },
+    )
+    started = aws.now
+
+    assert who(aws, endpoint) == "TGI"
+    until(lambda: who(aws, endpoint) == "LMI")
+    assert status(sagemaker, endpoint) == "Updating"
+    until(lambda: status(sagemaker, endpoint) == "InService")
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    assert shown["EndpointConfigName"] == config
+    # 400 + 600, and 40 for the old copy to end.
+    took = shown["LastModifiedTime"].timestamp() - started
+    assert took == pytest.approx(1040.0, abs=20.0)
+
+
+def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    A quarter of the requests, until the alarm; the endpoint says why.
+    """
+    endpoint = serving(aws, sagemaker)
+    before = sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"]
+    name = alarm(aws, "OK")
+    sagemaker.update_endpoint(
+        EndpointName=endpoint,
+        EndpointConfigName=config_of(aws, image=LMI_28),
+        DeploymentConfig={
+            "BlueGreenUpdatePolicy": {
+                "TrafficRoutingConfiguration": {
+                    "Type": "CANARY",
+                    "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 25},
+                    "WaitIntervalInSeconds": 3600,
+                }
+            },
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": name}]},
+        },
+    )
+    until(lambda: who(aws, endpoint) == "LMI")
+    answered = [who(aws, endpoint) for _ in range(8)]
+    assert answered.count("LMI") == 2
+
+    alarm(aws, "ALARM", name)
+    until(lambda: status(sagemaker, endpoint) == "InService")
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    assert shown["EndpointConfigName"] == before
+    assert name in shown["FailureReason"]
+    assert {who(aws, endpoint) for _ in range(4)} == {"TGI"}
+
+
+def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
+    """
+    Half of two instances at a time: never more than three, and one after the other.
+    """
+    endpoint = serving(aws, sagemaker, 2)
+    config = config_of(aws, 2, image=LMI_28)
+    half = {"Type": "CAPACITY_PERCENT", "Value": 50}
+    sagemaker.update_endpoint(
+        EndpointName=endpoint,
+        EndpointConfigName=config,
+        DeploymentConfig={
+            "RollingUpdatePolicy": {
+                "MaximumBatchSize": half,
+                "WaitIntervalInSeconds": 1200,
+            }
+        },
+    )
+    until(lambda: who(aws, endpoint) == "LMI")
+    answered = [who(aws, endpoint) for _ in range(4)]
+    assert answered.count("LMI") == 2
+    until(lambda: status(sagemaker, endpoint) == "InService")
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    assert shown["EndpointConfigName"] == config
+    assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 2
+    assert {who(aws, endpoint) for _ in range(4)} == {"LMI"}
+
+
+def component(sagemaker: Untyped, name: str) -> Untyped:
+    """
+    Describe a component.
+    """
+    return sagemaker.describe_inference_component(InferenceComponentName=name)
+
+
+def hosted(aws: EmbeddedAws, sagemaker: Untyped, copies: int) -> str:
+    """
+    Make a component on an endpoint of its own and wait until it serves.
+    """
+    endpoint = make_endpoint(aws, make_config(aws))
+    until(lambda: status(sagemaker, endpoint) == "InService")
+    name = make_component(aws, endpoint, copies=copies)
+    until(lambda: settled(sagemaker, name))
+    return name
+
+
+def settled(sagemaker: Untyped, name: str) -> bool:
+    """
+    Tell whether a component is in service.
+    """
+    found = component(sagemaker, name)
+    return bool(found["InferenceComponentStatus"] == "InService")
+
+
+def specification(aws: EmbeddedAws) -> dict[str, Untyped]:
+    """
+    Write another specification.
+    """
+    return {
+        "ModelName": make_model(aws, image=LMI_28),
+        "ComputeResourceRequirements": {
+            "NumberOfAcceleratorDevicesRequired": 1,
+            "MinMemoryRequiredInMb": 1024,
+        },
+    }
+
+
+def test_a_component_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
+    """
+    Two of four copies at a time, beside the old ones; four serve throughout.
+    """
+    name = hosted(aws, sagemaker, 4)
+    wanted = specification(aws)
+    sagemaker.update_inference_component(
+        InferenceComponentName=name,
+        Specification=wanted,
+        DeploymentConfig={
+            "RollingUpdatePolicy": {
+                "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 2},
+                "WaitIntervalInSeconds": 300,
+            }
+        },
+    )
+    started, least = aws.now, 4
+    while not settled(sagemaker, name):
+        shown = component(sagemaker, name)
+        least = min(least, shown["RuntimeConfig"]["CurrentCopyCount"])
+    shown = component(sagemaker, name)
+
+    assert least >= 4
+    assert shown["Specification"]["ModelName"] == wanted["ModelName"]
+    # Another image: 200 s to start, then 100 s; 300 s each to bake, in which the old
+    # copies end.
+    took = shown["LastModifiedTime"].timestamp() - started
+    assert took == pytest.approx(200.0 + 300.0 + 100.0 + 300.0, abs=20.0)
+
+
+def test_a_component_without_room_for_two_versions_is_replaced_in_place(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    Eight copies on eight accelerators: the old ones go first.
+    """
+    name = hosted(aws, sagemaker, 8)
+    wanted = specification(aws)
+    sagemaker.update_inference_component(
+        InferenceComponentName=name, Specification=wanted
+    )
+    assert component(sagemaker, name)["InferenceComponentStatus"] == "Updating"
+    until(lambda: settled(sagemaker, name))
+
+    shown = component(sagemaker, name)
+    assert shown["RuntimeConfig"] == {"DesiredCopyCount": 8, "CurrentCopyCount": 8}
+    assert shown["Specification"]["ModelName"] == wanted["ModelName"]
+
+
+def test_a_component_whose_new_version_fails_keeps_the_old_one(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    It says why, and the next update succeeds.
+    """
+    name = hosted(aws, sagemaker, 2)
+    before = component(sagemaker, name)["Specification"]["ModelName"]
+    aws.fault("cannot-start", name)
+    sagemaker.update_inference_component(
+        InferenceComponentName=name, Specification=specification(aws)
+    )
+    until(lambda: settled(sagemaker, name))
+    shown = component(sagemaker, name)
+    assert shown["Specification"]["ModelName"] == before
+    assert "CannotStartContainerError" in shown["FailureReason"]
+    assert shown["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
+
+    aws.clear_faults()
+    wanted = specification(aws)
+    sagemaker.update_inference_component(
+        InferenceComponentName=name, Specification=wanted
+    )
+    until(lambda: settled(sagemaker, name))
+    shown = component(sagemaker, name)
+    assert shown["Specification"]["ModelName"] == wanted["ModelName"]
+    assert "FailureReason" not in shown

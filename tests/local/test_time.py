@@ -1,0 +1,396 @@
+"""
+Endpoints and components in an embedded AWS where things take time, by boto3.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from botocore.exceptions import ClientError, WaiterError
+
+from cdk_sagemaker_llm.local import EmbeddedAws, Latency
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.simulation.fleet import FleetTimes
+from tests.local.hosting_requests import (
+    make_component,
+    make_config,
+    make_endpoint,
+    make_model,
+    prompt,
+    unique,
+)
+
+SPEED = 400.0
+TIMES = FleetTimes(
+    provision=200.0,
+    image_pull=100.0,
+    model_start=100.0,
+    drain=40.0,
+    release=720.0,
+    refusal=1860.0,
+    retry=0.0,
+)
+
+
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws(
+        speed=SPEED, times=TIMES, latency=Latency(first_token=40.0, per_token=0.0)
+    ) as aws:
+        yield aws
+
+
+@pytest.fixture(name="sagemaker", scope="module")
+def _sagemaker(aws: EmbeddedAws) -> Untyped:
+    return aws.client("sagemaker")
+
+
+@pytest.fixture(autouse=True)
+def _no_faults(aws: EmbeddedAws) -> Iterator[None]:
+    yield
+    aws.clear_faults()
+
+
+def refused(words: str) -> Untyped:
+    """
+    Expect the service's words.
+    """
+    return pytest.raises(ClientError, match=re.escape(words))
+
+
+def until(found: Callable[[], object], limit: float = 30.0) -> None:
+    """
+    Poll until something is so.
+    """
+    deadline = time.monotonic() + limit
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def endpoint_status(sagemaker: Untyped, name: str) -> str:
+    """
+    Return an endpoint's state.
+    """
+    return str(sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"])
+
+
+def component_status(sagemaker: Untyped, name: str) -> str:
+    """
+    Return a component's state.
+    """
+    shown = sagemaker.describe_inference_component(InferenceComponentName=name)
+    return str(shown["InferenceComponentStatus"])
+
+
+def wait(sagemaker: Untyped, what: str, endpoint: str) -> None:
+    """
+    Use boto3's own waiter, as often as suits an accelerated clock.
+    """
+    sagemaker.get_waiter(what).wait(
+        EndpointName=endpoint, WaiterConfig={"Delay": 0.1, "MaxAttempts": 300}
+    )
+
+
+def model_endpoint(aws: EmbeddedAws, **settings: Untyped) -> str:
+    """
+    Create an endpoint of a model on one ml.g5.12xlarge.
+    """
+    variant = {
+        "ModelName": make_model(aws),
+        "InstanceType": "ml.g5.12xlarge",
+        **settings,
+    }
+    return make_endpoint(aws, make_config(aws, variant=variant))
+
+
+def invoke(aws: EmbeddedAws, endpoint: str, **settings: Untyped) -> Untyped:
+    """
+    Send a prompt.
+    """
+    return aws.client("sagemaker-runtime").invoke_endpoint(
+        EndpointName=endpoint,
+        ContentType="application/json",
+        Body=prompt("Who is it?"),
+        **settings,
+    )
+
+
+def test_an_endpoint_takes_its_time_and_the_waiter_sees_it(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    Creating for 400 s: it cannot be changed nor deleted nor called, then it serves.
+    """
+    endpoint = model_endpoint(aws)
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    assert shown["EndpointStatus"] == "Creating"
+    assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 0
+    assert shown["ProductionVariants"][0]["DesiredInstanceCount"] == 1
+    with refused("Cannot update in-progress endpoint"):
+        sagemaker.delete_endpoint(EndpointName=endpoint)
+    with refused("Cannot update in-progress endpoint"):
+        sagemaker.update_endpoint(
+            EndpointName=endpoint, EndpointConfigName=shown["EndpointConfigName"]
+        )
+    with refused(f"Endpoint {endpoint} of account 123456789012 not found."):
+        invoke(aws, endpoint)
+
+    wait(sagemaker, "endpoint_in_service", endpoint)
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    took = shown["LastModifiedTime"] - shown["CreationTime"]
+    assert took.total_seconds() == pytest.approx(400.0, abs=0.01)
+    assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 1
+    assert invoke(aws, endpoint)["Body"].read()
+
+    sagemaker.delete_endpoint(EndpointName=endpoint)
+    assert endpoint_status(sagemaker, endpoint) == "Deleting"
+    with refused("Cannot update in-progress endpoint"):
+        sagemaker.delete_endpoint(EndpointName=endpoint)
+    wait(sagemaker, "endpoint_deleted", endpoint)
+
+
+def test_more_instances_come_after_a_while(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    Updating, with both counts told apart, until the new ones serve.
+    """
+    endpoint = model_endpoint(aws)
+    wait(sagemaker, "endpoint_in_service", endpoint)
+    wanted = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 3}]
+    sagemaker.update_endpoint_weights_and_capacities(
+        EndpointName=endpoint, DesiredWeightsAndCapacities=wanted
+    )
+
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    assert shown["EndpointStatus"] == "Updating"
+    assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 1
+    assert shown["ProductionVariants"][0]["DesiredInstanceCount"] == 3
+    with refused("Cannot update in-progress endpoint"):
+        sagemaker.update_endpoint_weights_and_capacities(
+            EndpointName=endpoint, DesiredWeightsAndCapacities=wanted
+        )
+    wait(sagemaker, "endpoint_in_service", endpoint)
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 3
+
+
+def test_a_component_comes_scales_and_goes(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    Each state, and what is refused in it.
+    """
+    scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 2}
+    config = make_config(aws, variant={"ManagedInstanceScaling": scaling})
+    endpoint = make_endpoint(aws, config)
+    with refused("with status Creating"):
+        make_component(aws, endpoint)
+    wait(sagemaker, "endpoint_in_service", endpoint)
+    name = make_component(aws, endpoint)
+    assert component_status(sagemaker, name) == "Creating"
+    with refused("CREATE_IN_PROGRESS"):
+        sagemaker.delete_inference_component(InferenceComponentName=name)
+    with refused("has no capacity to process this request"):
+        invoke(aws, endpoint, InferenceComponentName=name)
+    until(lambda: component_status(sagemaker, name) == "InService")
+    assert invoke(aws, endpoint, InferenceComponentName=name)["Body"].read()
+
+    sagemaker.update_inference_component_runtime_config(
+        InferenceComponentName=name, DesiredRuntimeConfig={"CopyCount": 0}
+    )
+    with refused("UPDATE_RC_IN_PROGRESS"):
+        sagemaker.delete_inference_component(InferenceComponentName=name)
+    until(lambda: component_status(sagemaker, name) == "InService")
+    with refused("has no capacity to process this request"):
+        invoke(aws, endpoint, InferenceComponentName=name)
+    # Its instance is idle for twelve minutes, then it goes as well.
+    until(lambda: instances(sagemaker, endpoint) == 0)
+
+    sagemaker.update_inference_component_runtime_config(
+        InferenceComponentName=name, DesiredRuntimeConfig={"CopyCount": 1}
+    )
+    shown = sagemaker.describe_inference_component(InferenceComponentName=name)
+    assert shown["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 0}
+    # One whose instance is still on its way answers as one without copies.
+    with refused("has no capacity to process this request"):
+        invoke(aws, endpoint, InferenceComponentName=name)
+    until(lambda: component_status(sagemaker, name) == "InService")
+    sagemaker.delete_inference_component(InferenceComponentName=name)
+    assert component_status(sagemaker, name) == "Deleting"
+    with refused("Cannot delete endpoint with inference component associated"):
+        sagemaker.delete_endpoint(EndpointName=endpoint)
+    until(lambda: not listed(sagemaker, endpoint))
+    sagemaker.delete_endpoint(EndpointName=endpoint)
+
+
+def instances(sagemaker: Untyped, endpoint: str) -> int:
+    """
+    Return how many instances run.
+    """
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    return int(shown["ProductionVariants"][0]["CurrentInstanceCount"])
+
+
+def listed(sagemaker: Untyped, endpoint: str) -> list[Untyped]:
+    """
+    List an endpoint's components.
+    """
+    found = sagemaker.list_inference_components(EndpointNameEquals=endpoint)
+    return list(found["InferenceComponents"])
+
+
+def test_an_answer_takes_the_time_of_the_model(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    40 s are a tenth of a second here.
+    """
+    endpoint = model_endpoint(aws)
+    wait(sagemaker, "endpoint_in_service", endpoint)
+    before = aws.now
+    invoke(aws, endpoint)["Body"].read()
+
+    assert 40.0 <= aws.now - before < 40.0 + 2.0 * SPEED
+
+
+def test_a_model_that_takes_longer_than_a_minute_is_given_up(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    A stream may take longer.
+    """
+    endpoint = model_endpoint(aws)
+    wait(sagemaker, "endpoint_in_service", endpoint)
+    aws.fault("slow", endpoint, seconds=30.0)
+
+    with refused("Your invocation timed out while waiting for a response"):
+        invoke(aws, endpoint)
+    streamed = aws.client("sagemaker-runtime").invoke_endpoint_with_response_stream(
+        EndpointName=endpoint, Body=prompt("Who is it?", stream=True)
+    )
+    assert sum("PayloadPart" in event for event in streamed["Body"]) > 1
+
+
+class TestFailures:
+    """
+    What fails in time, and how it is recovered.
+    """
+
+    def test_a_container_that_never_gets_healthy(
+        self, aws: EmbeddedAws, sagemaker: Untyped
+    ) -> None:
+        """
+        Failed after the health check's time-out; only deletion is left.
+        """
+        endpoint = model_endpoint(aws, ContainerStartupHealthCheckTimeoutInSeconds=600)
+        aws.fault("never-healthy", endpoint)
+        with pytest.raises(WaiterError, match="Failed"):
+            wait(sagemaker, "endpoint_in_service", endpoint)
+
+        shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+        assert shown["FailureReason"] == (
+            "The primary container for production variant AllTraffic did not pass the "
+            "ping health check. Please check CloudWatch logs for this endpoint."
+        )
+        took = shown["LastModifiedTime"] - shown["CreationTime"]
+        assert took.total_seconds() == pytest.approx(900.0, abs=0.01)
+        with refused("DeleteEndpoint is the only operation"):
+            sagemaker.update_endpoint(
+                EndpointName=endpoint, EndpointConfigName=shown["EndpointConfigName"]
+            )
+        sagemaker.delete_endpoint(EndpointName=endpoint)
+        wait(sagemaker, "endpoint_deleted", endpoint)
+
+    def test_no_capacity(self, aws: EmbeddedAws, sagemaker: Untyped) -> None:
+        """
+        Known after the provisioning time-out of the variant.
+        """
+        aws.fault("no-capacity", "ml.g5.12xlarge")
+        endpoint = model_endpoint(aws, VariantInstanceProvisionTimeoutInSeconds=600)
+        with pytest.raises(WaiterError, match="Failed"):
+            wait(sagemaker, "endpoint_in_service", endpoint)
+
+        shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+        assert "InsufficientInstanceCapacity" in shown["FailureReason"]
+        took = shown["LastModifiedTime"] - shown["CreationTime"]
+        assert took.total_seconds() == pytest.approx(600.0, abs=0.01)
+
+    def test_pools_try_the_next_type(
+        self, aws: EmbeddedAws, sagemaker: Untyped
+    ) -> None:
+        """
+        An endpoint with two types comes up on the second one.
+        """
+        aws.fault("no-capacity", "ml.g6.12xlarge")
+        pools = [
+            {"InstanceType": "ml.g6.12xlarge", "Priority": 1},
+            {"InstanceType": "ml.g5.12xlarge", "Priority": 2},
+        ]
+        config = unique("config")
+        variant = {
+            "VariantName": "AllTraffic",
+            "ModelName": make_model(aws),
+            "InstancePools": pools,
+            "InitialInstanceCount": 1,
+        }
+        sagemaker.create_endpoint_config(
+            EndpointConfigName=config, ProductionVariants=[variant]
+        )
+        endpoint = make_endpoint(aws, config)
+
+        wait(sagemaker, "endpoint_in_service", endpoint)
+
+    def test_a_container_that_restarts_is_away_and_comes_back(
+        self, aws: EmbeddedAws, sagemaker: Untyped
+    ) -> None:
+        """
+        The endpoint stays InService; clients see that nothing answers.
+        """
+        endpoint = model_endpoint(aws)
+        wait(sagemaker, "endpoint_in_service", endpoint)
+        aws.fault("restarts", endpoint, seconds=200.0)
+
+        def is_away() -> bool:
+            try:
+                invoke(aws, endpoint)
+            except ClientError as error:
+                assert "has no instances to process" in str(error)  # noqa: PT017 - polled
+                return True
+            return False
+
+        until(is_away)
+        assert endpoint_status(sagemaker, endpoint) == "InService"
+        until(lambda: not is_away())
+
+    @pytest.mark.parametrize(
+        ("kind", "words"),
+        [
+            ("never-healthy", "did not pass the ping health check"),
+            ("no-image", "Failed to pull the image"),
+            ("cannot-start", "CannotStartContainerError"),
+        ],
+    )
+    def test_a_component_that_fails_says_why_and_can_be_replaced(
+        self, aws: EmbeddedAws, sagemaker: Untyped, kind: str, words: str
+    ) -> None:
+        """
+        Failed, with the reason; after deletion another one comes up in its place.
+        """
+        endpoint = make_endpoint(aws, make_config(aws))
+        wait(sagemaker, "endpoint_in_service", endpoint)
+        aws.fault(kind, endpoint)
+        name = make_component(aws, endpoint)
+        until(lambda: component_status(sagemaker, name) == "Failed")
+        shown = sagemaker.describe_inference_component(InferenceComponentName=name)
+        assert words in shown["FailureReason"]
+
+        aws.clear_faults()
+        sagemaker.delete_inference_component(InferenceComponentName=name)
+        until(lambda: not listed(sagemaker, endpoint))
+        again = make_component(aws, endpoint, copies=8)
+        until(lambda: component_status(sagemaker, again) == "InService")
