@@ -75,9 +75,13 @@ def test_a_cancelled_action_is_passed_over_among_others() -> None:
     timeline = Timeline()
     seen: list[str] = []
     first = timeline.at(5, lambda: seen.append("first"))
-    both: list[Planned] = []
-    timeline.at(10, lambda: both[0].cancel())
-    both.append(timeline.at(10, lambda: seen.append("last")))
+    later: list[Planned] = []
+
+    def call_off() -> None:
+        later[0].cancel()
+
+    timeline.at(10, call_off)
+    later.append(timeline.at(10, lambda: seen.append("last")))
     timeline.at(15, lambda: seen.append("other"))
     first.cancel()
 

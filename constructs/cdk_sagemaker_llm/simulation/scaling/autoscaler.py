@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.simulation.scaling.policies import (
     Bounds,
     Policy,
     ScheduledAction,
+    StepScaling,
     TargetTracking,
 )
 from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
@@ -297,14 +298,18 @@ class Autoscaler:
             # What serves now is what the metric was measured over.
             count = tracked_up(policy, value, self._base(self._scalable.running))
             return max(count, self._scalable.desired)
-        desired = self._scalable.desired
         try:
-            count = stepped(policy, value, desired)
-            if count > desired:
-                count = max(stepped(policy, value, self._base(desired)), desired)
+            return self._stepped(policy, value)
         except LookupError:
             return None
-        return count
+
+    def _stepped(self, policy: StepScaling, value: float) -> int:
+        # Where a scale-out started matters to what adds more, and takes nothing away.
+        desired = self._scalable.desired
+        count = stepped(policy, value, desired)
+        if count <= desired:
+            return count
+        return max(stepped(policy, value, self._base(desired)), desired)
 
     def _base(self, now: int) -> int:
         # Capacity that a scale-out added counts towards the next one while it cools
