@@ -3,7 +3,8 @@ A run in aggregate: amounts of requests in steps of ten seconds, at any rate.
 
 The fleet, the scaling and the metrics are those of a run request by request. What
 chance does to single requests is not played out: latencies are what they come to on
-average, and percentiles are those of the answers' lengths.
+average, and percentiles are those of the answers' lengths. Where the two ways agree,
+and within what, is stated and held in tests/unit/simulation/test_agreement.py.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm.simulation.circling import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import Publisher
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 _MINUTE = 60.0
 # How many requests' lengths stand for those of all.
 _SAMPLE = 8192
+# A little more than users ask for: whether copies could serve it.
+_MORE = 1.01
 # A copy's load that is a whole number but for rounding is that number.
 _HAIR = 1e-6
-# Who is refused asks again no sooner, as when requests are followed one by one.
-_REFUSED_PAUSE = 1.0
 _NOTE = (
     "computed in aggregate, in steps of ten seconds: latencies are approximated by the "
     "batches' equilibrium, and their percentiles by those of the answers' lengths"
@@ -71,7 +73,7 @@ class _Line:
         self.workload = scenario.workloads[number]
         self.minutes = Minutes()
         lot, arriving = _traffic(scenario, number)
-        self.fluid = Fluid(self.workload, lot)
+        self.fluid = Fluid(self.workload, lot, scenario.routing)
         self._arriving = arriving(self.fluid)
         self._flow = Flow()
         self._latencies = [0.0] * (1 + len(SHARES))
@@ -87,12 +89,14 @@ class _Line:
         self.minutes.minute.add(flow.arrived, flow.served, flow.timed_out, flow.refused)
         steady = flow.steady
         if steady is not None and flow.served > 0:
-            before = self.workload.service.overhead_seconds + flow.wait
-            latencies = self._latencies
-            latencies[0] += flow.served * (before + steady.seconds)
+            workload, latencies = self.workload, self._latencies
+            before = workload.service.overhead_seconds + flow.wait
+            seen = [before + steady.seconds]
             before += steady.start
-            for place, tokens in enumerate(self._quantiles, start=1):
-                latencies[place] += flow.served * (before + steady.token * tokens)
+            seen += [before + steady.token * tokens for tokens in self._quantiles]
+            for place, latency in enumerate(seen):
+                # What takes longer is not among the answers.
+                latencies[place] += flow.served * min(latency, workload.timeout)
             self._answered += flow.served
 
     def publish(self, publisher: Publisher, since: float) -> None:
@@ -161,8 +165,11 @@ def _traffic(
         )
     traffic = workload.traffic.starting(scenario.start)
     prompts, answers = traffic.typical(generator, _SAMPLE, duration)
-    edges = np.append(np.arange(0.0, duration, TICK), duration)
-    expected = traffic.expected(edges)
+    # The very steps that are played, to the last digit.
+    edges = [0.0]
+    while edges[-1] < duration:
+        edges.append(min(edges[-1] + TICK, duration))
+    expected = traffic.expected(np.array(edges))
     # The mean of a step without requests is of no account, and must not be 0.
     some = np.maximum(expected.requests, _HAIR)
     columns = (expected.requests, expected.prompts / some, expected.answers / some)
@@ -192,29 +199,25 @@ def _users(
         joined += TICK
         over = users.joined_over
         count = users.count * (min(joined / over, 1.0) if over else 1.0)
-        copies = fluid.serving
-        if not copies:
-            yield count * TICK / (pause + _REFUSED_PAUSE), kind
+        if not fluid.serving:
+            yield count * TICK / (pause + REFUSED_PAUSE), kind
             continue
-        rate = _settled(count, pause, copies, kind)
-        # Those who are neither served nor in line are about to ask.
-        there = count - rate * pause
-        yield (
-            max(rate * TICK + there - fluid.load, 0.0)
-            if fluid.waiting
-            else (rate * TICK),
-            kind,
-        )
+        rate = _settled(count, pause, fluid, kind)
+        asking = rate * TICK
+        if fluid.settled(rate * _MORE, kind) is None:
+            # At the most that copies can serve the rest of the users is in line.
+            asking += max(count - rate * pause - fluid.load, 0.0)
+        yield asking, kind
 
 
-def _settled(count: float, pause: float, copies: int, kind: Equilibrium) -> float:
+def _settled(count: float, pause: float, fluid: Fluid, kind: Equilibrium) -> float:
     """
     Return the rate at which users ask when answers take as long as that makes them.
     """
-    low, high = 0.0, kind.capacity * copies
+    low, high = 0.0, kind.capacity * fluid.serving
     for _ in range(40):
         rate = (low + high) / 2
-        steady = kind.at(rate / copies, copies)
+        steady = fluid.settled(rate, kind)
         if steady is None or rate * (pause + steady.seconds) > count:
             high = rate
         else:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections import deque
 from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm.simulation.outcome import Refusal
-from cdk_sagemaker_llm.simulation.scenario import Workload
+from cdk_sagemaker_llm.simulation.scenario import Routing, Workload
 from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium, Steady
+from cdk_sagemaker_llm.simulation.waiting_line import WaitingLine
 
 # How finely the lengths of prompts count: a mix that changes is solved anew.
 _DIGITS = 3
@@ -90,22 +90,25 @@ class Fluid:
         workload: The model.
 
         lot: The lengths of its requests.
+
+        routing: To which copy a request goes.
     """
 
-    def __init__(self, workload: Workload, lot: Lot) -> None:
+    def __init__(self, workload: Workload, lot: Lot, routing: Routing) -> None:
         service = workload.service
         self.waiting = 0.0
         self.lot = lot
         self._running = 0.0
         self._workload = workload
+        # What comes to copies at random is as uneven at each as at one alone.
+        self._is_even = routing != "RANDOM"
         self._patience = workload.timeout - service.overhead_seconds
         self._serving: set[object] = set()
         # What copies that take no more still have.
         self._leaving: dict[object, float] = {}
         self._cut_off = 0.0
         self._now = 0.0
-        # Since when how many wait, in order.
-        self._queue: deque[tuple[float, float]] = deque()
+        self._line = WaitingLine()
         self._known: dict[tuple[float, float], Equilibrium] = {}
 
     @property
@@ -152,7 +155,7 @@ class Fluid:
             self._serving.remove(copy)
             self._leaving[copy] = self.load * share
             self.waiting *= 1 - share
-            self._queue = deque((at, n * (1 - share)) for at, n in self._queue)
+            self._line.shrink(1 - share)
             self._running *= 1 - share
 
     def remove(self, copy: object, now: float) -> None:  # noqa: ARG002 - as any line of requests
@@ -179,6 +182,18 @@ class Fluid:
                 lot.spread,
             )
         return found
+
+    def settled(self, rate: float, kind: Equilibrium) -> Steady | None:
+        """
+        Return what each copy settles to; ``None`` if they cannot keep up.
+
+        Args:
+            rate: Requests a second at all of them, of which there is one at least.
+
+            kind: What batches of such requests settle to.
+        """
+        copies = len(self._serving)
+        return kind.at(rate / copies, copies if self._is_even else 1)
 
     def step(self, seconds: float, arrived: float, kind: Equilibrium) -> Flow:
         """
@@ -208,7 +223,7 @@ class Fluid:
             arrived -= refused["too long"]
         steady = None
         if not self.waiting:
-            steady = kind.at(arrived / seconds / copies, copies)
+            steady = self.settled(arrived / seconds, kind)
         if steady is None:
             self._full(seconds, arrived, copies, kind, flow)
         else:
@@ -237,67 +252,34 @@ class Fluid:
         Fill the batches, and let wait who finds no place.
         """
         full, before = kind.full, self._running
-        flow.timed_out += self._give_up()
-        is_late = flow.timed_out > 0
+        gone = min(self._line.give_up(self._now - self._patience), self.waiting)
+        flow.timed_out += gone
+        self.waiting -= gone
         target = full.sequences * copies
         left = math.exp(-seconds / full.seconds)
         there = before + self.waiting + arrived
         running = target + (before - target) * left
-        middle = target + (before - target) * (1 - left) * full.seconds / seconds
-        done = min(kind.rate(middle / copies) * copies * seconds, there)
-        running = min(running, there - done)
-        self._queue.append((self._now - seconds / 2, arrived))
-        wait = self._admit(done + running - before)
+        average = target + (before - target) * (1 - left) * full.seconds / seconds
+        done = min(kind.rate(average / copies) * copies * seconds, there)
+        running = max(min(running, there - done), 0.0)
+        # Whoever comes or is admitted in a step does so in its middle, on average.
+        middle = self._now - seconds / 2
+        self._line.join(middle, arrived)
+        wait = self._line.admit(done + running - before, middle)
         self._running = running
         waiting = max(there - done - running, 0.0)
         limit = self._workload.queue_limit
         if limit is not None and waiting > limit * copies:
             flow.refused["queue full"] = waiting - limit * copies
-            self._refuse(waiting - limit * copies)
+            self._line.refuse(waiting - limit * copies)
             waiting = float(limit * copies)
         self.waiting = waiting
         if waiting <= _LEAST:
             self._running += waiting
             self.waiting = 0.0
-            self._queue.clear()
+            self._line.clear()
         # Whoever is admitted while others give up was about to.
-        self._finish(done, self._patience if is_late else wait, full, flow)
-
-    def _give_up(self) -> float:
-        """
-        Drop those in line whose time-out has passed; they stand at its head.
-        """
-        queue, gone = self._queue, 0.0
-        while queue and queue[0][0] <= self._now - self._patience:
-            gone += queue.popleft()[1]
-        gone = min(gone, self.waiting)
-        self.waiting -= gone
-        return gone
-
-    def _admit(self, amount: float) -> float:
-        """
-        Take so many from the head of the line; return how long they waited.
-        """
-        queue, waited, left = self._queue, 0.0, amount
-        while queue and left > 0:
-            since, count = queue.popleft()
-            taken = min(count, left)
-            waited += taken * max(self._now - since, 0.0)
-            left -= taken
-            if taken < count:
-                queue.appendleft((since, count - taken))
-        return waited / amount if amount > 0 else 0.0
-
-    def _refuse(self, amount: float) -> None:
-        """
-        Take so many from the end of the line.
-        """
-        queue = self._queue
-        while queue and amount > 0:
-            since, count = queue.pop()
-            if count > amount:
-                queue.append((since, count - amount))
-            amount -= count
+        self._finish(done, self._patience if gone else wait, full, flow)
 
     def _finish(self, done: float, wait: float, steady: Steady, flow: Flow) -> None:
         slack = self._patience - wait - steady.start

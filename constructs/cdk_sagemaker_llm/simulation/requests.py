@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import math
 
+from cdk_sagemaker_llm.simulation.circling import UsersRouter
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import Publisher
 from cdk_sagemaker_llm.simulation.recording import Minutes, summary
-from cdk_sagemaker_llm.simulation.routing import Router, UsersRouter
+from cdk_sagemaker_llm.simulation.routing import Router
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 from cdk_sagemaker_llm.simulation.stage import Stage
 from cdk_sagemaker_llm.simulation.traffic.users import Users

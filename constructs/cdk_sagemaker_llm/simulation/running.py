@@ -4,6 +4,7 @@ Playing a scenario out, in whichever way suits it.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import get_args
 
 from cdk_sagemaker_llm.simulation import aggregate, requests
@@ -27,7 +28,15 @@ def run(scenario: Scenario, method: Method | None = None) -> Outcome:
         method: ``requests`` follows each request, ``aggregate`` computes with rates.
             If left out, requests are followed as long as they are few enough for that
             to take seconds.
+
+    Raises:
+        ValueError: If there is no such method, or NumPy is missing.
     """
+    if find_spec("numpy") is None:
+        raise ValueError(
+            "simulations need NumPy; install it with: "
+            "pip install 'cdk-sagemaker-llm[simulate]'"
+        )
     if method is None:
         method = "requests" if _requests(scenario) <= _MOST_FOLLOWED else "aggregate"
     if method not in get_args(Method):

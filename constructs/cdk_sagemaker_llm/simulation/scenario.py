@@ -68,7 +68,7 @@ class Workload:
             If left out, all models have the same.
 
         timeout: Seconds that a client waits for an answer.
-            If left out, it is InvokeEndpoint's 60.
+            If left out, it is InvokeEndpoint's 60; a stream may take longer.
 
         queue_limit: How many requests may wait in line at one copy; more are refused.
             If left out, any number may.
@@ -92,6 +92,16 @@ class Workload:
         Hold each field to its kind and range.
         """
         hold_kinds(self)
+        if not isinstance(self.traffic, Traffic | Users):
+            raise ValueError(  # noqa: TRY004 - as any argument of another kind
+                "traffic must be requests at a rate such as Constant(...), a Replay or "
+                f"Users, got a value of type {type(self.traffic).__name__}"
+            )
+        if not isinstance(self.service, ServiceTimes):
+            raise ValueError(  # noqa: TRY004 - as any argument of another kind
+                "service must be ServiceTimes(...), got a value of type "
+                f"{type(self.service).__name__}"
+            )
         least = (("copies", self.copies), ("queue_limit", self.queue_limit or 0))
         raise_faults(
             Fault(f"{name} must be at least 0, got {value}")

@@ -95,7 +95,10 @@ class Stage(Listener):
         """
         Send requests to a copy.
         """
-        self._lines[copy.name].add(copy)
+        line = self._lines[copy.name]
+        # One that starts anew has lost what it had.
+        line.remove(copy, self.now)
+        line.add(copy)
 
     def copy_leaving(self, copy: Copy) -> None:
         """

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cdk_sagemaker_llm.fit import ResourceRequirements
@@ -80,6 +80,15 @@ def played(scenario: Scenario, method: str) -> Series:
 
 
 @RUNS
+@example(
+    method="aggregate",
+    traffic=Spike(base=1, peak=0, at=0.3004948813983291, lasting=180, lengths=CHAT),
+    service=ServiceTimes(decode=((1, 0.02),), max_sequences=1),
+    copies=1,
+    queue_limit=None,
+    timeout=5.0,
+    routing="LEAST_OUTSTANDING_REQUESTS",
+)
 @given(
     method=METHODS,
     traffic=TRAFFICS,

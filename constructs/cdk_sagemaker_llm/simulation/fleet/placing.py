@@ -31,18 +31,18 @@ def choose(
     """
     Return the instance for one more copy; ``None`` if none has room.
     """
-    roomy = [
+    roomy = (
         instance
         for instance in instances
         if instance.takes_copies
         and has_room(instance.free, needs_on(needs, instance.instance_type))
-    ]
-    if not roomy:
-        return None
+    )
     if strategy == "BINPACK":
-        return roomy[0]
+        return next(roomy, None)
     # The first of those with the fewest copies of the name, then of any.
-    return min(roomy, key=lambda i: (_count(i.copies, name), len(i.copies)))
+    return min(
+        roomy, key=lambda i: (_count(i.copies, name), len(i.copies)), default=None
+    )
 
 
 def shortfall(

@@ -4,6 +4,7 @@ How long a copy takes: for a prompt, and for each token of the answers it writes
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator
@@ -77,11 +78,11 @@ class ServiceTimes:
         slope = (above[1] - below[1]) / (above[0] - below[0])
         return below[1] + slope * (sequences - below[0])
 
-    def paces(self) -> list[float]:
+    def paces(self) -> tuple[float, ...]:
         """
         Return the pace of no sequence, of one, and so on to the most there can be.
         """
-        return [self.pace(count) for count in range(self.max_sequences + 1)]
+        return _paces(self)
 
     def most_sequences(self, tokens: float) -> float:
         """
@@ -110,6 +111,12 @@ class ServiceTimes:
                 f"{self.pace(self.max_sequences):g} s at {self.max_sequences}",
                 "measure a row there",
             )
+
+
+@functools.lru_cache(maxsize=64)
+def _paces(times: ServiceTimes) -> tuple[float, ...]:
+    # All copies of a model share them.
+    return tuple(times.pace(count) for count in range(times.max_sequences + 1))
 
 
 def row_faults(name: str, rows: Rows) -> Iterator[Fault]:

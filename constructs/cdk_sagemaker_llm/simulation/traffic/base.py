@@ -84,6 +84,8 @@ class Traffic(abc.ABC):
         """
         Add another traffic of the same model.
         """
+        if not isinstance(other, Traffic):
+            return NotImplemented
         return Together((self, other))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Protocol
 
@@ -143,17 +143,16 @@ class Empirical:
     """
 
     tokens: tuple[int, ...]
-    _sorted: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """
-        Hold the numbers to their kind and range.
+        Hold the numbers to their kind and range, and put them in order.
         """
         hold_kinds(self)
         if not self.tokens:
             raise ValueError("tokens must have at least one number, got none")
         _check(*((f"tokens[{i}]", each, 1) for i, each in enumerate(self.tokens)))
-        object.__setattr__(self, "_sorted", tuple(sorted(self.tokens)))
+        object.__setattr__(self, "tokens", tuple(sorted(self.tokens)))
 
     @property
     def mean(self) -> float:
@@ -166,8 +165,8 @@ class Empirical:
         """
         Return how many tokens such a share of the requests has at most.
         """
-        place = math.ceil(share * len(self._sorted)) - 1
-        return float(self._sorted[min(max(place, 0), len(self._sorted) - 1)])
+        place = math.ceil(share * len(self.tokens)) - 1
+        return float(self.tokens[min(max(place, 0), len(self.tokens) - 1)])
 
     def sample(self, generator: np.random.Generator, count: int) -> Tokens:
         """

@@ -43,7 +43,7 @@ def test_one_row_is_the_pace_of_any_number() -> None:
     times = ServiceTimes(decode=((4, 0.03),), max_sequences=64)
 
     assert [times.pace(count) for count in (1, 4, 64)] == [0.03, 0.03, 0.03]
-    assert times.paces() == [0.03] * 65
+    assert times.paces() == (0.03,) * 65
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_plain_number_is_a_fixed_length() -> None:
             "most must be at least 1, got 0",
         ),
         (
-            lambda: Lengths(prompt="5", answer=1),
+            lambda: Lengths(prompt="5", answer=1),  # type: ignore[arg-type] # the mistake
             (
                 "prompt must be a whole number, a Fixed, a LogNormal or an Empirical, "
                 "got a value of type str"

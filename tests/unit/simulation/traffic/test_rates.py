@@ -78,9 +78,9 @@ def test_even_requests_come_at_equal_steps() -> None:
     """
     traffic = Constant(rate=2, lengths=L, begin=10, end=12, spacing="even")
 
-    assert list(traffic.arrivals(np.random.default_rng(0), 100)) == [
-        (pytest.approx(at), 100, 20) for at in (10.25, 10.75, 11.25, 11.75)
-    ]
+    found = list(traffic.arrivals(np.random.default_rng(0), 100))
+    assert [at for at, *_ in found] == pytest.approx([10.25, 10.75, 11.25, 11.75])
+    assert {(prompt, answer) for _, prompt, answer in found} == {(100, 20)}
 
 
 TRAFFICS = st.one_of(
@@ -145,12 +145,8 @@ def test_a_sum_gives_each_part_in_order() -> None:
     )
 
     found = list(both.arrivals(np.random.default_rng(0), 2))
-    assert [(at, prompt) for at, prompt, _ in found] == [
-        (pytest.approx(0.5), 100),
-        (pytest.approx(0.75), 900),
-        (pytest.approx(1.5), 100),
-        (pytest.approx(1.75), 900),
-    ]
+    assert [at for at, *_ in found] == pytest.approx([0.5, 0.75, 1.5, 1.75])
+    assert [prompt for _, prompt, _ in found] == [100, 900, 100, 900]
 
 
 @pytest.mark.parametrize(
