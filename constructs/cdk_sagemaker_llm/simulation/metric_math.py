@@ -114,9 +114,10 @@ def _is_known(node: ast.AST) -> bool:
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1
     if isinstance(node, ast.Constant):
-        number = node.value
-        is_number = isinstance(number, int | float) and not isinstance(number, bool)
-        return is_number and number <= sys.float_info.max
+        match node.value:
+            case int() | float() as number:
+                return not isinstance(number, bool) and number <= sys.float_info.max
+        return False
     return True
 
 

@@ -332,9 +332,10 @@ def test_an_alarm_begins_with_the_next_period_that_can_be_read() -> None:
         store.record(_METRIC, moment, value)
     Watch(timeline, alarm, read=store.read, delay=2.0, act=lambda _: None)
 
-    assert alarm.points == (None, None, 1.0)
+    assert list(alarm.points) == [None, None, 1.0]
     timeline.run_until(22.0)
-    assert (alarm.points, alarm.latest) == ((None, 1.0, 2.0), 2.0)
+    assert list(alarm.points) == [None, 1.0, 2.0]
+    assert alarm.latest == 2.0
 
 
 def test_a_watch_that_is_stopped_looks_no_more() -> None:

@@ -197,7 +197,7 @@ def test_fails_if_a_cooldown_is_none(name: str, cooldown: float) -> None:
     Zero is one.
     """
     with pytest.raises(ValueError, match=f"{name} of policy Load must be 0 or more"):
-        TargetTracking(name="Load", query=_QUERY, target=5, **{name: cooldown})
+        TargetTracking(name="Load", query=_QUERY, target=5, **{name: cooldown})  # type: ignore[arg-type]  # by name
     with pytest.raises(ValueError, match="cooldown of policy Steps must be 0 or more"):
         replace(_policy(), cooldown=cooldown)
     replace(_policy(), cooldown=0.0)

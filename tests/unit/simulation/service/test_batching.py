@@ -174,3 +174,39 @@ def test_a_copy_that_stops_names_whom_it_leaves() -> None:
 
     assert copy.stop() == [0, 1, 2]
     assert (copy.outstanding, copy.next) == (0, math.inf)
+
+
+def test_patience_ends_before_the_overhead_does() -> None:
+    """
+    Of ten seconds one is spent outside: who waits for nine has none left.
+    """
+    times = ServiceTimes(decode=((1, 0.1),), max_sequences=1, overhead_seconds=1)
+    copy = BatchingCopy(times, timeout=10)
+    copy.offer(0.0, 1, 1000)
+    copy.offer(0.0, 1, 1, 7)
+
+    copy.give_up(8.9)
+    assert (copy.dropped, copy.waiting) == ([], 1)
+    copy.give_up(9.0)
+    assert (copy.dropped, copy.waiting) == ([(0.0, 1, 1, 7)], 0)
+
+
+def test_who_would_have_to_wait() -> None:
+    """
+    Nobody at an empty copy, however large; whoever comes behind somebody who waits;
+    and, of those that find no room or no place, each.
+    """
+    times = ServiceTimes(decode=((1, 0.1),), max_sequences=2, kv_tokens=100)
+    copy = BatchingCopy(times)
+    assert not copy.must_wait(101)
+
+    copy.offer(0.0, 50, 10)
+    assert [copy.must_wait(tokens) for tokens in (40, 41)] == [False, True]
+    copy.offer(0.0, 30, 11)
+    assert (copy.running, copy.waiting) == (1, 1)
+    assert copy.must_wait(1)
+
+    full = BatchingCopy(times)
+    full.offer(0.0, 1, 1)
+    full.offer(0.0, 1, 1)
+    assert (full.running, full.waiting, full.must_wait(1)) == (2, 0, True)
