@@ -1,0 +1,57 @@
+"""
+Instances that wait for capacity, and which ones go first.
+"""
+
+from __future__ import annotations
+
+from cdk_sagemaker_llm.fit import ResourceRequirements
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes, Pool
+
+ONE = ResourceRequirements(accelerators=1)
+POOL = Pool("ml.g5.xlarge")
+
+
+def test_who_waits_for_capacity_does_not_hold_it() -> None:
+    """
+    One instance can be had from 50 s on: looked for at 60, it is there at 260.
+    """
+    timeline = Timeline()
+    fleet = Fleet(
+        timeline,
+        pools=[POOL],
+        instances=0,
+        minimum=0,
+        maximum=3,
+        managed=True,
+        times=FleetTimes(provision=200.0),
+        capacity=lambda _, now: 0 if now < 50.0 else 1,
+    )
+    fleet.add("chat", ONE, 1)
+    timeline.run_until(1000.0)
+
+    steps = [step for step in fleet.log if step.what == "running instances"]
+    assert [(step.time, step.after) for step in steps] == [(260.0, 1)]
+
+
+def test_the_newest_of_idle_instances_goes() -> None:
+    """
+    Of two that have been idle for as long, down to the minimum.
+    """
+    timeline = Timeline()
+    fleet = Fleet(
+        timeline,
+        pools=[POOL],
+        instances=2,
+        minimum=1,
+        maximum=3,
+        managed=True,
+        times=FleetTimes(release=720.0),
+        ready=True,
+    )
+    first, second = fleet.instances
+
+    timeline.run_until(719.0)
+    assert fleet.instances == (first, second)
+    timeline.run_until(5000.0)
+    assert fleet.instances == (first,)
