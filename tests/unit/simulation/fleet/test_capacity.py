@@ -55,3 +55,47 @@ def test_the_newest_of_idle_instances_goes() -> None:
     assert fleet.instances == (first, second)
     timeline.run_until(5000.0)
     assert fleet.instances == (first,)
+
+
+def test_a_model_is_settled_by_itself() -> None:
+    """
+    Another one that waits for its instance does not matter to it.
+    """
+    timeline = Timeline()
+    fleet = _two_models(timeline)
+
+    assert fleet.is_settled("a")
+    assert not fleet.is_settled("b")
+    assert not fleet.is_settled()
+    timeline.run_until(1000.0)
+    assert fleet.is_settled()
+
+
+def test_a_copy_that_is_taken_while_it_starts_never_serves() -> None:
+    """
+    Its instance is there at 200, and it would serve at 350.
+    """
+    timeline = Timeline()
+    fleet = _two_models(timeline)
+    timeline.run_until(210.0)
+    fleet.set_copies("b", 0)
+    timeline.run_until(1000.0)
+
+    assert not [step for step in fleet.log if step.what == "serving copies of b"]
+    assert (fleet.serving("a"), fleet.copies("b")) == (1, ())
+
+
+def _two_models(timeline: Timeline) -> Fleet:
+    fleet = Fleet(
+        timeline,
+        pools=[POOL],
+        instances=1,
+        minimum=0,
+        maximum=2,
+        managed=True,
+        times=FleetTimes(provision=200.0, image_pull=100.0, model_start=50.0),
+        ready=True,
+    )
+    fleet.add("a", ONE, 1, ready=True)
+    fleet.add("b", ONE, 1)
+    return fleet
