@@ -6,10 +6,19 @@ from __future__ import annotations
 
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.simulation.clock import Timeline
-from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes, Pool
+from cdk_sagemaker_llm.simulation.fleet import (
+    Copy,
+    Fleet,
+    FleetTimes,
+    Instance,
+    Pool,
+)
+from cdk_sagemaker_llm.simulation.fleet.parts import nameplate
+from cdk_sagemaker_llm.simulation.fleet.placing import moves_off, shortfall
 
 ONE = ResourceRequirements(accelerators=1)
 POOL = Pool("ml.g5.xlarge")
+LARGE = "ml.g5.48xlarge"  # Eight accelerators and 768 GiB.
 
 
 def test_who_waits_for_capacity_does_not_hold_it() -> None:
@@ -54,7 +63,7 @@ def test_the_newest_of_idle_instances_goes() -> None:
     timeline.run_until(719.0)
     assert fleet.instances == (first, second)
     timeline.run_until(5000.0)
-    assert fleet.instances == (first,)
+    assert list(fleet.instances) == [first]
 
 
 def test_a_model_is_settled_by_itself() -> None:
@@ -99,3 +108,31 @@ def _two_models(timeline: Timeline) -> Fleet:
     fleet.add("a", ONE, 1, ready=True)
     fleet.add("b", ONE, 1)
     return fleet
+
+
+def test_what_is_short_is_that_of_the_nearest_place() -> None:
+    """
+    Of nine accelerators and 100 GiB the small type lacks both, the large one the first.
+    """
+    needs = ResourceRequirements(accelerators=9, memory_mib=102_400)
+    places = [(kind, nameplate(kind)) for kind in (POOL.instance_type, LARGE)]
+
+    short = shortfall(places, needs, 1)
+    assert short is not None
+    assert len(short) == 1
+    assert len(shortfall(places[:1], needs, 1) or ()) == 2
+    assert shortfall([], needs, 1) == []
+    assert shortfall([], needs, 0) is None
+
+
+def test_copies_move_to_the_same_hardware_alone() -> None:
+    """
+    What one needs elsewhere is not known.
+    """
+    here = Instance(POOL.instance_type, 0.0, "running")
+    here.copies.append(Copy("a", here, ONE, 0.0, "serving"))
+    other, same = Instance(LARGE, 0.0), Instance(POOL.instance_type, 0.0)
+
+    assert moves_off(here, {other: other.free}) is None
+    moves = moves_off(here, {other: other.free, same: same.free})
+    assert moves == [(here.copies[0], same)]
