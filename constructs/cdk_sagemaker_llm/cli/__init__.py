@@ -15,6 +15,7 @@ _SUBCOMMANDS = {
     "check": "cdk_sagemaker_llm.cli.check",
     "local": "cdk_sagemaker_llm.cli.local",
     "plan": "cdk_sagemaker_llm.cli.plan",
+    "simulate": "cdk_sagemaker_llm.cli.simulate",
 }
 
 

@@ -57,6 +57,8 @@ class Stack:
         nested: The stacks in it by logical id.
 
         exports: What stacks of the app export, by name: the stack and the value.
+
+        content: The whole template.
     """
 
     name: str
@@ -68,13 +70,16 @@ class Stack:
     given: Mapping[str, Any] = field(default_factory=dict, compare=False)
     nested: dict[str, Stack] = field(default_factory=dict, compare=False, repr=False)
     exports: Exports = field(default_factory=dict, compare=False, repr=False)
+    content: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def of_type(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def of_type(
+        self, kind: str, service: str = "SageMaker"
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """
-        Return id and properties of every resource of ``AWS::SageMaker::<kind>``.
+        Return id and properties of every resource of ``AWS::<service>::<kind>``.
         """
         for name, resource in self.resources.items():
-            if resource.get("Type") == f"AWS::SageMaker::{kind}":
+            if resource.get("Type") == f"AWS::{service}::{kind}":
                 yield name, resource.get("Properties", {})
 
 
@@ -134,6 +139,19 @@ def read_assembly(path: Path) -> Assembly:
             _read_artifact(found, path, name, map_in(artifacts, name, str(file)))
         except AssemblyError as fault:
             found.faults.append(str(fault))
+    return found
+
+
+def read_template(path: Path) -> Assembly:
+    """
+    Read what can be read of a single template, as if it were an app of one stack.
+
+    Raises:
+        AssemblyError: If it is no template in JSON.
+    """
+    found = Assembly()
+    name = path.name.removesuffix(".json").removesuffix(".template")
+    _read_stack(found, Stack(name, path.parent, {}, path))
     return found
 
 
@@ -272,6 +290,7 @@ def _read_stack(found: Assembly, outline: Stack) -> Stack:
         outline.parent,
         outline.given,
         exports=found.exports,
+        content=content,
     )
     found.stacks.append(stack)
     for output in outputs.values():

@@ -171,7 +171,7 @@ def _components(
     stacks: Sequence[Stack], stack: Stack, endpoint: str, variant: str
 ) -> Models:
     return {
-        f"{home.name}/{name}" if home is not stack else name: _needs(
+        f"{home.name}/{name}" if home is not stack else name: needs_of(
             f"{home.name}/{name}", properties
         )
         for home in stacks
@@ -183,7 +183,13 @@ def _components(
     }
 
 
-def _needs(component: str, properties: Mapping[str, Any]) -> ResourceRequirements:
+def needs_of(component: str, properties: Mapping[str, Any]) -> ResourceRequirements:
+    """
+    Read what a copy of a component reserves, and how many there are.
+
+    Raises:
+        AssemblyError: If the API does not accept it.
+    """
     specification = properties.get("Specification", {})
     needs = specification.get("ComputeResourceRequirements", {})
     try:

@@ -30,7 +30,7 @@ def show_plan(choice: Choice) -> None:
     """
     Print one plan's arithmetic and the bar of an accelerator.
     """
-    console = _console()
+    console = plain_console()
     console.print(choice.plan.explain(), markup=False, highlight=False)
     console.print()
     console.print(memory_bar(choice.plan))
@@ -42,7 +42,7 @@ def show_ranking(choices: Sequence[Choice]) -> None:
     """
     Print the instance types that can host the copies, the best first.
     """
-    console = _console()
+    console = plain_console()
     if not choices:
         console.print("no instance type of the catalogue can host it", highlight=False)
         return
@@ -117,7 +117,9 @@ def _legend() -> str:
     )
 
 
-def _console() -> Console:
-    # A table in a pipe or a file is not to be cut at 80 columns.
+def plain_console() -> Console:
+    """
+    Return where tables are printed: in a pipe or a file they are not cut.
+    """
     console = Console(soft_wrap=True)
     return console if console.is_terminal else Console(width=200, soft_wrap=True)

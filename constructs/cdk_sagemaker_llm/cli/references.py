@@ -24,8 +24,8 @@ def resolve(
     name = target_of(value)
     if name in stack.resources and _output_of(value) is None:
         return stack, str(name)
-    further = _further(stack, value) if steps else None
-    return resolve(*further, steps - 1) if further else None
+    lead = further(stack, value) if steps else None
+    return resolve(*lead, steps - 1) if lead else None
 
 
 def means(stack: Stack, value: object, other: Stack, name: str) -> bool:
@@ -48,7 +48,7 @@ def full_text_of(stack: Stack, value: object) -> str:
     return f"${{{found[0].name}/{found[1]}}}" if found else text_of(value)
 
 
-def _further(stack: Stack, value: object) -> tuple[Stack, object] | None:
+def further(stack: Stack, value: object) -> tuple[Stack, object] | None:
     """
     Say where a reference leads on to: another stack, and what is written there.
     """

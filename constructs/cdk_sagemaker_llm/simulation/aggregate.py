@@ -52,11 +52,14 @@ def run(scenario: Scenario) -> Outcome:
     tick = 0.0
     while tick < scenario.duration:
         since, tick = tick, min(tick + TICK, scenario.duration)
+        is_minute = tick % _MINUTE == 0 or tick == scenario.duration
         for line, publisher in zip(lines, publishers, strict=True):
             line.step(tick - since)
             line.publish(publisher, stage.begin + since)
+            if is_minute:
+                line.publish_minute(publisher, stage.begin + since)
         stage.timeline.run_until(stage.begin + tick)
-        if tick % _MINUTE == 0 or tick == scenario.duration:
+        if is_minute:
             stage.close_minute()
             for line in lines:
                 line.close_minute(stage.desired(line.workload))
@@ -77,7 +80,7 @@ class _Line:
         self._arriving = arriving(self.fluid)
         self._flow = Flow()
         self._latencies = [0.0] * (1 + len(SHARES))
-        self._answered = 0.0
+        self._answered = self._invoked = self._shares = self._errors = 0.0
         self._quantiles = [lot.quantile(share) for share in SHARES]
 
     def step(self, seconds: float) -> None:
@@ -101,26 +104,39 @@ class _Line:
 
     def publish(self, publisher: Publisher, since: float) -> None:
         """
-        Put the last step into the metrics.
+        Put the last step into the metrics that come every ten seconds.
         """
         flow, fluid, copies = self._flow, self.fluid, self.fluid.serving
         no_capacity = flow.refused.get("no capacity", 0.0)
+        if no_capacity:
+            publisher.failed(since, no_capacity, 0.0)
         if copies:
-            publisher.invoked(since, flow.arrived - no_capacity, copies)
             load = fluid.load
             # Requests go to the emptiest copy: no two differ by more than one.
             each = load / copies
             least = math.floor(each) if copies > 1 else each
             most = math.ceil(each - _HAIR) if copies > 1 else each
             publisher.concurrent(since, load, copies, least, most)
-        steady = flow.steady
-        if steady is not None and flow.served > 0:
-            latency = flow.wait + steady.seconds
-            publisher.answered(
-                since, flow.served * latency, flow.served, latency, latency
-            )
-        errors = sum(flow.refused.values()) - no_capacity + flow.timed_out
-        publisher.failed(since, no_capacity, errors)
+            self._invoked += flow.arrived - no_capacity
+            self._shares += (flow.arrived - no_capacity) / copies
+        if flow.refused or flow.timed_out:
+            lost = sum(flow.refused.values()) - no_capacity + flow.timed_out
+            self._errors += lost
+
+    def publish_minute(self, publisher: Publisher, since: float) -> None:
+        """
+        Put the last minute into the metrics that come by the minute.
+        """
+        invoked, shares = self._invoked, self._shares
+        copies = invoked / shares if shares else self.fluid.serving
+        publisher.invoked(since, invoked, copies)
+        if self._answered:
+            overhead = self.workload.service.overhead_seconds
+            seconds = self._latencies[0] - overhead * self._answered
+            latency = seconds / self._answered
+            publisher.answered(since, seconds, self._answered, latency, latency)
+        publisher.failed(since, 0.0, self._errors)
+        self._invoked = self._shares = self._errors = 0.0
 
     def close_minute(self, desired: int) -> None:
         """

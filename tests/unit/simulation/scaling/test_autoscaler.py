@@ -335,6 +335,38 @@ def test_capacity_added_in_the_cooldown_counts() -> None:
     assert bench.steps() == [(3.0, 2), (5.0, 4)]
 
 
+def test_a_step_that_adds_takes_nothing_away_in_the_cooldown() -> None:
+    """
+    Plus three at minute 3; plus one from where that started would be two: four stay.
+    """
+    bench = Bench(lambda _: 80.0)
+
+    bench.run(420, Bounds(minimum=1, maximum=9), _busy(1, 600))
+
+    assert bench.steps() == [(3.0, 4)]
+
+
+def test_a_step_that_takes_away_starts_from_what_is_there() -> None:
+    """
+    Minus one of four at minute 6, though the cooldown of plus three lasts.
+    """
+    bench = Bench(lambda time: 80.0 if time < 180 else 0.0)
+    rule = AlarmRule(
+        name="Quiet",
+        query=MetricQuery(_PER_INSTANCE, "Sum", 60),
+        comparison="LessThanThreshold",
+        threshold=5.0,
+        evaluation_periods=1,
+    )
+    fewer = StepScaling(
+        name="Fewer", alarm=rule, adjustments=(StepAdjustment(upper=0, change=-1),)
+    )
+
+    bench.run(390, Bounds(minimum=1, maximum=9), _busy(1, 600), fewer)
+
+    assert bench.steps() == [(3.0, 4), (6.0, 3)]
+
+
 def test_after_the_cooldown_steps_start_anew() -> None:
     """
     Plus one again from where it stands, as long as the alarm lasts.

@@ -1,0 +1,3 @@
+"""
+What ``sagemaker-llm simulate`` reads of an app, plays out in time, and shows.
+"""

@@ -1,0 +1,182 @@
+"""
+Which model a container of an app serves, and how, as far as the app says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.architectures.architecture import find_architecture
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.cli.assembly import artifact_files, image_of
+from cdk_sagemaker_llm.cli.simulating.resources import (
+    Properties,
+    Resource,
+    Resources,
+    map_of,
+    maps_of,
+)
+from cdk_sagemaker_llm.cli.simulating.values import is_open
+from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
+from cdk_sagemaker_llm.fit.planning import plan
+from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
+from cdk_sagemaker_llm.serving.lmi.environment.translation import translate
+from cdk_sagemaker_llm.serving.lmi.folder import properties_path
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
+from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
+from cdk_sagemaker_llm.serving.lmi.values import as_int
+
+_TGI = "huggingface-llm"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """
+    A model as a container serves it; ``None`` where the app does not say.
+
+    Args:
+        model: Its name or address.
+
+        architecture: Its sizes.
+
+        degree: Over how many accelerators a copy is split.
+
+        weight_bits: Bits of a weight.
+
+        context_length: Tokens of the longest sequence.
+
+        most_sequences: How many it writes at once, at most.
+
+        engine: Its engine.
+
+        source: Where its weights come from.
+
+        image: The image's address.
+
+        unknown: Why nothing can be planned; empty if it can.
+    """
+
+    model: str | None = None
+    architecture: ModelArchitecture | None = None
+    degree: int | None = None
+    weight_bits: int | None = None
+    context_length: int | None = None
+    most_sequences: int | None = None
+    engine: EngineName = "vllm"
+    source: Literal["hub", "s3"] = "hub"
+    image: str = ""
+    unknown: str = ""
+
+    def plan_on(self, instance_type: str, accelerators: int | None) -> Plan | str:
+        """
+        Plan one copy on an instance type, or say why there is no plan.
+        """
+        if self.architecture is None:
+            return self.unknown
+        try:
+            return plan(
+                self.architecture,
+                instance_type,
+                weight_bits=self.weight_bits,
+                context_length=self.context_length,
+                tensor_parallel_degree=self.degree or accelerators,
+                assumptions=Assumptions(max_num_seqs=self.most_sequences),
+                engine=self.engine,
+            )
+        except ValueError as fault:
+            return str(fault)
+
+
+def served_by(resources: Resources, container: Properties, home: Resource) -> Served:
+    """
+    Read a container definition.
+    """
+    environment = {
+        str(name): str(value)
+        for name, value in map_of(container, "Environment").items()
+        if not is_open(value)
+    }
+    image = image_of(container)
+    try:
+        settings = _settings(home, container, image, environment)
+    except (ArtifactError, PropertiesError, OSError, ValueError) as fault:
+        resources.tell(home.key, f"its model data cannot be read: {fault}")
+        settings = dict(environment)
+    return _served(settings, container, image)
+
+
+def model_container(one: Resource) -> Properties:
+    """
+    Return the container of a model, the first of several.
+    """
+    several = maps_of(one.properties, "Containers")
+    only = map_of(one.properties, "PrimaryContainer")
+    return only or (several[0] if several else {})
+
+
+def _settings(
+    home: Resource,
+    container: Properties,
+    image: ImageRelease | None,
+    environment: Mapping[str, str],
+) -> dict[str, str]:
+    """
+    Return the properties that take effect in an LMI container, else the variables.
+    """
+    if image is None or image.family not in LMI:
+        return dict(environment)
+    files = artifact_files(home.stack, container).files
+    where = properties_path(files)
+    file = parse(files[where].decode("utf-8-sig")) if where else None
+    version = LmiVersion.parse(image.version)
+    found = translate(environment, file, container=image.family, version=version)
+    return found.properties
+
+
+def _served(
+    settings: Mapping[str, str], container: Properties, image: ImageRelease | None
+) -> Served:
+    def first(*names: str) -> str | None:
+        return next((settings[name] for name in names if name in settings), None)
+
+    model = first("option.model_id", "HF_MODEL_ID")
+    architecture = find_architecture(model) if model else None
+    return Served(
+        model=model,
+        architecture=architecture,
+        degree=as_int(first("option.tensor_parallel_degree", "SM_NUM_GPUS")),
+        weight_bits=weight_bits_of(
+            first("option.quantize", "HF_MODEL_QUANTIZE", "QUANTIZE"),
+            first("option.dtype", "DTYPE"),
+        ),
+        context_length=as_int(first("option.max_model_len", "MAX_TOTAL_TOKENS")),
+        most_sequences=as_int(first("option.max_rolling_batch_size", "MAX_BATCH_SIZE")),
+        engine=_engine(image),
+        image=str(container.get("Image", "")),
+        source="hub" if model and not _is_on_s3(model, container) else "s3",
+        unknown="" if architecture else _unknown(model),
+    )
+
+
+def _engine(image: ImageRelease | None) -> EngineName:
+    if image is not None and image.family == "djl-tensorrtllm":
+        return "tensorrt-llm"
+    return "tgi" if image is not None and image.family == _TGI else "vllm"
+
+
+def _is_on_s3(model: str, container: Properties) -> bool:
+    # What SageMaker puts beside the container is named by its folder there.
+    return model.startswith(("s3://", "/")) or bool(
+        map_of(map_of(container, "ModelDataSource"), "S3DataSource")
+    )
+
+
+def _unknown(model: str | None) -> str:
+    if model is None:
+        return "the app does not say which model it serves"
+    return f"the catalogue does not have its model {model}"
