@@ -86,7 +86,8 @@ class AlarmRule:
         """
         How many points must breach.
         """
-        return self.datapoints_to_alarm or self.evaluation_periods
+        given = self.datapoints_to_alarm
+        return self.evaluation_periods if given is None else given
 
     @property
     def span(self) -> float:
@@ -181,19 +182,21 @@ def judge(rule: AlarmRule, points: Sequence[float | None], before: str) -> str:
     """
     real = [value for value in points if value is not None]
     breaching = [rule.is_breached(v) for v in real[-rule.evaluation_periods :]]
-    missing = max(0, rule.evaluation_periods - len(real))
+    missing = rule.evaluation_periods - len(real)
     if sum(breaching) >= rule.needed:
         return ALARM
-    if not missing or sum(breaching) + missing < rule.needed:
-        return OK if real or rule.treat_missing != "missing" else INSUFFICIENT_DATA
+    if sum(breaching) + missing < rule.needed:
+        return OK
     if rule.treat_missing == "missing":
         return (
             _premature(rule, points, all_breaching=all(breaching))
             if real
             else INSUFFICIENT_DATA
         )
-    filled = {"breaching": ALARM, "notBreaching": OK, "ignore": before}
-    return filled[rule.treat_missing]
+    if rule.treat_missing == "ignore":
+        # A real point within the threshold is enough (the guide's second table).
+        return before if all(breaching) else OK
+    return ALARM if rule.treat_missing == "breaching" else OK
 
 
 def _premature(
@@ -259,5 +262,5 @@ class Watch:
         now = self._timeline.now
         lasting = alarm.state == ALARM and now - self._acted >= _REPEATED
         if changed or lasting:
-            self._acted = now if alarm.state == ALARM else float("-inf")
+            self._acted = now
             self._act(alarm)

@@ -123,7 +123,8 @@ class Fluid:
         """
         How many requests have no answer yet.
         """
-        return self.waiting + self._running + sum(self._leaving.values())
+        leaving = self._cut_off + sum(self._leaving.values())
+        return self.waiting + self._running + leaving
 
     @property
     def load(self) -> float:

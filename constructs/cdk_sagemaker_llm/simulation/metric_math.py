@@ -11,6 +11,7 @@ import ast
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 Value = float | None
@@ -19,6 +20,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
     ast.Pow: operator.pow,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -38,7 +40,14 @@ _OF_SEVERAL: dict[str, Callable[[Sequence[float]], float]] = {
     "MIN": min,
     "SUM": sum,
 }
-_FUNCTIONS = frozenset({*_OF_ONE, *_OF_SEVERAL, "FILL", "IF", "METRICS"})
+# How few and how many arguments each takes.
+_FUNCTIONS: dict[str, tuple[int, float]] = {
+    **dict.fromkeys(_OF_ONE, (1, 1)),
+    **dict.fromkeys(_OF_SEVERAL, (1, math.inf)),
+    "FILL": (2, 2),
+    "IF": (2, 3),
+    "METRICS": (0, 0),
+}
 
 
 def names_in(expression: str) -> frozenset[str]:
@@ -48,19 +57,18 @@ def names_in(expression: str) -> frozenset[str]:
     Raises:
         ValueError: If it uses what is not understood here.
     """
-    names = set()
-    for node in ast.walk(_parsed(expression)):
-        if isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
-            names.add(node.id)
-    return frozenset(names)
+    nodes = list(ast.walk(_parsed(expression)))
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
+    return frozenset(
+        node.id for node in nodes if isinstance(node, ast.Name) and node not in called
+    )
 
 
 def evaluate(expression: str, values: Mapping[str, Value]) -> Value:
     """
-    Compute an expression; ``None`` where data is missing or a division is by zero.
+    Compute an expression; ``None`` where data is missing or nothing finite comes out.
     """
-    result = _value(_parsed(expression).body, values)
-    return result if isinstance(result, int | float) else None
+    return _value(_parsed(expression).body, values)
 
 
 @functools.lru_cache(maxsize=256)
@@ -93,19 +101,23 @@ _UNDERSTOOD = (
     ast.Load,
     ast.Constant,
     ast.List,
-    ast.Div,
     *_OPERATORS,
 )
 
 
 def _is_known(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        named = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
-        return named and not node.keywords
+        if not isinstance(node.func, ast.Name):
+            return False
+        least, most = _FUNCTIONS.get(node.func.id, (1, 0))
+        return least <= len(node.args) <= most
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+        match node.value:
+            case int() | float() as number:
+                return not isinstance(number, bool) and number <= sys.float_info.max
+        return False
     return True
 
 
@@ -136,15 +148,17 @@ def _value(node: ast.expr, values: Mapping[str, Value]) -> Value:
             result = None if None in known else float(together(known))
         case ast.Call(func=ast.Name(id=name), args=arguments):
             result = _called(name, arguments, values)
-    return result
+    return result if result is not None and math.isfinite(result) else None
 
 
 def _combined(op: ast.AST, left: Value, right: Value) -> Value:
     if left is None or right is None:
         return None
-    if isinstance(op, ast.Div):
-        return left / right if right else None
-    return float(_OPERATORS[type(op)](left, right))
+    try:
+        return float(_OPERATORS[type(op)](left, right))
+    except (ArithmeticError, TypeError):
+        # By zero, too large, or the root of a negative number.
+        return None
 
 
 def _called(name: str, arguments: list[ast.expr], values: Mapping[str, Value]) -> Value:
@@ -161,7 +175,7 @@ def _called(name: str, arguments: list[ast.expr], values: Mapping[str, Value]) -
         return None
     if name in _OF_ONE:
         return float(_OF_ONE[name](numbers[0]))
-    return float(_OF_SEVERAL[name](numbers)) if name in _OF_SEVERAL else None
+    return float(_OF_SEVERAL[name](numbers))
 
 
 def _several(node: ast.expr, values: Mapping[str, Value]) -> list[Value]:

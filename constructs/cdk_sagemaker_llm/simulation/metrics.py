@@ -4,6 +4,7 @@ Metrics as CloudWatch keeps them: values in periods, read by statistic, late.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -89,8 +90,7 @@ class MetricQuery:
                 f"statistic must be one of {', '.join(STATISTICS)}, got "
                 f"{self.statistic!r}; percentiles are not computed here"
             )
-        if self.period % _BUCKET or self.period <= 0:
-            raise ValueError(f"period must be a multiple of 10 s, got {self.period}")
+        _check_period(self.period)
 
     def metrics(self) -> tuple[Metric, ...]:
         """
@@ -120,6 +120,7 @@ class MathQuery:
         """
         Refuse an expression that names what is not there.
         """
+        _check_period(self.period)
         unknown = sorted(names_in(self.expression) - self.queries.keys())
         if unknown:
             raise ValueError(
@@ -132,6 +133,11 @@ class MathQuery:
         Return what is read.
         """
         return tuple(m for query in self.queries.values() for m in query.metrics())
+
+
+def _check_period(period: int) -> None:
+    if period % _BUCKET or period <= 0:
+        raise ValueError(f"period must be a multiple of 10 s, got {period}")
 
 
 Query = MetricQuery | MathQuery
@@ -160,6 +166,15 @@ class MetricDelays:
 
     standard: float = 120.0
     high_resolution: float = 30.0
+
+    def __post_init__(self) -> None:
+        """
+        Refuse values that could be read before there are any.
+        """
+        for name in ("standard", "high_resolution"):
+            delay = getattr(self, name)
+            if not 0 <= delay < math.inf:
+                raise ValueError(f"{name} must be 0 s or more, got {delay}")
 
     def of(self, query: Query) -> float:
         """

@@ -76,6 +76,32 @@ def test_missing_points_count_as_the_alarm_says(
 
 
 @pytest.mark.parametrize(
+    ("drawn", "missing", "ignore", "breaching", "not_breaching"),
+    [
+        ("0-X-X", ALARM, ALARM, ALARM, ALARM),
+        ("00X0X", ALARM, ALARM, ALARM, ALARM),
+        ("0-X--", OK, OK, ALARM, OK),
+        ("----0", OK, OK, ALARM, OK),
+        ("---X-", ALARM, "before", ALARM, OK),
+        ("----X", OK, "before", ALARM, OK),
+        ("00X00", OK, OK, OK, OK),
+    ],
+)
+def test_missing_points_count_where_some_are_enough(
+    drawn: str, missing: str, ignore: str, breaching: str, not_breaching: str
+) -> None:
+    """
+    Two of three points, five looked at: the guide's other table, and two lines more.
+    """
+    states = [
+        judge(_rule(3, 2, missing=treatment), _points(drawn), "before")
+        for treatment in ("missing", "ignore", "breaching", "notBreaching")
+    ]
+
+    assert states == [missing, ignore, breaching, not_breaching]
+
+
+@pytest.mark.parametrize(
     ("drawn", "state"),
     [("000X0X", OK), ("00X0XX", ALARM), ("00XXX0", ALARM), ("0XXX00", OK)],
 )
@@ -225,6 +251,7 @@ def test_an_alarm_that_comes_back_acts_at_once() -> None:
         ({"comparison": "Above"}, "comparison of alarm High must be one of"),
         ({"missing": "zero"}, "treat_missing of alarm High must be one of"),
         ({"needed": 4}, "needs 4 of 3 points"),
+        ({"needed": 0}, "needs 0 of 3 points"),
     ],
 )
 def test_fails_if_an_alarm_cannot_be(keywords: dict[str, object], message: str) -> None:
@@ -233,3 +260,112 @@ def test_fails_if_an_alarm_cannot_be(keywords: dict[str, object], message: str) 
     """
     with pytest.raises(ValueError, match=message):
         _rule(3, **keywords)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(ValueError, match="needs 0 of 0 points"):
+        _rule(0)
+
+
+def test_a_rule_says_how_long_it_takes() -> None:
+    """
+    Three of the last five points of ten seconds, and all of two minutes.
+    """
+    assert _rule(5, 3).span == 30.0
+    assert _rule(2, period=60).span == 120.0
+
+
+def test_a_minute_is_read_once() -> None:
+    """
+    What comes in late does not change what was seen.
+    """
+    read: list[float] = []
+
+    def reader(_: object, end: float) -> float:
+        read.append(end)
+        return 1.0
+
+    alarm = Alarm(_rule(3, period=60))
+    alarm.evaluate(60.0, reader)
+    alarm.evaluate(120.0, reader)
+
+    assert read == [60.0, 120.0]
+
+
+def test_long_periods_breach_one_after_the_other() -> None:
+    """
+    Each minute that looks at the same five minutes is no further point.
+
+    All that ends after 300 s is high: the third of those that lead to 960 ends at 360.
+    """
+    alarm = Alarm(_rule(3, period=300))
+    states = {}
+    for end in range(300, 1500, 60):
+        alarm.evaluate(end, lambda _query, at: 9.0 if at > 300 else 1.0)
+        states[end] = alarm.state
+
+    assert min(end for end, state in states.items() if state == ALARM) == 960
+
+
+def test_a_long_period_is_looked_at_every_minute() -> None:
+    """
+    And not once in it.
+    """
+    timeline = Timeline()
+    seen: list[tuple[float, float]] = []
+
+    def reader(_: object, end: float) -> None:
+        seen.append((timeline.now, end))
+
+    Watch(timeline, Alarm(_rule(1, period=300)), read=reader, delay=5, act=print)
+    seen.clear()
+    timeline.run_until(130)
+
+    looks = [(now, end) for now, end in seen if now - end == 5]
+    assert looks == [(5.0, 0.0), (65.0, 60.0), (125.0, 120.0)]
+
+
+def test_an_alarm_begins_with_the_next_period_that_can_be_read() -> None:
+    """
+    At 21 s that is the one that ended at 20, with a delay of 2; what is after it is
+    not known, and what is before is.
+    """
+    timeline, store, alarm = Timeline(21.0), MetricStore(), Alarm(_rule(1))
+    for moment, value in ((0.0, 1.0), (10.0, 2.0), (20.0, 3.0)):
+        store.record(_METRIC, moment, value)
+    Watch(timeline, alarm, read=store.read, delay=2.0, act=lambda _: None)
+
+    assert list(alarm.points) == [None, None, 1.0]
+    timeline.run_until(22.0)
+    assert list(alarm.points) == [None, 1.0, 2.0]
+    assert alarm.latest == 2.0
+
+
+def test_a_watch_that_is_stopped_looks_no_more() -> None:
+    """
+    However high the values are.
+    """
+    timeline, alarm = Timeline(), Alarm(_rule(1))
+    watch = Watch(timeline, alarm, read=lambda *_: 9.0, delay=0, act=lambda _: None)
+    watch.stop()
+
+    timeline.run_until(100)
+
+    assert alarm.state == INSUFFICIENT_DATA
+
+
+def test_an_alarm_that_lasts_acts_when_it_is_taken_over() -> None:
+    """
+    At the first look, and a minute later.
+    """
+    timeline, alarm = Timeline(), Alarm(_rule(1))
+    alarm.evaluate(0.0, lambda *_: 9.0)
+    acted: list[float] = []
+    Watch(
+        timeline,
+        alarm,
+        read=lambda *_: 9.0,
+        delay=0,
+        act=lambda _: acted.append(timeline.now),
+    )
+
+    timeline.run_until(80)
+
+    assert acted == [10.0, 70.0]

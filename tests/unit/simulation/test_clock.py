@@ -4,7 +4,7 @@ The line of time.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.clock import Planned, Timeline
 
 
 def test_actions_happen_in_order_at_their_time() -> None:
@@ -66,3 +66,36 @@ def test_a_cancelled_action_does_not_happen() -> None:
     assert timeline.next is None
     timeline.run_until(20)
     assert seen == []
+
+
+def test_a_cancelled_action_is_passed_over_among_others() -> None:
+    """
+    Those beside it happen, and one of them may cancel what is due at the same moment.
+    """
+    timeline = Timeline()
+    seen: list[str] = []
+    first = timeline.at(5, lambda: seen.append("first"))
+    later: list[Planned] = []
+
+    def call_off() -> None:
+        later[0].cancel()
+
+    timeline.at(10, call_off)
+    later.append(timeline.at(10, lambda: seen.append("last")))
+    timeline.at(15, lambda: seen.append("other"))
+    first.cancel()
+
+    timeline.run_until(20)
+
+    assert seen == ["other"]
+
+
+def test_time_does_not_run_back() -> None:
+    """
+    Running to what is past leaves it where it is.
+    """
+    timeline = Timeline(100.0)
+
+    timeline.run_until(50.0)
+
+    assert timeline.now == 100.0

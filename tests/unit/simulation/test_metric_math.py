@@ -47,11 +47,24 @@ _VALUES = {"a": 6.0, "b": 4.0, "none": None}
         ("none + a", None),
         ("a / (b - 4)", None),
         ("none > 1 AND a > 1", None),
+        ("a ^ 1000", None),
+        ("(b - a) ^ 0.5", None),
+        ("(b - 4) ^ (b - a)", None),
+        ("CEIL(a * 1e308 * 10)", None),
+        ("SUM([b * 4e307, b * 4e307])", None),
+        ("MAX(a, b)", 6.0),
+        (" a + b ", 10.0),
+        ("none == 6", None),
+        ("6 == none", None),
+        ("FILL(b - 4, 3)", 0.0),
+        ("AVG([a, b, 2])", 4.0),
+        ("AVG([a, b - 4])", 3.0),
+        ("METRICS()", None),
     ],
 )
 def test_is_computed_for_a_period(expression: str, result: float | None) -> None:
     """
-    Missing data and a division by zero give no data.
+    Missing data gives no data, and so does what has no finite result.
     """
     assert evaluate(expression, _VALUES) == result
 
@@ -61,6 +74,7 @@ def test_names_its_metrics() -> None:
     And not its functions.
     """
     assert names_in("IF(m1 > 0, SUM([m1, e2]), FILL(m3, 0))") == {"m1", "e2", "m3"}
+    assert names_in("AVG + AVG(m1)") == {"AVG", "m1"}
 
 
 @pytest.mark.parametrize(
@@ -70,11 +84,22 @@ def test_names_its_metrics() -> None:
         "__import__('os')",
         "a.b",
         "SEARCH('x')",
+        "SEARCH(a)",
         "a if b else c",
         "'text'",
         "SUM(a, key=b)",
         "1 < a < 3",
         "True",
+        "IF(a)",
+        "IF(a, b, a, b)",
+        "FILL(a)",
+        "FILL(a, 1, 2)",
+        "ABS()",
+        "ABS(a, b)",
+        "SUM()",
+        "METRICS(a)",
+        "1e999",
+        f"1{'0' * 400}",
     ],
 )
 def test_fails_if_it_is_not_understood(expression: str) -> None:

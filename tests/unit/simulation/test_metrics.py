@@ -69,6 +69,41 @@ def test_ten_seconds_are_told_apart() -> None:
     assert store.read(MetricQuery(_FAST, "Maximum", 30), 30) == 7.0
 
 
+def test_a_metric_is_its_dimensions_in_any_order() -> None:
+    """
+    SageMaker's are of an endpoint and a variant, or of a component.
+    """
+    one = Metric.of("AWS/SageMaker", "Invocations", {"A": "1", "B": "2"})
+    other = Metric.of("AWS/SageMaker", "Invocations", {"B": "2", "A": "1"})
+
+    assert one == other
+    assert _SLOW.dimensions == (
+        ("EndpointName", "chat"),
+        ("VariantName", "AllTraffic"),
+    )
+    assert _FAST.dimensions == (("InferenceComponentName", "llama"),)
+
+
+def test_a_period_ends_with_its_last_ten_seconds() -> None:
+    """
+    What is asked for within them is what ended before.
+    """
+    query = MetricQuery(_SLOW, "Sum", 60)
+
+    assert _filled().read(query, 129.9) == 13.0 + 6.0
+    assert _filled().read(query, 130) == 13.0
+
+
+def test_no_samples_are_no_data() -> None:
+    """
+    A value that was seen no times has no average.
+    """
+    store = MetricStore()
+    store.record(_SLOW, 0, 5.0, 0)
+
+    assert store.read(MetricQuery(_SLOW, "Average", 60), 60) is None
+
+
 def test_values_can_come_in_bulk() -> None:
     """
     The store keeps its own count of what it was given.
@@ -130,6 +165,9 @@ def test_metrics_of_ten_seconds_can_be_read_sooner() -> None:
 
     assert delays.of(slow) == 90
     assert delays.of(fast) == 20
+    for name in ("ConcurrentRequestsPerModel", "NoCapacityInvocationFailures"):
+        metric = Metric.of_variant(name, "chat", "AllTraffic")
+        assert delays.of(MetricQuery(metric, "Maximum", 10)) == 20
     assert delays.of(MathQuery("a / b", {"a": slow, "b": fast}, 60)) == 90
     assert (MetricDelays().standard, MetricDelays().high_resolution) == (120, 30)
 
@@ -157,3 +195,25 @@ def test_fails_if_math_names_what_is_not_there() -> None:
     """
     with pytest.raises(ValueError, match="names m2, which no query has as its id"):
         MathQuery("m1 / m2", {"m1": MetricQuery(_SLOW, "Sum", 60)}, 60)
+    with pytest.raises(ValueError, match="names a, b, c, d, which"):
+        MathQuery("d + c + b + a", {}, 60)
+
+
+@pytest.mark.parametrize("period", [0, -60, 15])
+def test_fails_if_a_period_of_math_is_none(period: int) -> None:
+    """
+    As of a metric.
+    """
+    with pytest.raises(ValueError, match=f"multiple of 10 s, got {period}"):
+        MathQuery("1 + 1", {}, period)
+
+
+@pytest.mark.parametrize("delay", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["standard", "high_resolution"])
+def test_fails_if_a_delay_is_none(name: str, delay: float) -> None:
+    """
+    Values cannot be read before there are any, and must be at some time.
+    """
+    with pytest.raises(ValueError, match=f"{name} must be 0 s or more, got {delay}"):
+        MetricDelays(**{name: delay})
+    MetricDelays(standard=0, high_resolution=0)

@@ -35,6 +35,12 @@ from cdk_sagemaker_llm.simulation.scaling.steps import (
 
 # A target that takes no change is asked again; AWS publishes no interval.
 _RETRIED = 60.0
+# How often it is asked whether a change is done; AWS publishes no interval either.
+_ASKED = 10.0
+# No scheduled action can be called that.
+_CHANGE = " "
+# Before the first moment at which a schedule may be due, that moment included.
+_HAIR = 1e-3
 
 
 class Scalable(Protocol):
@@ -69,12 +75,12 @@ class Scalable(Protocol):
 @dataclass(slots=True)
 class _Cooldown:
     """
-    The time after a change: from which capacity it counts, and how long.
+    The time after a change: how long, and of a scale-out, where it started from.
     """
 
-    base: int
     length: float
     activity: Activity
+    base: int = 0
 
     def lasts(self, now: float) -> bool:
         """
@@ -130,6 +136,7 @@ class Autoscaler:
         self._asking: list[tuple[Policy, Alarm]] = []
         self._watches: list[Watch] = []
         self._planned: dict[str, Planned] = {}
+        self._refused: set[tuple[str, str]] = set()
         self._delays = MetricDelays()
         for action in schedules:
             self.schedule(action)
@@ -195,9 +202,12 @@ class Autoscaler:
 
         It takes the place of another one of its name.
         """
+        self._schedule(action, -_HAIR)
+
+    def _schedule(self, action: ScheduledAction, since: float) -> None:
         self.unschedule(action.name)
         begin = action.start.timestamp() if action.start else self._timeline.now
-        after = max(begin, self._timeline.now)
+        after = max(begin, self._timeline.now) + since
         due = next_time(action.schedule, action.time_zone, after, begin)
         if due is None or (action.end and due > action.end.timestamp()):
             return
@@ -332,7 +342,7 @@ class Autoscaler:
             if isinstance(policy, TargetTracking)
             else policy.cooldown
         )
-        self._out = _Cooldown(base, length, activity)
+        self._out = _Cooldown(length, activity, base)
 
     def _scale_in(self, policy: Policy, activity: Activity) -> None:
         if self._in is not None and self._in.lasts(self._timeline.now):
@@ -346,14 +356,22 @@ class Autoscaler:
             if isinstance(policy, TargetTracking)
             else policy.cooldown
         )
-        self._in = _Cooldown(activity.before, length, activity)
+        self._in = _Cooldown(length, activity)
 
     def _scale(self, activity: Activity) -> None:
+        self.settle()
         self.activities.append(activity)
         self._open = activity
+        self._refused.clear()
         self._scalable.set_desired(activity.after, activity.cause)
         self._noted(activity)
+        self._follow()
+
+    def _follow(self) -> None:
+        # Cooldowns begin when the change is done, and not when an alarm asks again.
         self.settle()
+        if self._open is not None:
+            self._plan(_CHANGE, self._timeline.now + _ASKED, self._follow)
 
     def _reason(self, activity: Activity) -> str:
         if activity.after == self.bounds.maximum:
@@ -361,13 +379,10 @@ class Autoscaler:
         return AT_MINIMUM if activity.after == self.bounds.minimum else AT_DESIRED
 
     def _refuse(self, activity: Activity, reason: str) -> None:
-        # Once, not every minute for as long as the alarm lasts.
-        last = self.activities[-1] if self.activities else None
-        if last is not None and (last.not_scaled, last.policy) == (
-            reason,
-            activity.policy,
-        ):
+        # Once after each change, not every minute for as long as alarms last.
+        if (reason, activity.policy) in self._refused:
             return
+        self._refused.add((reason, activity.policy))
         refused = replace(activity, not_scaled=reason)
         self.activities.append(refused)
         self._noted(refused)
@@ -385,7 +400,7 @@ class Autoscaler:
                 least = min(least, most)
             what = f"scheduled action name {action.name} was triggered"
             self.bound(Bounds(minimum=least, maximum=most), action.name, what)
-        self.schedule(action)
+        self._schedule(action, 0.0)
 
 
 def alarms_of(policy: Policy) -> Sequence[AlarmRule]:

@@ -87,6 +87,8 @@ class TargetTracking:
             raise ValueError(
                 f"target of policy {self.name} must be more than 0, got {self.target}"
             )
+        _check_cooldown("scale_in_cooldown", self.name, self.scale_in_cooldown)
+        _check_cooldown("scale_out_cooldown", self.name, self.scale_out_cooldown)
 
     @property
     def high(self) -> AlarmRule:
@@ -146,6 +148,20 @@ class StepAdjustment:
     upper: float | None = None
     change: float
 
+    def __post_init__(self) -> None:
+        """
+        Refuse a step that no value is in.
+        """
+        lower = -math.inf if self.lower is None else self.lower
+        upper = math.inf if self.upper is None else self.upper
+        if not lower < upper:
+            raise ValueError(
+                f"a step must be lower < upper, got lower={self.lower} and "
+                f"upper={self.upper}"
+            )
+        if not math.isfinite(self.change):
+            raise ValueError(f"change of a step must be a number, got {self.change}")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepScaling:
@@ -183,6 +199,7 @@ class StepScaling:
                 f"adjustment_type of policy {self.name} must be one of "
                 f"{', '.join(_ADJUSTMENTS)}, got {self.adjustment_type!r}"
             )
+        _check_cooldown("cooldown", self.name, self.cooldown)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -213,6 +230,30 @@ class ScheduledAction:
     maximum: int | None = None
     start: datetime | None = None
     end: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse moments that differ from machine to machine, and bounds that cannot be.
+        """
+        for name in ("start", "end"):
+            moment = getattr(self, name)
+            if moment is not None and moment.tzinfo is None:
+                raise ValueError(
+                    f"{name} of scheduled action {self.name} must have a time zone, "
+                    f"got {moment.isoformat()}"
+                )
+        least = 0 if self.minimum is None else self.minimum
+        most = math.inf if self.maximum is None else self.maximum
+        if not 0 <= least <= most:
+            raise ValueError(
+                f"scheduled action {self.name} must have 0 <= minimum <= maximum, got "
+                f"minimum={self.minimum} and maximum={self.maximum}"
+            )
+
+
+def _check_cooldown(name: str, policy: str, cooldown: float) -> None:
+    if not cooldown >= 0:
+        raise ValueError(f"{name} of policy {policy} must be 0 or more, got {cooldown}")
 
 
 Policy = TargetTracking | StepScaling

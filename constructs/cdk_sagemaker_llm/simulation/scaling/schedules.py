@@ -155,7 +155,7 @@ def _occurrences(
     fields: tuple[frozenset[int], ...], begin: datetime
 ) -> Iterator[datetime]:
     minutes, hours, *_ = fields
-    day = begin.date() - timedelta(days=1)  # A zone's clock may have been put back.
+    day = begin.date()
     last = day + _HORIZON
     while day <= last:
         if _is_due(fields, day):

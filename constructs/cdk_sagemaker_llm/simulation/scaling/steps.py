@@ -31,7 +31,7 @@ def tracked_down(policy: TargetTracking, value: float, running: int) -> int:
     AWS says that it "scales in more gradually" and publishes no amount; one at a time
     is the most cautious reading.
     """
-    return max(running - 1, tracked_up(policy, value, running), 0)
+    return max(running - 1, tracked_up(policy, value, running))
 
 
 def stepped(policy: StepScaling, value: float, capacity: int) -> int:

@@ -160,7 +160,6 @@ class BatchingCopy:
         whose = [one[3] for one in self._running] + [one[3] for one in self._waiting]
         self._running.clear()
         self._waiting.clear()
-        self._used = 0
         self.next = math.inf
         return whose
 

@@ -49,8 +49,10 @@ class Replay(Traffic):
         """
         if not self.requests:
             raise ValueError("requests must have at least one request, got none")
-        if self.factor < 0:
+        if not 0 <= self.factor < math.inf:
             raise ValueError(f"factor must be at least 0, got {self.factor}")
+        if not all(math.isfinite(at) for at, _, _ in self.requests):
+            raise ValueError("requests must each have a moment that is a number")
         ordered = sorted(self.requests)
         first = ordered[0][0]
         moved = tuple((at - first, prompt, answer) for at, prompt, answer in ordered)
@@ -109,7 +111,9 @@ class Replay(Traffic):
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
-        times, prompts, answers = np.array(self.requests, dtype=float).T
+        # The last moment is the end of a run: what comes then, nobody sees any more.
+        seen = [request for request in self.requests if request[0] < edges[-1]]
+        times, prompts, answers = np.array(seen, dtype=float).reshape(-1, 3).T
         found = (
             np.histogram(times, edges, weights=weights)[0] * self.factor
             for weights in (np.ones_like(times), prompts, answers)

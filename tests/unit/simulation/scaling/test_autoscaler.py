@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cdk_sagemaker_llm.simulation.alarms import AlarmRule
+from cdk_sagemaker_llm.simulation.alarms import Alarm, AlarmRule
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.metrics import (
     Metric,
@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.simulation.metrics import (
     MetricQuery,
     MetricStore,
 )
+from cdk_sagemaker_llm.simulation.scaling.activities import Activity
 from cdk_sagemaker_llm.simulation.scaling.autoscaler import Autoscaler
 from cdk_sagemaker_llm.simulation.scaling.policies import (
     Bounds,
@@ -576,6 +577,151 @@ def test_fails_if_nothing_lies_between_bounds(minimum: int, maximum: int) -> Non
     """
     with pytest.raises(ValueError, match=f"minimum={minimum} and maximum={maximum}"):
         Bounds(minimum=minimum, maximum=maximum)
+
+
+@pytest.mark.parametrize("name", ["start", "end"])
+def test_fails_if_a_moment_has_no_time_zone(name: str) -> None:
+    """
+    It would be another one on each machine.
+    """
+    moment = datetime(2026, 1, 1)  # noqa: DTZ001 - wrong on purpose
+    with pytest.raises(ValueError, match=f"{name} of scheduled action Day must have"):
+        ScheduledAction(name="Day", schedule="rate(1 day)", **{name: moment})  # type: ignore[arg-type]  # by name
+
+
+@pytest.mark.parametrize(("minimum", "maximum"), [(-1, None), (None, -1), (3, 2)])
+def test_fails_if_a_schedule_sets_bounds_that_cannot_be(
+    minimum: int | None, maximum: int | None
+) -> None:
+    """
+    When it is written, and not when it is due.
+    """
+    with pytest.raises(ValueError, match=f"minimum={minimum} and maximum={maximum}"):
+        ScheduledAction(
+            name="Day", schedule="rate(1 day)", minimum=minimum, maximum=maximum
+        )
+    ScheduledAction(name="Day", schedule="rate(1 day)", minimum=0, maximum=0)
+
+
+def test_a_cooldown_begins_when_the_change_is_done() -> None:
+    """
+    And not when an alarm asks again, be it an hour later.
+
+    By hand: 10 in minutes 0 to 2, read at 5: two, which are there at 11. At 65 the
+    cooldown of 5 minutes is long over: 40 on two, 20 each, want 2 x 20 / 5 = 8.
+    """
+
+    def load(time: float) -> float:
+        if time < 300:
+            return 10.0
+        return 4.8 if time < 660 else 9.4 if time < 3600 else 40.0
+
+    bench = Bench(load, start=360)
+
+    scaler = bench.run(4000, Bounds(minimum=1, maximum=99), _tracking(5, out=300))
+
+    assert bench.steps() == [(5.0, 2), (65.0, 8)]
+    assert scaler.activities[0].completed == 660.0
+
+
+def test_a_change_that_follows_at_once_does_not_hide_that_one_was_done() -> None:
+    """
+    It was there at 655 s, and other bounds came before anybody looked.
+    """
+    bench = Bench(_between(0, 300, 10), start=355)
+    scaler = bench.run(656, Bounds(minimum=1, maximum=9), _tracking(5))
+    scaler.bound(Bounds(minimum=3, maximum=9))
+
+    assert bench.fleet.log == [(300.0, 2), (656.0, 3)]
+    assert scaler.activities[0].completed == 656.0
+
+
+def test_a_smaller_step_in_the_cooldown_takes_nothing_away() -> None:
+    """
+    Plus three at minute 3; plus one from where that started is less than there is.
+    """
+    bench = Bench(lambda time: 80.0 if time < 180 else 60.0)
+
+    bench.run(600, Bounds(minimum=1, maximum=9), _busy(1, 600))
+
+    assert bench.steps() == [(3.0, 4)]
+
+
+def test_a_step_down_in_the_cooldown_starts_from_what_there_is() -> None:
+    """
+    Plus three at minute 3; from minute 6 on one less each minute, as its cooldown has.
+    """
+    calm = StepScaling(
+        name="Calm",
+        alarm=AlarmRule(
+            name="Calm",
+            query=MetricQuery(_PER_INSTANCE, "Sum", 60),
+            comparison="LessThanThreshold",
+            threshold=5.0,
+            evaluation_periods=1,
+        ),
+        adjustments=(StepAdjustment(upper=0, change=-1),),
+        cooldown=60,
+    )
+    bench = Bench(lambda time: 80.0 if time < 180 else 4.0)
+
+    bench.run(600, Bounds(minimum=1, maximum=9), _busy(1, 600), calm)
+
+    assert bench.steps() == [(3.0, 4), (6.0, 3), (7.0, 2), (8.0, 1)]
+
+
+def test_what_is_refused_is_noted_once_by_policy() -> None:
+    """
+    However long two policies take turns; and anew after a change.
+    """
+    timeline = Timeline()
+    policies = _tracking(5, name="A"), _tracking(5, name="B")
+    fleet = PlainFleet(timeline, 4)
+    scaler = Autoscaler(timeline, fleet, _ONE_TO_FOUR, policies)
+
+    def ask() -> list[str]:
+        for policy in policies * 3:
+            alarm = Alarm(policy.high)
+            alarm.state, alarm.latest = "ALARM", 100.0
+            scaler.alarmed(policy, alarm)
+            timeline.run_until(timeline.now + 60)
+        return [activity.policy for activity in scaler.activities]
+
+    assert ask() == ["A", "B"]
+    scaler.bound(Bounds(minimum=1, maximum=3))
+    assert ask() == ["A", "B", "", "A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "start", "due"),
+    [
+        ("at(1970-01-01T00:00:00)", None, [0.0]),
+        ("cron(0 0 * * ? *)", None, [0.0, 86400.0]),
+        ("cron(0 1 * * ? *)", 3600, [3600.0, 90000.0]),
+        ("cron(0 1 * * ? *)", 3601, [90000.0]),
+        ("rate(12 hours)", None, [43200.0, 86400.0]),
+        ("rate(12 hours)", 3600, [46800.0, 90000.0]),
+    ],
+)
+def test_the_first_moment_counts(
+    schedule: str, start: float | None, due: list[float]
+) -> None:
+    """
+    What is due when it begins happens, once.
+    """
+    begin = None if start is None else datetime.fromtimestamp(start, UTC)
+    action = ScheduledAction(name="Now", schedule=schedule, minimum=2, start=begin)
+    timeline, fleet = Timeline(), PlainFleet(Timeline(), 1)
+    seen: list[float] = []
+
+    def noted(activity: Activity) -> None:
+        seen.append(activity.time)
+        fleet.desired = fleet.running = 1
+
+    Autoscaler(timeline, fleet, _ONE_TO_FOUR, schedules=[action], noted=noted)
+    timeline.run_until(90000)
+
+    assert seen == due
 
 
 def _idle(bounds: Bounds) -> tuple[Timeline, PlainFleet, Autoscaler]:

@@ -27,6 +27,7 @@ def _next(schedule: str, after: str, zone: str = "UTC") -> str | None:
         ("cron(0 8 * * ? *)", "2026-11-21 07:59", "2026-11-21 08:00"),
         ("cron(0 8 * * ? *)", "2026-11-21 08:00", "2026-11-22 08:00"),
         ("cron(0 8 ? * MON-FRI *)", "2026-11-21 07:59", "2026-11-23 08:00"),
+        ("cron(0 8 ? nov mon-fri *)", "2026-11-21 07:59", "2026-11-23 08:00"),
         ("cron(0 8 ? * 2 *)", "2026-11-21 07:59", "2026-11-23 08:00"),
         ("cron(0 8 ? * SUN *)", "2026-11-21 07:59", "2026-11-22 08:00"),
         ("cron(0/15 9-17 * * ? *)", "2026-11-21 09:01", "2026-11-21 09:15"),
@@ -65,6 +66,32 @@ def test_a_zone_has_its_own_clock(schedule: str, after: str, due: str) -> None:
     With its summer time.
     """
     assert _next(schedule, after, "Europe/Berlin") == due
+
+
+@pytest.mark.parametrize(
+    ("zone", "after", "due"),
+    [
+        ("America/New_York", "2026-11-21 02:00", "2026-11-21 03:00"),
+        ("Pacific/Kiritimati", "2026-11-21 07:59", "2026-11-21 08:00"),
+        ("Pacific/Kiritimati", "2026-11-21 08:00", "2026-11-22 08:00"),
+    ],
+)
+def test_a_day_begins_where_it_is(zone: str, after: str, due: str) -> None:
+    """
+    Ten at night, at UTC-5 and at UTC+14.
+    """
+    assert _next("cron(0 22 * * ? *)", after, zone) == due
+
+
+def test_an_hour_that_comes_twice_counts_once() -> None:
+    """
+    Clocks in Berlin go back at 01:00 UTC on 25 October 2026.
+    """
+    zone, schedule = "Europe/Berlin", "cron(30 2 * * ? *)"
+
+    first = next_time(schedule, zone, _at("2026-10-25 00:00"), 0.0)
+    assert first == _at("2026-10-25 00:30")
+    assert next_time(schedule, zone, first, 0.0) == _at("2026-10-26 01:30")
 
 
 def test_a_rate_counts_from_its_start() -> None:

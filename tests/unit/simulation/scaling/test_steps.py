@@ -4,6 +4,8 @@ How much capacity a policy asks for.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
@@ -85,8 +87,12 @@ def test_a_step_begins_at_its_lower_bound(value: float, wanted: int) -> None:
     Above the threshold the lower bound is included and the upper one is not.
     """
     policy = _policy("ChangeInCapacity", (0, 5, 1), (5, None, 3))
+    strict = replace(
+        policy, alarm=replace(policy.alarm, comparison="GreaterThanThreshold")
+    )
 
     assert stepped(policy, value, 2) == wanted
+    assert stepped(strict, value, 2) == wanted
 
 
 @pytest.mark.parametrize(
@@ -182,3 +188,29 @@ def test_fails_if_an_adjustment_type_does_not_exist() -> None:
     """
     with pytest.raises(ValueError, match="PercentChangeInCapacity, ExactCapacity, got"):
         _policy("ChangeBy")
+
+
+@pytest.mark.parametrize("cooldown", [-1.0, float("nan")])
+@pytest.mark.parametrize("name", ["scale_in_cooldown", "scale_out_cooldown"])
+def test_fails_if_a_cooldown_is_none(name: str, cooldown: float) -> None:
+    """
+    Zero is one.
+    """
+    with pytest.raises(ValueError, match=f"{name} of policy Load must be 0 or more"):
+        TargetTracking(name="Load", query=_QUERY, target=5, **{name: cooldown})  # type: ignore[arg-type]  # by name
+    with pytest.raises(ValueError, match="cooldown of policy Steps must be 0 or more"):
+        replace(_policy(), cooldown=cooldown)
+    replace(_policy(), cooldown=0.0)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(5.0, 5.0), (6.0, 5.0), (float("nan"), None)]
+)
+def test_fails_if_no_value_is_in_a_step(lower: float, upper: float | None) -> None:
+    """
+    Its end is not after its beginning.
+    """
+    with pytest.raises(ValueError, match=f"lower={lower} and upper={upper}"):
+        StepAdjustment(lower=lower, upper=upper, change=1)
+    with pytest.raises(ValueError, match="change of a step must be a number, got nan"):
+        StepAdjustment(change=float("nan"))

@@ -174,3 +174,65 @@ def test_a_copy_that_stops_names_whom_it_leaves() -> None:
 
     assert copy.stop() == [0, 1, 2]
     assert (copy.outstanding, copy.next) == (0, math.inf)
+
+
+def test_patience_ends_before_the_overhead_does() -> None:
+    """
+    Of ten seconds one is spent outside: who waits for nine has none left.
+    """
+    times = ServiceTimes(decode=((1, 0.1),), max_sequences=1, overhead_seconds=1)
+    copy = BatchingCopy(times, timeout=10)
+    copy.offer(0.0, 1, 1000)
+    copy.offer(0.0, 1, 1, 7)
+
+    copy.give_up(8.9)
+    assert (copy.dropped, copy.waiting) == ([], 1)
+    copy.give_up(9.0)
+    assert (copy.dropped, copy.waiting) == ([(0.0, 1, 1, 7)], 0)
+
+
+def test_who_would_have_to_wait() -> None:
+    """
+    Nobody at an empty copy, however large; whoever comes behind somebody who waits;
+    and, of those that find no room or no place, each.
+    """
+    times = ServiceTimes(decode=((1, 0.1),), max_sequences=2, kv_tokens=100)
+    copy = BatchingCopy(times)
+    assert not copy.must_wait(101)
+
+    copy.offer(0.0, 50, 10)
+    assert [copy.must_wait(tokens) for tokens in (40, 41)] == [False, True]
+    copy.offer(0.0, 30, 11)
+    assert (copy.running, copy.waiting) == (1, 1)
+    assert copy.must_wait(1)
+
+    full = BatchingCopy(times)
+    full.offer(0.0, 1, 1)
+    full.offer(0.0, 1, 1)
+    assert (full.running, full.waiting, full.must_wait(1)) == (2, 0, True)
+
+
+def test_who_is_admitted_takes_room_and_works_off_the_prompt() -> None:
+    """
+    Room for 100 tokens; each takes 0.1 s, each of a prompt 0.01 s.
+
+    1 and 2 have 50 each; their prompts take 0.5 s, and 1 is done at 1.5. Then 3 fits
+    exactly, and has everybody wait 0.4 s: done at 2.9. 4 needs 95, which is free when 2
+    is done at 4.9: 0.6 and 3.5 s more. 5 is larger than the room and alone: 4.7 s.
+    """
+    times = ServiceTimes(
+        decode=((1, 0.1),),
+        max_sequences=3,
+        prompt_seconds_per_token=0.01,
+        kv_tokens=100,
+    )
+    copy = BatchingCopy(times)
+    lengths = ((40, 10), (10, 40), (40, 10), (60, 35), (60, 41))
+    for whose, (prompt, answer) in enumerate(lengths, start=1):
+        copy.offer(0.0, prompt, answer, whose)
+
+    assert (copy.running, copy.waiting) == (2, 3)
+    assert finished(copy) == [(1.5, 1), (2.9, 3), (4.9, 2), (9.0, 4), (13.7, 5)]
+    alone = BatchingCopy(times)
+    assert alone.offer(0.0, 60, 41) == pytest.approx(4.7)
+    assert (alone.running, alone.waiting) == (1, 0)

@@ -192,3 +192,26 @@ def test_fails_if_there_is_no_request(tmp_path: Path) -> None:
     """
     with pytest.raises(ValueError, match="at least one request"):
         Replay.from_csv(written(tmp_path, HEAD))
+
+
+def test_what_comes_at_the_end_comes_no_more() -> None:
+    """
+    In neither way to play it out; at the moments in between a step begins.
+    """
+    seen = Replay(((0.0, 1, 2), (30.0, 3, 4), (60.0, 5, 6)))
+    expected = seen.expected(np.array([0.0, 30.0, 60.0]))
+
+    assert expected.requests.tolist() == [1.0, 1.0]
+    assert expected.answers.tolist() == [2.0, 4.0]
+    assert len(list(seen.arrivals(np.random.default_rng(0), 60.0))) == 2
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_fails_if_a_moment_or_a_factor_is_no_number(odd: float) -> None:
+    """
+    It would be never, or have no order.
+    """
+    with pytest.raises(ValueError, match="requests must each have a moment"):
+        Replay(((0.0, 1, 1), (odd, 1, 1)))
+    with pytest.raises(ValueError, match=f"factor must be at least 0, got {odd}"):
+        Replay(((0.0, 1, 1),), factor=odd)

@@ -1,0 +1,45 @@
+"""
+What is in the metrics of ten seconds, statistic by statistic.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm.fit import ResourceRequirements
+from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery, MetricStore
+from cdk_sagemaker_llm.simulation.publishing import Publisher
+from tests.unit.simulation.scenarios import of_rate
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "average", "count", "least", "most"),
+    [
+        ("Invocations", 12.0, 1.0, 12.0, 1.0, 1.0),
+        ("InvocationsPerCopy", 3.0, 3.0, 1.0, 3.0, 3.0),
+        ("ConcurrentRequestsPerCopy", 10.0, 2.5, 4.0, 1.0, 4.0),
+        ("ModelLatency", 6e6, 2e6, 3.0, 1e6, 4e6),
+        ("NoCapacityInvocationFailures", 5.0, 1.0, 5.0, 1.0, 1.0),
+        ("Invocation4XXErrors", 2.0, 1.0, 2.0, 1.0, 1.0),
+    ],
+)
+def test_each_metric_has_its_statistics(
+    name: str, total: float, average: float, count: float, least: float, most: float
+) -> None:
+    """
+    Twelve requests to four copies; three answers in 6 s; five and two refused.
+    """
+    store = MetricStore()
+    workload = of_rate(1, needs=ResourceRequirements(accelerators=1))
+    publisher = Publisher(workload, "endpoint", store)
+    publisher.invoked(0, 12.0, 4)
+    publisher.concurrent(0, 10.0, 4, 1.0, 4.0)
+    publisher.answered(0, 6.0, 3.0, 1.0, 4.0)
+    publisher.failed(0, 5.0, 2.0)
+
+    metric = Metric.of_component(name, "chat")
+    found = [
+        store.read(MetricQuery(metric, statistic, 10), 10)
+        for statistic in ("Sum", "Average", "SampleCount", "Minimum", "Maximum")
+    ]
+    assert found == [total, average, count, least, most]
