@@ -573,6 +573,27 @@ def test_what_is_made_has_the_time_of_the_embedded_aws(aws: HandRunAws) -> None:
     assert changed == {NOON + 120}
 
 
+def test_time_goes_on_while_hosts_and_components_are_deleted() -> None:
+    """
+    They publish nothing more, and the rest goes on.
+    """
+    with hand_run_aws(times=FleetTimes()) as aws:
+        variant, component = scaled_variant(aws), scaled_component(aws)
+        aws.run_to_the_hour()
+        sagemaker = aws.client("sagemaker")
+        names = {"InferenceComponentName": component.subject.component}
+        sagemaker.delete_inference_component(**names)
+        sagemaker.delete_endpoint(EndpointName=variant.subject.endpoint)
+        described = sagemaker.describe_endpoint(EndpointName=variant.subject.endpoint)
+        assert described["EndpointStatus"] == "Deleting"
+        for _ in range(30):
+            aws.run(10)
+        sagemaker.delete_endpoint(EndpointName=component.subject.endpoint)
+        aws.run(3600)
+
+        assert sagemaker.list_endpoints()["Endpoints"] == []
+
+
 def test_without_time_no_policy_acts() -> None:
     """
     The default: alarms are made, metrics can be read, and that is all.

@@ -85,8 +85,8 @@ class Gateway:
             return Response("the request ends too early", 408)(environ, start_response)
         environ["wsgi.input"] = io.BytesIO(body)
         with CLOCK.lock:
-            CLOCK.catch_up()
             try:
+                CLOCK.catch_up()
                 response = self._own(request, region)
             except Exception as error:  # noqa: BLE001 - an answer that clients can read
                 traceback.print_exc()

@@ -173,7 +173,8 @@ def serving(world: World, where: Where) -> int:
         return serving_copies(world, found) if found else 0
     endpoint = world.endpoints.find(name)
     fleet = endpoint.fleets.get(variant) if endpoint else None
-    return fleet.serving(variant) if fleet else 0
+    # What is being deleted is in no fleet any more.
+    return fleet.serving(variant) if fleet and variant in fleet.names else 0
 
 
 def live(world: World) -> Iterator[tuple[Subject, int]]:
