@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -318,3 +319,29 @@ def test_a_component_whose_new_version_fails_keeps_the_old_one(
     shown = component(sagemaker, name)
     assert shown["Specification"]["ModelName"] == wanted["ModelName"]
     assert "FailureReason" not in shown
+
+
+def test_components_stay_as_they_are_while_their_endpoint_moves(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    They come along with the new fleet, and can be changed again afterwards.
+    """
+    name = hosted(aws, sagemaker, 2)
+    endpoint = component(sagemaker, name)["EndpointName"]
+    sagemaker.update_endpoint(
+        EndpointName=endpoint, EndpointConfigName=make_config(aws)
+    )
+    with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
+        make_component(aws, endpoint)
+    with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
+        sagemaker.update_inference_component_runtime_config(
+            InferenceComponentName=name, DesiredRuntimeConfig={"CopyCount": 3}
+        )
+    with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
+        sagemaker.delete_inference_component(InferenceComponentName=name)
+
+    until(lambda: status(sagemaker, endpoint) == "InService")
+    shown = component(sagemaker, name)
+    assert shown["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
+    sagemaker.delete_inference_component(InferenceComponentName=name)

@@ -276,6 +276,12 @@ class CountingBucket:
         Have none.
         """
 
+    def alarm_state(self, name: str) -> str | None:  # noqa: ARG002 - the same for all
+        """
+        Have none.
+        """
+        return None
+
 
 def refused(words: str) -> Untyped:
     """

@@ -4,8 +4,10 @@ Endpoints and components in an embedded AWS where things take time, by boto3.
 
 from __future__ import annotations
 
+import json
 import re
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -13,7 +15,8 @@ from botocore.exceptions import ClientError, WaiterError
 
 from cdk_sagemaker_llm.local import EmbeddedAws, Latency
 from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.simulation.fleet import FleetTimes
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes, Pool
 from tests.local.hosting_requests import (
     make_component,
     make_config,
@@ -177,6 +180,45 @@ def test_more_instances_come_after_a_while(
     wait(sagemaker, "endpoint_in_service", endpoint)
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 3
+
+
+def test_the_log_is_the_one_that_the_simulation_computes(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    From one instance to four and back: the same steps at the same distances.
+    """
+    endpoint = model_endpoint(aws)
+    for count in (4, 1):
+        wait(sagemaker, "endpoint_in_service", endpoint)
+        wanted = [{"VariantName": "AllTraffic", "DesiredInstanceCount": count}]
+        sagemaker.update_endpoint_weights_and_capacities(
+            EndpointName=endpoint, DesiredWeightsAndCapacities=wanted
+        )
+    wait(sagemaker, "endpoint_in_service", endpoint)
+    with urllib.request.urlopen(f"{aws.url}/_embedded/log") as answer:  # noqa: S310 - ours
+        log = json.load(answer)[endpoint]["AllTraffic"]
+    start = log[0]["time"]
+    asked = [
+        (step["time"] - start, step["after"])
+        for step in log
+        if step["what"] == "desired instances"
+    ]
+
+    timeline = Timeline()
+    fleet = Fleet(timeline, pools=[Pool("ml.g5.12xlarge")], instances=1, times=TIMES)
+    fleet.add("AllTraffic", None)
+    for moment, count in asked:
+        timeline.run_until(moment)
+        fleet.set_instances(count)
+    timeline.run_until(asked[-1][0] + 1000.0)
+    assert len(fleet.log) == 23
+    assert [(s["what"], s["before"], s["after"], s["why"]) for s in log] == [
+        (s.what, s.before, s.after, s.why) for s in fleet.log
+    ]
+    assert [s["time"] - start for s in log] == pytest.approx(
+        [s.time for s in fleet.log], abs=0.01
+    )
 
 
 def test_a_component_comes_scales_and_goes(

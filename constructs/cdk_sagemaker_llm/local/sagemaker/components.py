@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.local.sagemaker.states import (
     enter,
     look,
     refuse_busy_component,
+    refuse_moving_endpoint,
     refuse_unready_endpoint,
 )
 from cdk_sagemaker_llm.local.sagemaker.store import tags_of
@@ -73,6 +74,7 @@ class Components:
         if not endpoint.takes_components:
             raise validation(NOT_FOR_COMPONENTS)
         refuse_unready_endpoint(endpoint)
+        refuse_moving_endpoint(endpoint)
         variant = self._variant(endpoint, request.get("VariantName"))
         component = Component(
             name=name,
@@ -129,7 +131,11 @@ class Components:
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
         merged = updated(component.request, request)
+        if "DeploymentConfig" not in request:
+            # It is of one update, not of the component.
+            merged.pop("DeploymentConfig", None)
         refuse_busy_component(component, "update")
+        refuse_moving_endpoint(endpoint)
         self._refuse_specification(endpoint, merged)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
         fleet = endpoint.fleets[component.variant_name]
@@ -153,6 +159,7 @@ class Components:
         component = self._world.components.get(request["InferenceComponentName"])
         refuse_busy_component(component, "delete")
         endpoint = self._world.endpoints.get(component.endpoint_name)
+        refuse_moving_endpoint(endpoint)
         fleet = endpoint.fleets[component.variant_name]
         enter(component, "Deleting")
         if component.key in fleet.names:
@@ -254,6 +261,7 @@ def scale_copies(world: World, component: Component, copies: int, why: str) -> N
     """
     refuse_busy_component(component, "update")
     endpoint = world.endpoints.get(component.endpoint_name)
+    refuse_moving_endpoint(endpoint)
     fleet = endpoint.fleets[component.variant_name]
     is_hosted = component.key in fleet.names
     more = copies - (component.copies if is_hosted else 0)

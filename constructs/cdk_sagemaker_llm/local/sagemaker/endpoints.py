@@ -126,13 +126,15 @@ class Endpoints:
             counts = _retained(endpoint, config, excluded)
         self._refuse_homeless(endpoint, config, counts)
         endpoint.request = {**endpoint.request, **request}
+        # The last one counts again where it is retained.
+        said = endpoint.request if request.get("RetainDeploymentConfig") else request
         deploy(
             self._world,
             endpoint,
             config_name=request["EndpointConfigName"],
             config=config,
             counts=counts,
-            guardrails=request.get("DeploymentConfig") or {},
+            guardrails=said.get("DeploymentConfig") or {},
         )
         return {"EndpointArn": endpoint.arn}
 

@@ -99,7 +99,8 @@ class ScalableComponent:
         """
         Whether the service takes another change: none is under way.
         """
-        return self._component.status == "InService"
+        endpoint = self._world.endpoints.get(self._component.endpoint_name)
+        return self._component.status == "InService" and endpoint.deployment is None
 
     def set_desired(self, count: int, cause: str) -> None:
         """

@@ -36,6 +36,17 @@ def refuse_busy_endpoint(endpoint: Endpoint) -> None:
         raise validation(f'Cannot update in-progress endpoint "{endpoint.arn}".')
 
 
+def refuse_moving_endpoint(endpoint: Endpoint) -> None:
+    """
+    Refuse changes of what an endpoint that moves to another configuration hosts.
+
+    Raises:
+        AwsError: While a deployment is under way.
+    """
+    if endpoint.deployment is not None:
+        raise validation(f'Cannot update in-progress endpoint "{endpoint.arn}".')
+
+
 def refuse_failed_endpoint(endpoint: Endpoint) -> None:
     """
     Refuse what only an endpoint that came up once can do.
