@@ -27,7 +27,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
-from cdk_sagemaker_llm.local.cloudformation import nested
+from cdk_sagemaker_llm.local.cloudformation import nested, parameters, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
     changes,
@@ -70,6 +70,14 @@ class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
     """
 
     code = "ChangeSetNotFound"
+
+
+class InvalidChangeSetStatus(CloudFormationError):  # noqa: N818 - the service's name
+    """
+    A change set that has failed, or was executed already.
+    """
+
+    code = "InvalidChangeSetStatus"
 
 
 class EmbeddedChangeSet(ChangeSet):
@@ -244,6 +252,11 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Carry a change set out; moto ends as complete whatever happens.
         """
         change_set = self.find_change_set(change_set_name, stack_name)
+        if change_set.execution_status != "AVAILABLE":
+            raise InvalidChangeSetStatus(
+                f"ChangeSet [{change_set.change_set_id}] cannot be executed in its "
+                f"current status of [{change_set.status}]"
+            )
         stack = self._idle(change_set.stack_id)
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
@@ -408,6 +421,13 @@ class EmbeddedResponse(DriftAnswers):
 
         moto fails on UsePreviousValue of a parameter that has only its default.
         """
+        kind = self._get_param("ChangeSetType", "UPDATE")
+        if kind == "IMPORT":
+            raise ValidationError(
+                message="not emulated: change sets of type IMPORT; nothing was imported"
+            )
+        if kind == "CREATE":
+            requests.check_name(self._get_param("StackName"))
         change_set_id, stack_id = self._backend.create_change_set(
             stack_name=self._get_param("StackName"),
             change_set_name=self._get_param("ChangeSetName"),
@@ -417,7 +437,7 @@ class EmbeddedResponse(DriftAnswers):
             notification_arns=self._get_param("NotificationARNs", []),
             tags=self._tags(),
             role_arn=self._get_param("RoleARN"),
-            change_set_type=self._get_param("ChangeSetType", "UPDATE"),
+            change_set_type=kind,
             include_nested=bool(self._get_bool_param("IncludeNestedStacks")),
         )
         return ActionResult({"Id": change_set_id, "StackId": stack_id})
@@ -452,7 +472,10 @@ class EmbeddedResponse(DriftAnswers):
                 "StackId": change_set.stack_id,
                 "StackName": change_set.stack_name,
                 "Description": change_set.description,
-                "Parameters": change_set.parameters,
+                "Parameters": parameters.shown(
+                    change_set.stack.parse_template(change_set.template),
+                    change_set.parameters,
+                ),
                 "CreationTime": change_set.creation_time,
                 "ExecutionStatus": change_set.execution_status,
                 "Status": change_set.status,
@@ -549,18 +572,13 @@ class EmbeddedResponse(DriftAnswers):
         )
 
     def _template(self) -> str:
-        url = self._get_param("TemplateURL")
-        if url:
-            return self._get_stack_from_s3_url(url)
         if self._get_bool_param("UsePreviousTemplate"):
             stack = self._backend.get_stack(self._get_param("StackName"))
-            return str(stack.template)
-        body = self._get_param("TemplateBody")
-        if not body:
-            raise ValidationError(
-                message="Either Template URL or Template Body must be specified."
-            )
-        return str(body)
+            body = str(stack.template)
+        else:
+            body = self._body()
+        requests.check_capabilities(body, self._get_param("Capabilities", []))
+        return body
 
     def _parameters(self) -> dict[str, str]:
         given = self._get_param("Parameters", [])

@@ -7,7 +7,11 @@ from __future__ import annotations
 from moto.cloudformation.parsing import generate_resource_name
 from moto.core.common_models import CloudFormationModel
 
-from cdk_sagemaker_llm.local.cloudformation import network_deletions, policy_deletions
+from cdk_sagemaker_llm.local.cloudformation import (
+    bucket_deletions,
+    network_deletions,
+    policy_deletions,
+)
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -21,6 +25,7 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 _UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
 # moto's class takes tags as CreateKey does, and CloudFormation spells them otherwise.
 _TAGS_AS_IN_THE_API = frozenset({"AWS::KMS::Key"})
+_SSM_PARAMETER = "AWS::SSM::Parameter"
 
 
 class MotoType:
@@ -51,7 +56,10 @@ class MotoType:
         Let moto make the resource.
         """
         name = self._resource_name(properties) or generate_resource_name(
-            self._name, scope.stack_name, declaration.logical_id
+            self._name,
+            # As the service: a name that starts with "aws" or "ssm" would be refused.
+            "CFN" if self._name == _SSM_PARAMETER else scope.stack_name,
+            declaration.logical_id,
         )
         native = self._model.create_from_cloudformation_json(
             name,
@@ -91,6 +99,7 @@ class MotoType:
         """
         Let moto delete the resource.
         """
+        bucket_deletions.check(resource, scope)
         if network_deletions.delete(resource, scope):
             return
         if policy_deletions.delete(resource, scope):
