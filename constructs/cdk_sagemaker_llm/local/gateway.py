@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.local.protocols import (
     json_error,
     read_json,
 )
-from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.runtime import asynchronous, eventstream
 from cdk_sagemaker_llm.local.runtime.invocations import Invocation, invoke
 from cdk_sagemaker_llm.local.turn import TURN
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -40,6 +40,7 @@ HEALTH_PATH = "/_embedded/health"
 HOSTING_PATH = "/_embedded/hosting"
 
 _INVOCATION = re.compile(r"/endpoints/([^/]+)/invocations(-response-stream)?")
+_ASYNCHRONOUS = re.compile(r"/endpoints/([^/]+)/async-invocations")
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/")
 _SCALING = "AnyScaleFrontendService"
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
@@ -88,7 +89,7 @@ class Gateway:
         environ["wsgi.input"] = io.BytesIO(body)
         with TURN:
             try:
-                response = self._own(request, region)
+                response = self._own(request, region, service)
             except Exception as error:  # noqa: BLE001 - an answer that clients can read
                 traceback.print_exc()
                 fault = AwsError("InternalFailure", repr(error), 500)
@@ -121,12 +122,27 @@ class Gateway:
         refusal = explain(failure, environ, service, body)
         return error_response(refusal, environ, service)(environ, start_response)
 
-    def _own(self, request: Request, region: str) -> Response | None:
+    def _own(self, request: Request, region: str, service: str) -> Response | None:
+        if not regions.exists(self._account, region):
+            # Where a client would have found no host.
+            unknown = AwsError("InvalidClientTokenId", f"AWS has no region {region}.")
+            return error_response(unknown, request.environ, service)
         hosting = regions.sagemaker(self._account, region)
         if request.path == HOSTING_PATH:
             return _json(hosting.report())
         if found := _INVOCATION.fullmatch(request.path):
-            return _invocation(hosting, request, found[1], stream=bool(found[2]))
+            refusal = asynchronous.refuse_waiting(hosting.world, found[1])
+            return refusal or _invocation(
+                hosting, request, found[1], stream=bool(found[2])
+            )
+        if found := _ASYNCHRONOUS.fullmatch(request.path):
+            name = found[1]
+            return asynchronous.answer(
+                hosting.world,
+                request,
+                name,
+                lambda asked: _invocation(hosting, asked, name, stream=False),
+            )
         prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
         if prefix == "SageMaker":
             return _control(hosting, request, operation)
