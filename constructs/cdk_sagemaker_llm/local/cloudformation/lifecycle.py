@@ -44,6 +44,12 @@ class Ground(Protocol):
         Where the stack is.
         """
 
+    @property
+    def disable_rollback(self) -> bool:
+        """
+        Whether what was made stays when something fails.
+        """
+
     def resolve(self, value: Untyped) -> Untyped:
         """
         Resolve intrinsic functions against the resources as they are now.
@@ -86,10 +92,12 @@ class Lifecycle:
                 self._make(declaration)
             self._verify_outputs()
         except ResourceError as failed:
+            reason = f"The following resource(s) failed to create: [{failed}]. "
+            if self._ground.disable_rollback:
+                self._ground.enter("CREATE_FAILED", reason)
+                return
             self._ground.enter(
-                "ROLLBACK_IN_PROGRESS",
-                f"The following resource(s) failed to create: [{failed}]. "
-                "Rollback requested by user.",
+                "ROLLBACK_IN_PROGRESS", f"{reason}Rollback requested by user."
             )
             self._roll_back("ROLLBACK")
         else:
@@ -100,7 +108,7 @@ class Lifecycle:
         Bring every resource to what the plan declares, or back to what it was.
 
         Returns:
-            Whether the update went through.
+            Whether the stack is as the update left it.
         """
         plan = list(plan)
         try:
@@ -108,10 +116,11 @@ class Lifecycle:
                 self._bring(declaration)
             self._verify_outputs()
         except ResourceError as failed:
-            self._ground.enter(
-                "UPDATE_ROLLBACK_IN_PROGRESS",
-                f"The following resource(s) failed to update: [{failed}]. ",
-            )
+            reason = f"The following resource(s) failed to update: [{failed}]. "
+            if self._ground.disable_rollback:
+                self._ground.enter("UPDATE_FAILED", reason)
+                return True
+            self._ground.enter("UPDATE_ROLLBACK_IN_PROGRESS", reason)
             self._roll_back("UPDATE_ROLLBACK")
             return False
         kept = {declaration.logical_id for declaration in plan}

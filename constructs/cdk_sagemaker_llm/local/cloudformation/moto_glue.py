@@ -102,6 +102,11 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     moto's backend with stacks that roll back, replace and clean up.
     """
 
+    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
+        super().__init__(*args, **kwargs)
+        # Names of stacks yet to come that are to stay as they fail.
+        self.unrolled: set[str] = set()
+
     @property
     def _url_module(self) -> Untyped:
         # moto derives it from the name of the module the class is in.
@@ -119,6 +124,8 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if any(stack.name == name for stack in self.stacks.values()):
             raise AlreadyExistsException(f"Stack [{name}] already exists")
         stack = self._new_stack(name, template, parameters, **settings)
+        stack.disable_rollback = name in self.unrolled
+        self.unrolled.discard(name)
         self.stacks[stack.stack_id] = stack
         stack.create_resources()
         self._export(stack)
@@ -415,6 +422,27 @@ class EmbeddedResponse(DriftAnswers):
         if path != "DescribeChangeSetOutput.Changes"
     }
 
+    def create_stack(self) -> ActionResult:
+        """
+        Create a stack, which stays as it fails if that is asked for.
+        """
+        name = self._get_param("StackName")
+        self._backend.unrolled.discard(name)
+        if self._keeps_failures or self._get_param("OnFailure") == "DO_NOTHING":
+            self._backend.unrolled.add(name)
+        return super().create_stack()
+
+    def execute_change_set(self) -> ActionResult:
+        """
+        Carry a change set out; the same of a stack that fails.
+        """
+        self._change_set().stack.disable_rollback = self._keeps_failures
+        return super().execute_change_set()
+
+    @property
+    def _keeps_failures(self) -> bool:
+        return bool(self._get_bool_param("DisableRollback"))
+
     def create_change_set(self) -> ActionResult:
         """
         Prepare a change set.
@@ -448,6 +476,7 @@ class EmbeddedResponse(DriftAnswers):
         """
         stack = self._backend.get_stack(self._get_param("StackName"))
         self._validate_status(stack)
+        stack.disable_rollback = self._keeps_failures
         self._backend.update_stack(
             name=stack.stack_id,
             template=self._template(),

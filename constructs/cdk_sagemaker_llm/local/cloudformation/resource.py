@@ -98,7 +98,7 @@ class Resource:
 
     def get_cfn_attribute(self, name: str) -> Untyped:
         """
-        Answer ``Fn::GetAtt``; a truth value is text in small letters, as in the service.
+        Answer ``Fn::GetAtt``; a truth value is text in small letters.
         """
         value = self.read_attribute(name)
         return str(value).lower() if isinstance(value, bool) else value
