@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
 TOPIC = {"Type": "AWS::SNS::Topic"}
-ROLE = {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": {}}}
 
 
 @pytest.fixture(name="stacks", scope="module")
@@ -219,17 +218,11 @@ def test_roles_need_a_capability(client: Untyped) -> None:
     """
     One with a name needs another one than one without; a change set needs it as well.
     """
-    body = json.dumps({"Resources": {"R": ROLE}})
-    named = json.dumps(
-        {
-            "Resources": {
-                "R": {
-                    **ROLE,
-                    "Properties": {**ROLE["Properties"], "RoleName": unique("role")},
-                }
-            }
-        }
-    )
+    properties: dict[str, Any] = {"AssumeRolePolicyDocument": {}}
+    role = {"Type": "AWS::IAM::Role", "Properties": properties}
+    body = json.dumps({"Resources": {"R": role}})
+    role["Properties"] = {**properties, "RoleName": unique("role")}
+    named = json.dumps({"Resources": {"R": role}})
     name = unique("stack")
 
     with pytest.raises(

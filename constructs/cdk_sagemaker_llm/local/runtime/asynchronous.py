@@ -78,7 +78,7 @@ def answer(world: World, request: Request, endpoint: str, wait: Waiting) -> Resp
 
 def _configuration(world: World, endpoint: str) -> dict[str, Any] | None:
     found = world.endpoints.find(endpoint)
-    return found and found.config.get("AsyncInferenceConfig")
+    return found.config.get("AsyncInferenceConfig") if found else None
 
 
 def _places(output: dict[str, Any], headers: Headers, inference: str) -> _Places:
@@ -100,7 +100,7 @@ def _work(
     world: World, source: str, places: _Places, wait: Callable[[bytes], Response]
 ) -> None:
     location = Location.of(source)
-    body = location and world.surroundings.read_object(location)
+    body = world.surroundings.read_object(location) if location else None
     if body is None:
         told = f"Failed to download the request from {source}"
         _write(world, places.failure, told.encode())
