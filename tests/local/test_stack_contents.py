@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.hosting_requests import unique
+from tests.local.hosting_requests import make_model, unique
 from tests.local.stacks import Stacks
 
 if TYPE_CHECKING:
@@ -274,3 +274,45 @@ def test_a_stack_may_stay_as_it_fails(client: Untyped, stacks: Stacks) -> None:
     assert stacks.status(name) == "UPDATE_FAILED"
     assert stacks.update(name, {"Resources": {"A": good}}) == "UPDATE_COMPLETE"
     assert stacks.create(unique("stack"), json.loads(wrong)) == "ROLLBACK_COMPLETE"
+
+
+def test_what_somebody_has_deleted_does_not_hold_a_stack_back(
+    embedded_aws: EmbeddedAws, stacks: Stacks
+) -> None:
+    """
+    Whichever service it was of, and by whatever words it says so.
+    """
+    name, model = unique("stack"), make_model(embedded_aws)
+    variant = {
+        "VariantName": "A",
+        "ModelName": model,
+        "InstanceType": "ml.g5.xlarge",
+        "InitialInstanceCount": 1,
+    }
+    variants = {"ProductionVariants": [variant]}
+    config = {"Type": "AWS::SageMaker::EndpointConfig", "Properties": variants}
+    queue = {"Type": "AWS::SQS::Queue", "DependsOn": "Word"}
+    resources = {"Config": config, "Queue": queue, "Word": parameter("x")}
+    stacks.create(name, {"Resources": resources})
+    ids = stacks.physical_ids(name)
+
+    hosting = embedded_aws.client("sagemaker")
+    hosting.delete_endpoint_config(EndpointConfigName=ids["Config"].split("/")[-1])
+    embedded_aws.client("sqs").delete_queue(QueueUrl=ids["Queue"])
+    embedded_aws.client("ssm").delete_parameter(Name=ids["Word"])
+
+    assert stacks.delete(name) == "DELETE_COMPLETE"
+
+
+def test_a_repository_without_a_name_is_made(
+    embedded_aws: EmbeddedAws, stacks: Stacks
+) -> None:
+    """
+    Its name is made of small letters alone.
+    """
+    name = unique("Stack")
+    made = {"Type": "AWS::ECR::Repository"}
+
+    assert stacks.create(name, {"Resources": {"Repo": made}}) == "CREATE_COMPLETE"
+    found = embedded_aws.client("ecr").describe_repositories()["repositories"]
+    assert stacks.physical_ids(name)["Repo"] in [one["repositoryName"] for one in found]

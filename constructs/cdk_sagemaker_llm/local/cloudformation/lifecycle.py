@@ -7,6 +7,7 @@ resources before old ones go; on a failure, everything done is undone in reverse
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,6 +26,8 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
+
+_GONE = re.compile(r"not found|could not find|does not exist|no such", re.IGNORECASE)
 
 
 class Ground(Protocol):
@@ -299,8 +302,9 @@ class Lifecycle:
         try:
             _type(resource).delete(resource, self._ground.scope)
         except Exception as error:  # noqa: BLE001 - any service's refusal is an event
-            self._note(resource, "DELETE_FAILED", _reason(error))
-            return False
+            if not _is_gone(error):
+                self._note(resource, "DELETE_FAILED", _reason(error))
+                return False
         self._note(resource, "DELETE_COMPLETE")
         return True
 
@@ -350,6 +354,12 @@ class _named:  # noqa: N801 - reads as a statement
 
 def _type(resource: Resource) -> ResourceType:
     return resource_type(resource.declaration.type)
+
+
+def _is_gone(error: Exception) -> bool:
+    # What somebody has deleted already counts as deleted, in any service's words. What
+    # a function or a nested stack says of its failure does not come into it.
+    return not isinstance(error, ResourceError) and bool(_GONE.search(_message(error)))
 
 
 def _reason(error: Exception) -> str:

@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 _UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
 # moto's class takes tags as CreateKey does, and CloudFormation spells them otherwise.
 _TAGS_AS_IN_THE_API = frozenset({"AWS::KMS::Key"})
+_REPOSITORY = "AWS::ECR::Repository"
 _SSM_PARAMETER = "AWS::SSM::Parameter"
 
 
@@ -61,6 +62,9 @@ class MotoType:
             "CFN" if self._name == _SSM_PARAMETER else scope.stack_name,
             declaration.logical_id,
         )
+        if self._name == _REPOSITORY and not self._resource_name(properties):
+            # It refuses capital letters, of which CloudFormation makes small ones.
+            name = name.lower()
         native = self._model.create_from_cloudformation_json(
             name,
             self._document(properties, name),

@@ -10,6 +10,7 @@ from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.fleet import Fleet
 from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.needs import requirements_of, specification_for
+from cdk_sagemaker_llm.local.sagemaker.specifications import refuse_contents
 from cdk_sagemaker_llm.local.sagemaker.store import tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import (
     Component,
@@ -182,6 +183,7 @@ class Components:
             raise validation("Specify either Specification or Specifications.")
         for fleet in endpoint.fleets.values():
             specification = specification_for(request, fleet.instance_type)
+            refuse_contents(specification)
             if "BaseInferenceComponentName" in specification:
                 self._world.components.get(specification["BaseInferenceComponentName"])
             elif "ComputeResourceRequirements" not in specification:
