@@ -316,3 +316,48 @@ def test_a_repository_without_a_name_is_made(
     assert stacks.create(name, {"Resources": {"Repo": made}}) == "CREATE_COMPLETE"
     found = embedded_aws.client("ecr").describe_repositories()["repositories"]
     assert stacks.physical_ids(name)["Repo"] in [one["repositoryName"] for one in found]
+
+
+def test_new_tags_replace_nothing(embedded_aws: EmbeddedAws, stacks: Stacks) -> None:
+    """
+    A table would lose what is in it, and a network what is attached to it.
+    """
+    name = unique("stack")
+    table = {
+        "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    network = {"CidrBlock": "10.0.0.0/16"}
+
+    def template(tag: str) -> dict[str, Any]:
+        tags = {"Tags": [{"Key": "team", "Value": tag}]}
+        word = parameter(tag)
+        word["Properties"]["Tags"] = {"team": tag}
+        return {
+            "Resources": {
+                "Table": {"Type": "AWS::DynamoDB::Table", "Properties": table | tags},
+                "Vpc": {"Type": "AWS::EC2::VPC", "Properties": network | tags},
+                "Word": word,
+            }
+        }
+
+    stacks.create(name, template("one"))
+    before = stacks.physical_ids(name)
+    status = stacks.update(name, template("two"))
+
+    assert status == "UPDATE_COMPLETE"
+    assert stacks.physical_ids(name) == before
+    read = embedded_aws.client("ssm").get_parameter(Name=before["Word"])
+    assert read["Parameter"]["Value"] == "two"
+
+
+def test_a_queue_in_order_has_the_name_of_one(stacks: Stacks) -> None:
+    """
+    Which is refused without its ending.
+    """
+    name = unique("stack")
+    queue = {"Type": "AWS::SQS::Queue", "Properties": {"FifoQueue": True}}
+
+    assert stacks.create(name, {"Resources": {"Queue": queue}}) == "CREATE_COMPLETE"
+    assert stacks.physical_ids(name)["Queue"].endswith(".fifo")

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Resource,
     ResourceError,
     Scope,
+    changed,
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -45,10 +46,8 @@ class MotoType:
         name = self._model.cloudformation_name_type()
         if name and before.get(name) != after.get(name):
             return True
-        update = self._model.update_from_cloudformation_json
-        if self._name in _UPDATE_FAILS:
-            return True
-        return hasattr(update, "__isabstractmethod__")
+        # No type of AWS is replaced for its tags.
+        return not self._changes_in_place and changed(before, after) != {"Tags"}
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -56,15 +55,9 @@ class MotoType:
         """
         Let moto make the resource.
         """
-        name = self._resource_name(properties) or generate_resource_name(
-            self._name,
-            # As the service: a name that starts with "aws" or "ssm" would be refused.
-            "CFN" if self._name == _SSM_PARAMETER else scope.stack_name,
-            declaration.logical_id,
+        name = self._resource_name(properties) or self._made_name(
+            declaration, properties, scope
         )
-        if self._name == _REPOSITORY and not self._resource_name(properties):
-            # It refuses capital letters, of which CloudFormation makes small ones.
-            name = name.lower()
         native = self._model.create_from_cloudformation_json(
             name,
             self._document(properties, name),
@@ -87,6 +80,9 @@ class MotoType:
         """
         Let moto change the resource; the name stays unless the template changes it.
         """
+        if not self._changes_in_place:
+            # Its tags, which moto cannot change: they are in the template alone.
+            return
         native = resource.native
         kept = getattr(native, "name", None) or resource.physical_resource_id
         name = self._resource_name(properties) or kept
@@ -118,6 +114,27 @@ class MotoType:
         else:
             self._delete_by_name(resource, scope)
 
+    @property
+    def _changes_in_place(self) -> bool:
+        update = self._model.update_from_cloudformation_json
+        is_there = not hasattr(update, "__isabstractmethod__")
+        return is_there and self._name not in _UPDATE_FAILS
+
+    def _made_name(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> str:
+        # As the service: a name that starts with "aws" or "ssm" would be refused.
+        stack = "CFN" if self._name == _SSM_PARAMETER else scope.stack_name
+        made: str = generate_resource_name(self._name, stack, declaration.logical_id)
+        if self._name == _REPOSITORY:
+            # It refuses capital letters, of which CloudFormation makes small ones.
+            return made.lower()
+        is_fifo = any(
+            str(properties.get(key)).lower() == "true"
+            for key in ("FifoQueue", "FifoTopic")
+        )
+        return f"{made}.fifo" if is_fifo else made
+
     def _delete_by_name(self, resource: Resource, scope: Scope) -> None:
         delete = self._model.delete_from_cloudformation_json
         if not hasattr(delete, "__isabstractmethod__"):
@@ -136,6 +153,11 @@ class MotoType:
             named["Tags"] = [
                 {"TagKey": tag["Key"], "TagValue": tag["Value"]}
                 for tag in named["Tags"]
+            ]
+        if isinstance(named.get("Tags"), dict) and self._name == _SSM_PARAMETER:
+            # A map in CloudFormation, and a list in the API.
+            named["Tags"] = [
+                {"Key": key, "Value": value} for key, value in named["Tags"].items()
             ]
         return {"Type": self._name, "Properties": named}
 
