@@ -288,6 +288,36 @@ def test_a_change_set_without_changes_is_not_executed(
         client.execute_change_set(**named)
 
 
+def test_a_change_set_keeps_its_name_until_it_is_executed(
+    client: Untyped, stacks: Stacks
+) -> None:
+    """
+    Another one of the name is refused, and taken afterwards, which is what is found.
+    """
+    name = unique("stack")
+    named = {"StackName": name, "ChangeSetName": "change"}
+
+    def body(word: str) -> str:
+        return json.dumps({"Resources": {"A": topic(word)}})
+
+    stacks.create(name, json.loads(body("one")))
+    client.create_change_set(**named, TemplateBody=body("two"))
+    with pytest.raises(
+        client.exceptions.AlreadyExistsException,
+        match="change cannot be created due to a mismatch with existing attribute Temp",
+    ):
+        client.create_change_set(**named, TemplateBody=body("three"))
+    client.execute_change_set(**named)
+    second = client.create_change_set(**named, TemplateBody=body("three"))["Id"]
+    found = client.describe_change_set(**named)["ChangeSetId"]
+    client.execute_change_set(**named)
+
+    assert found == second
+    assert client.get_template(StackName=name)["TemplateBody"] == json.loads(
+        body("three")
+    )
+
+
 @pytest.mark.parametrize(
     ("url", "message"),
     [

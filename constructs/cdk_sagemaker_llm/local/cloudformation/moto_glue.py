@@ -178,6 +178,9 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             stack = self._updatable(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
+        if stack.parent_id is None:
+            # Those of nested stacks go with their parent's.
+            self._refuse_second(stack, change_set_name, template, parameters)
         change_set = EmbeddedChangeSet(
             change_set_type=change_set_type,
             change_set_id=generate_changeset_id(
@@ -204,6 +207,28 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if include_nested:
             self._prepare_nested(change_set, stack.scope)
         return change_set.change_set_id, stack.stack_id
+
+    def _refuse_second(
+        self,
+        stack: EmbeddedStack,
+        name: str,
+        template: str,
+        parameters: dict[str, str],
+    ) -> None:
+        try:
+            waiting = self.find_change_set(name, stack.stack_id)
+        except ChangeSetNotFound:
+            return
+        if waiting.execution_status == "EXECUTE_COMPLETE":
+            return
+        asked = {"Template": template, "Parameters": parameters}
+        there = {"Template": waiting.template, "Parameters": waiting.parameters}
+        for attribute, value in asked.items():
+            if value != there[attribute]:
+                raise AlreadyExistsException(
+                    f"ChangeSet {name} cannot be created due to a mismatch with "
+                    f"existing attribute {attribute}"
+                )
 
     def _prepare_nested(self, change_set: EmbeddedChangeSet, scope: Scope) -> None:
         for change in change_set.changes:
@@ -243,7 +268,8 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         moto ignores the stack; every stack of the CDK CLI has a change set of the same
         name.
         """
-        for change_set in self.change_sets.values():
+        # The newest first: one that was executed leaves its name to the next.
+        for change_set in reversed(self.change_sets.values()):
             if change_set.change_set_id == name or (
                 change_set.change_set_name == name
                 and stack_name in (None, change_set.stack_name, change_set.stack_id)
