@@ -34,6 +34,7 @@ class Stacks:
             StackName=name,
             TemplateBody=json.dumps(template),
             Parameters=as_list(parameters),
+            Capabilities=["CAPABILITY_NAMED_IAM"],
         )
         return self.status(name)
 
@@ -45,6 +46,7 @@ class Stacks:
             StackName=name,
             TemplateBody=json.dumps(template),
             Parameters=as_list(parameters),
+            Capabilities=["CAPABILITY_NAMED_IAM"],
         )
         return self.status(name)
 

@@ -253,6 +253,11 @@ class CountingBucket:
         self.reads += 1
         return self.contents
 
+    def write_object(self, location: Location, contents: bytes) -> None:
+        """
+        Write nothing.
+        """
+
     def object_version(self, location: Location) -> str | None:  # noqa: ARG002 - the same for all
         """
         Return the version.

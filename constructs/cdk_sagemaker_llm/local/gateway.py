@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.local.protocols import (
     json_error,
     read_json,
 )
+from cdk_sagemaker_llm.local.runtime import asynchronous
 from cdk_sagemaker_llm.local.runtime.answering import answer
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 HEALTH_PATH = "/_embedded/health"
 
 _INVOCATION = re.compile(r"/endpoints/([^/]+)/invocations(-response-stream)?")
+_ASYNCHRONOUS = re.compile(r"/endpoints/([^/]+)/async-invocations")
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/")
 _SCALING = "AnyScaleFrontendService"
 
@@ -87,7 +89,7 @@ class Gateway:
         with CLOCK.lock:
             try:
                 CLOCK.catch_up()
-                response = self._own(request, region)
+                response = self._own(request, region, service)
             except Exception as error:  # noqa: BLE001 - an answer that clients can read
                 traceback.print_exc()
                 fault = AwsError("InternalFailure", repr(error), 500)
@@ -121,12 +123,27 @@ class Gateway:
         refusal = explain(failure, environ, service, body)
         return error_response(refusal, environ, service)(environ, start_response)
 
-    def _own(self, request: Request, region: str) -> Response | None:
+    def _own(self, request: Request, region: str, service: str) -> Response | None:
+        if not regions.exists(self._account, region):
+            # Where a client would have found no host.
+            unknown = AwsError("InvalidClientTokenId", f"AWS has no region {region}.")
+            return error_response(unknown, request.environ, service)
         hosting = regions.sagemaker(self._account, region)
         if request.path.startswith(control.PREFIX):
             return control.answer(hosting, request)
         if found := _INVOCATION.fullmatch(request.path):
-            return answer(hosting.world, request, found[1], stream=bool(found[2]))
+            refusal = asynchronous.refuse_waiting(hosting.world, found[1])
+            return refusal or answer(
+                hosting.world, request, found[1], stream=bool(found[2])
+            )
+        if found := _ASYNCHRONOUS.fullmatch(request.path):
+            name = found[1]
+            return asynchronous.answer(
+                hosting.world,
+                request,
+                name,
+                lambda asked: answer(hosting.world, asked, name, stream=False),
+            )
         prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
         if prefix == "SageMaker":
             return _control(hosting, request, operation)

@@ -27,6 +27,13 @@ _SETTINGS = [Settings()]
 _FAULTS = Faults()
 
 
+def exists(account: str, region: str) -> bool:
+    """
+    Tell whether AWS has such a region.
+    """
+    return region in applicationautoscaling_backends[account]
+
+
 def sagemaker(account: str, region: str) -> SageMaker:
     """
     Return the SageMaker of a region; it lives as long as the process.
@@ -81,6 +88,13 @@ class MotoSurroundings:
         """
         found = self._object(location)
         return None if found is None else bytes(found.value)
+
+    def write_object(self, location: Location, contents: bytes) -> None:
+        """
+        Write an object, if its bucket is there.
+        """
+        if location.bucket in self._s3.buckets:
+            self._s3.put_object(location.bucket, location.key, contents)
 
     def object_version(self, location: Location) -> str | None:
         """

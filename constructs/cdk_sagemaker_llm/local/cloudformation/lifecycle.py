@@ -7,6 +7,7 @@ resources before old ones go; on a failure, everything done is undone in reverse
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,8 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+_GONE = re.compile(r"not found|could not find|does not exist|no such", re.IGNORECASE)
+
 
 class Ground(Protocol):
     """
@@ -43,6 +46,12 @@ class Ground(Protocol):
     def scope(self) -> Scope:
         """
         Where the stack is.
+        """
+
+    @property
+    def disable_rollback(self) -> bool:
+        """
+        Whether what was made stays when something fails.
         """
 
     def resolve(self, value: Untyped) -> Untyped:
@@ -87,10 +96,12 @@ class Lifecycle:
                 self._make(declaration)
             self._verify_outputs()
         except ResourceError as failed:
+            reason = f"The following resource(s) failed to create: [{failed}]. "
+            if self._ground.disable_rollback:
+                self._ground.enter("CREATE_FAILED", reason)
+                return
             self._ground.enter(
-                "ROLLBACK_IN_PROGRESS",
-                f"The following resource(s) failed to create: [{failed}]. "
-                "Rollback requested by user.",
+                "ROLLBACK_IN_PROGRESS", f"{reason}Rollback requested by user."
             )
             self._roll_back("ROLLBACK")
         else:
@@ -101,7 +112,7 @@ class Lifecycle:
         Bring every resource to what the plan declares, or back to what it was.
 
         Returns:
-            Whether the update went through.
+            Whether the stack is as the update left it.
         """
         plan = list(plan)
         try:
@@ -109,10 +120,11 @@ class Lifecycle:
                 self._bring(declaration)
             self._verify_outputs()
         except ResourceError as failed:
-            self._ground.enter(
-                "UPDATE_ROLLBACK_IN_PROGRESS",
-                f"The following resource(s) failed to update: [{failed}]. ",
-            )
+            reason = f"The following resource(s) failed to update: [{failed}]. "
+            if self._ground.disable_rollback:
+                self._ground.enter("UPDATE_FAILED", reason)
+                return True
+            self._ground.enter("UPDATE_ROLLBACK_IN_PROGRESS", reason)
             self._roll_back("UPDATE_ROLLBACK")
             return False
         kept = {declaration.logical_id for declaration in plan}
@@ -291,8 +303,9 @@ class Lifecycle:
         try:
             _type(resource).delete(resource, self._ground.scope)
         except Exception as error:  # noqa: BLE001 - any service's refusal is an event
-            self._note(resource, "DELETE_FAILED", _reason(error))
-            return False
+            if not _is_gone(error):
+                self._note(resource, "DELETE_FAILED", _reason(error))
+                return False
         self._note(resource, "DELETE_COMPLETE")
         return True
 
@@ -347,6 +360,12 @@ class _named:  # noqa: N801 - reads as a statement
 
 def _type(resource: Resource) -> ResourceType:
     return resource_type(resource.declaration.type)
+
+
+def _is_gone(error: Exception) -> bool:
+    # What somebody has deleted already counts as deleted, in any service's words. What
+    # a function or a nested stack says of its failure does not come into it.
+    return not isinstance(error, ResourceError) and bool(_GONE.search(_message(error)))
 
 
 def _reason(error: Exception) -> str:

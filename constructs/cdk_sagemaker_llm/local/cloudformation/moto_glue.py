@@ -28,7 +28,7 @@ from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
 from cdk_sagemaker_llm.local.background import begin
-from cdk_sagemaker_llm.local.cloudformation import nested
+from cdk_sagemaker_llm.local.cloudformation import nested, parameters, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
     changes,
@@ -73,6 +73,14 @@ class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
     code = "ChangeSetNotFound"
 
 
+class InvalidChangeSetStatus(CloudFormationError):  # noqa: N818 - the service's name
+    """
+    A change set that has failed, or was executed already.
+    """
+
+    code = "InvalidChangeSetStatus"
+
+
 class EmbeddedChangeSet(ChangeSet):
     """
     A change set that announces what its execution will do.
@@ -95,6 +103,11 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     moto's backend with stacks that roll back, replace and clean up.
     """
 
+    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
+        super().__init__(*args, **kwargs)
+        # Names of stacks yet to come that are to stay as they fail.
+        self.unrolled: set[str] = set()
+
     @property
     def _url_module(self) -> Untyped:
         # moto derives it from the name of the module the class is in.
@@ -112,6 +125,8 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if any(stack.name == name for stack in self.stacks.values()):
             raise AlreadyExistsException(f"Stack [{name}] already exists")
         stack = self._new_stack(name, template, parameters, **settings)
+        stack.disable_rollback = name in self.unrolled
+        self.unrolled.discard(name)
         self.stacks[stack.stack_id] = stack
         begin(lambda: self._create(stack))
         return stack
@@ -162,6 +177,9 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             stack = self._updatable(stack_name)
         else:
             stack = self._stack_to_review(stack_name, tags, role_arn)
+        if stack.parent_id is None:
+            # Those of nested stacks go with their parent's.
+            self._refuse_second(stack, change_set_name, template, parameters)
         change_set = EmbeddedChangeSet(
             change_set_type=change_set_type,
             change_set_id=generate_changeset_id(
@@ -188,6 +206,28 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if include_nested:
             self._prepare_nested(change_set, stack.scope)
         return change_set.change_set_id, stack.stack_id
+
+    def _refuse_second(
+        self,
+        stack: EmbeddedStack,
+        name: str,
+        template: str,
+        parameters: dict[str, str],
+    ) -> None:
+        try:
+            waiting = self.find_change_set(name, stack.stack_id)
+        except ChangeSetNotFound:
+            return
+        if waiting.execution_status == "EXECUTE_COMPLETE":
+            return
+        asked = {"Template": template, "Parameters": parameters}
+        there = {"Template": waiting.template, "Parameters": waiting.parameters}
+        for attribute, value in asked.items():
+            if value != there[attribute]:
+                raise AlreadyExistsException(
+                    f"ChangeSet {name} cannot be created due to a mismatch with "
+                    f"existing attribute {attribute}"
+                )
 
     def _prepare_nested(self, change_set: EmbeddedChangeSet, scope: Scope) -> None:
         for change in change_set.changes:
@@ -227,7 +267,8 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         moto ignores the stack; every stack of the CDK CLI has a change set of the same
         name.
         """
-        for change_set in self.change_sets.values():
+        # The newest first: one that was executed leaves its name to the next.
+        for change_set in reversed(self.change_sets.values()):
             if change_set.change_set_id == name or (
                 change_set.change_set_name == name
                 and stack_name in (None, change_set.stack_name, change_set.stack_id)
@@ -243,6 +284,11 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Carry a change set out; moto ends as complete whatever happens.
         """
         change_set = self.find_change_set(change_set_name, stack_name)
+        if change_set.execution_status != "AVAILABLE":
+            raise InvalidChangeSetStatus(
+                f"ChangeSet [{change_set.change_set_id}] cannot be executed in its "
+                f"current status of [{change_set.status}]"
+            )
         stack = self._idle(change_set.stack_id)
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
@@ -407,12 +453,40 @@ class EmbeddedResponse(DriftAnswers):
         if path != "DescribeChangeSetOutput.Changes"
     }
 
+    def create_stack(self) -> ActionResult:
+        """
+        Create a stack, which stays as it fails if that is asked for.
+        """
+        name = self._get_param("StackName")
+        self._backend.unrolled.discard(name)
+        if self._keeps_failures or self._get_param("OnFailure") == "DO_NOTHING":
+            self._backend.unrolled.add(name)
+        return super().create_stack()
+
+    def execute_change_set(self) -> ActionResult:
+        """
+        Carry a change set out; the same of a stack that fails.
+        """
+        self._change_set().stack.disable_rollback = self._keeps_failures
+        return super().execute_change_set()
+
+    @property
+    def _keeps_failures(self) -> bool:
+        return bool(self._get_bool_param("DisableRollback"))
+
     def create_change_set(self) -> ActionResult:
         """
         Prepare a change set.
 
         moto fails on UsePreviousValue of a parameter that has only its default.
         """
+        kind = self._get_param("ChangeSetType", "UPDATE")
+        if kind == "IMPORT":
+            raise ValidationError(
+                message="not emulated: change sets of type IMPORT; nothing was imported"
+            )
+        if kind == "CREATE":
+            requests.check_name(self._get_param("StackName"))
         change_set_id, stack_id = self._backend.create_change_set(
             stack_name=self._get_param("StackName"),
             change_set_name=self._get_param("ChangeSetName"),
@@ -422,7 +496,7 @@ class EmbeddedResponse(DriftAnswers):
             notification_arns=self._get_param("NotificationARNs", []),
             tags=self._tags(),
             role_arn=self._get_param("RoleARN"),
-            change_set_type=self._get_param("ChangeSetType", "UPDATE"),
+            change_set_type=kind,
             include_nested=bool(self._get_bool_param("IncludeNestedStacks")),
         )
         return ActionResult({"Id": change_set_id, "StackId": stack_id})
@@ -433,6 +507,7 @@ class EmbeddedResponse(DriftAnswers):
         """
         stack = self._backend.get_stack(self._get_param("StackName"))
         self._validate_status(stack)
+        stack.disable_rollback = self._keeps_failures
         self._backend.update_stack(
             name=stack.stack_id,
             template=self._template(),
@@ -457,7 +532,10 @@ class EmbeddedResponse(DriftAnswers):
                 "StackId": change_set.stack_id,
                 "StackName": change_set.stack_name,
                 "Description": change_set.description,
-                "Parameters": change_set.parameters,
+                "Parameters": parameters.shown(
+                    change_set.stack.parse_template(change_set.template),
+                    change_set.parameters,
+                ),
                 "CreationTime": change_set.creation_time,
                 "ExecutionStatus": change_set.execution_status,
                 "Status": change_set.status,
@@ -554,18 +632,13 @@ class EmbeddedResponse(DriftAnswers):
         )
 
     def _template(self) -> str:
-        url = self._get_param("TemplateURL")
-        if url:
-            return self._get_stack_from_s3_url(url)
         if self._get_bool_param("UsePreviousTemplate"):
             stack = self._backend.get_stack(self._get_param("StackName"))
-            return str(stack.template)
-        body = self._get_param("TemplateBody")
-        if not body:
-            raise ValidationError(
-                message="Either Template URL or Template Body must be specified."
-            )
-        return str(body)
+            body = str(stack.template)
+        else:
+            body = self._body()
+        requests.check_capabilities(body, self._get_param("Capabilities", []))
+        return body
 
     def _parameters(self) -> dict[str, str]:
         given = self._get_param("Parameters", [])

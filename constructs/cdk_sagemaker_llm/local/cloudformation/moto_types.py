@@ -7,13 +7,18 @@ from __future__ import annotations
 from moto.cloudformation.parsing import generate_resource_name
 from moto.core.common_models import CloudFormationModel
 
-from cdk_sagemaker_llm.local.cloudformation import network_deletions, policy_deletions
+from cdk_sagemaker_llm.local.cloudformation import (
+    bucket_deletions,
+    network_deletions,
+    policy_deletions,
+)
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
     Resource,
     ResourceError,
     Scope,
+    changed,
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -21,6 +26,8 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 _UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
 # moto's class takes tags as CreateKey does, and CloudFormation spells them otherwise.
 _TAGS_AS_IN_THE_API = frozenset({"AWS::KMS::Key"})
+_REPOSITORY = "AWS::ECR::Repository"
+_SSM_PARAMETER = "AWS::SSM::Parameter"
 
 
 class MotoType:
@@ -39,10 +46,8 @@ class MotoType:
         name = self._model.cloudformation_name_type()
         if name and before.get(name) != after.get(name):
             return True
-        update = self._model.update_from_cloudformation_json
-        if self._name in _UPDATE_FAILS:
-            return True
-        return hasattr(update, "__isabstractmethod__")
+        # No type of AWS is replaced for its tags.
+        return not self._changes_in_place and changed(before, after) != {"Tags"}
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -50,8 +55,8 @@ class MotoType:
         """
         Let moto make the resource.
         """
-        name = self._resource_name(properties) or generate_resource_name(
-            self._name, scope.stack_name, declaration.logical_id
+        name = self._resource_name(properties) or self._made_name(
+            declaration, properties, scope
         )
         native = self._model.create_from_cloudformation_json(
             name,
@@ -75,6 +80,9 @@ class MotoType:
         """
         Let moto change the resource; the name stays unless the template changes it.
         """
+        if not self._changes_in_place:
+            # Its tags, which moto cannot change: they are in the template alone.
+            return
         native = resource.native
         kept = getattr(native, "name", None) or resource.physical_resource_id
         name = self._resource_name(properties) or kept
@@ -91,6 +99,7 @@ class MotoType:
         """
         Let moto delete the resource.
         """
+        bucket_deletions.check(resource, scope)
         if network_deletions.delete(resource, scope):
             return
         if policy_deletions.delete(resource, scope):
@@ -104,6 +113,27 @@ class MotoType:
                 self._delete_by_name(resource, scope)
         else:
             self._delete_by_name(resource, scope)
+
+    @property
+    def _changes_in_place(self) -> bool:
+        update = self._model.update_from_cloudformation_json
+        is_there = not hasattr(update, "__isabstractmethod__")
+        return is_there and self._name not in _UPDATE_FAILS
+
+    def _made_name(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> str:
+        # As the service: a name that starts with "aws" or "ssm" would be refused.
+        stack = "CFN" if self._name == _SSM_PARAMETER else scope.stack_name
+        made: str = generate_resource_name(self._name, stack, declaration.logical_id)
+        if self._name == _REPOSITORY:
+            # It refuses capital letters, of which CloudFormation makes small ones.
+            return made.lower()
+        is_fifo = any(
+            str(properties.get(key)).lower() == "true"
+            for key in ("FifoQueue", "FifoTopic")
+        )
+        return f"{made}.fifo" if is_fifo else made
 
     def _delete_by_name(self, resource: Resource, scope: Scope) -> None:
         delete = self._model.delete_from_cloudformation_json
@@ -123,6 +153,11 @@ class MotoType:
             named["Tags"] = [
                 {"TagKey": tag["Key"], "TagValue": tag["Value"]}
                 for tag in named["Tags"]
+            ]
+        if isinstance(named.get("Tags"), dict) and self._name == _SSM_PARAMETER:
+            # A map in CloudFormation, and a list in the API.
+            named["Tags"] = [
+                {"Key": key, "Value": value} for key, value in named["Tags"].items()
             ]
         return {"Type": self._name, "Properties": named}
 

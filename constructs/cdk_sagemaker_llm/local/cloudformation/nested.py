@@ -7,10 +7,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
+from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import cloudformation_backends
-from moto.cloudformation.utils import get_stack_from_s3_url
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.cloudformation import addresses
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -163,13 +164,12 @@ def template(properties: Properties, scope: Scope) -> str:
     """
     url, partition = str(properties.get("TemplateURL")), get_partition(scope.region)
     try:
-        text: str = get_stack_from_s3_url(url, scope.account, partition)
-    except Exception as error:
+        return addresses.read(url, scope.account, partition)
+    except ValidationError as error:
         raise ResourceError(
             "TemplateURL must reference a valid S3 object to which you have access: "
             f"{url}"
         ) from error
-    return text
 
 
 def parameters(properties: Properties) -> dict[str, str]:

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
     ScalableTargetType,
     ScalingPolicyType,
 )
+from cdk_sagemaker_llm.local.cloudformation.secrets import SECRET
 
 NESTED = "AWS::CloudFormation::Stack"
 _CUSTOM = "AWS::CloudFormation::CustomResource"
@@ -37,6 +38,7 @@ def resource_type(name: str) -> ResourceType:
         "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTargetType(),
         "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicyType(),
         "AWS::CloudWatch::Alarm": AlarmType(),
+        "AWS::SecretsManager::Secret": SECRET,
         # moto has a class for it, which would bypass the lifecycle of this package.
         NESTED: NestedStackType(),
     }

@@ -99,9 +99,10 @@ class Resource:
 
     def get_cfn_attribute(self, name: str) -> Untyped:
         """
-        Answer ``Fn::GetAtt``.
+        Answer ``Fn::GetAtt``; a truth value is text in small letters.
         """
-        return self.read_attribute(name)
+        value = self.read_attribute(name)
+        return str(value).lower() if isinstance(value, bool) else value
 
 
 class UnstableError(ResourceError):

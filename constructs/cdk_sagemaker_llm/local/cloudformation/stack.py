@@ -7,7 +7,8 @@ moto keeps what the API shows: names, parameters, events, outputs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,8 @@ from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.clock import current
+from cdk_sagemaker_llm.local.cloudformation import intrinsics
+from cdk_sagemaker_llm.local.cloudformation import parameters as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.graph import (
     CircularDependencyError,
@@ -97,7 +100,9 @@ class EmbeddedResourceMap(ResourceMap):
         Resolve intrinsic functions; what ``AWS::NoValue`` stood for is gone.
         """
         zones = [f"{self._region_name}{letter}" for letter in "abc"]
-        return _without_none(clean_json(_with_zones(value, zones), self))
+        return _without_none(
+            clean_json(intrinsics.replaced(value, self.resolve, zones), self)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +180,64 @@ class EmbeddedStack(Stack):
         return list(self.resources.values())
 
     @property
+    def parameter_list(self) -> list[dict[str, Any]]:
+        """
+        The parameters as they are shown; moto shows those that are not to be echoed.
+        """
+        values = self.resource_map.resolved_parameters
+        shown = stack_parameters.shown(self.template_dict, values)
+        return [
+            {
+                "ParameterKey": key,
+                "ParameterValue": ",".join(map(stack_parameters.text, value))
+                if isinstance(value, list)
+                else stack_parameters.text(value),
+            }
+            for key, value in shown.items()
+        ]
+
+    @property
     def outputs(self) -> list[dict[str, Any]] | None:
         """
         The outputs of a stack that is deployed; moto fails on any other.
         """
-        return super().outputs if self.is_deployed else None
+        if not self.is_deployed:
+            return None
+        return [
+            {
+                "OutputKey": key,
+                "OutputValue": stack_parameters.text(body["Value"]),
+                "Description": body.get("Description"),
+                "ExportName": body.get("Export", {}).get("Name"),
+            }
+            for key, body in self._resolved_outputs()
+        ] or None
 
     @property
     def exports(self) -> list[Export]:
         """
         The exports of a stack that is deployed.
         """
-        return super().exports if self.is_deployed else []
+        return self._own_exports() if self.is_deployed else []
+
+    def _own_exports(self) -> list[Export]:
+        return [
+            Export(
+                self.stack_id,
+                str(body["Export"]["Name"]),
+                stack_parameters.text(body["Value"]),
+            )
+            for _, body in self._resolved_outputs()
+            if "Export" in body
+        ]
+
+    def _resolved_outputs(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        # moto resolves them by its own functions, and finds the name of an export by
+        # the value, which two outputs may share.
+        for key, body in (self.template_dict.get("Outputs") or {}).items():
+            condition = body.get("Condition")
+            if condition is None or self.resource_map.lazy_condition_map[condition]:
+                yield key, self.resolve(body)
 
     @property
     def is_deployed(self) -> bool:
@@ -216,16 +267,31 @@ class EmbeddedStack(Stack):
         """
         Resolve the outputs, so that a wrong one fails the stack and no later call.
         """
-        for body in self.template_dict.get("Outputs", {}).values():
-            condition = body.get("Condition")
-            if condition is None or self.resource_map.lazy_condition_map[condition]:
-                self.resolve({key: body.get(key) for key in ("Value", "Export")})
+        for _, body in self._resolved_outputs():
+            if isinstance(body.get("Value"), list | dict):
+                raise ResourceError(
+                    "Template format error: The Value field of every Outputs member "
+                    "must evaluate to a String."
+                )
+        self._refuse_taken_exports()
         self._refuse_lost_exports()
+
+    def _refuse_taken_exports(self) -> None:
+        for export in self._own_exports():
+            taken = self.cross_stack_resources.get(export.name)
+            if taken is not None and taken.exporting_stack_id != self.stack_id:
+                stack = cloudformation_backends[self.account_id][
+                    self.region_name
+                ].get_stack(taken.exporting_stack_id)
+                raise ResourceError(
+                    f"Export with name {export.name} is already exported by stack "
+                    f"{stack.name}"
+                )
 
     def _refuse_lost_exports(self) -> None:
         stacks = cloudformation_backends[self.account_id][self.region_name].stacks
         others = [s for s in stacks.values() if isinstance(s, EmbeddedStack)]
-        left = {export.name: export.value for export in self.output_map.exports}
+        left = {export.name: export.value for export in self._own_exports()}
         for export in self.cross_stack_resources.values():
             if export.exporting_stack_id != self.stack_id:
                 continue
@@ -287,10 +353,11 @@ class EmbeddedStack(Stack):
     def _resolver(
         self, template: dict[str, Any], parameters: dict[str, Any]
     ) -> EmbeddedResourceMap:
+        stack_parameters.check(template, parameters)
         resource_map = EmbeddedResourceMap(
             self.stack_id,
             self.name,
-            parameters,
+            stack_parameters.as_given(template, parameters),
             self.tags,
             account_id=self.account_id,
             region_name=self.region_name,
@@ -359,6 +426,16 @@ class EmbeddedStack(Stack):
         self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
         Lifecycle(self).restore(plan, skipped)
 
+    def retain(self, logical_ids: Collection[str]) -> None:
+        """
+        Let resources outlive the stack.
+        """
+        for resource in self.resources.values():
+            if resource.logical_resource_id in logical_ids:
+                resource.declaration = replace(
+                    resource.declaration, retain_on_delete=True
+                )
+
     def remove(self) -> bool:
         """
         Delete what can be deleted.
@@ -371,17 +448,6 @@ class EmbeddedStack(Stack):
         if gone:
             self.enter("DELETE_COMPLETE")
         return gone
-
-
-def _with_zones(value: Untyped, zones: list[str]) -> Untyped:
-    # moto makes zones out of whatever stands in Fn::GetAZs, a Ref included.
-    if isinstance(value, list):
-        return [_with_zones(item, zones) for item in value]
-    if isinstance(value, dict):
-        if "Fn::GetAZs" in value:
-            return zones
-        return {key: _with_zones(item, zones) for key, item in value.items()}
-    return value
 
 
 def _with_whole_attributes(value: Untyped) -> Untyped:

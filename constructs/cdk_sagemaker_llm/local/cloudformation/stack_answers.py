@@ -5,13 +5,14 @@ Operations on stacks that moto lacks, or answers in another form than the servic
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
 from cdk_sagemaker_llm.local.background import begin
-from cdk_sagemaker_llm.local.cloudformation import template
+from cdk_sagemaker_llm.local.cloudformation import addresses, requests, template
 from cdk_sagemaker_llm.local.cloudformation.imports import importers
 from cdk_sagemaker_llm.local.cloudformation.paging import page
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
@@ -21,6 +22,48 @@ class StackAnswers(CloudFormationResponse):
     """
     Templates, imports, lists of change sets, and rollbacks that go on.
     """
+
+    def create_stack(self) -> ActionResult:
+        """
+        Create a stack, if its name and its template may be.
+        """
+        requests.check_name(self._get_param("StackName"))
+        requests.check_capabilities(self._body(), self._get_param("Capabilities", []))
+        return super().create_stack()
+
+    def delete_stack(self) -> ActionResult:
+        """
+        Delete a stack, without what is to be retained of one that would not go.
+        """
+        retained = self._get_param("RetainResources", [])
+        if retained:
+            stack = self._stack_named()
+            if stack.status != "DELETE_FAILED":
+                raise ValidationError(
+                    message=f"Invalid operation on stack [{stack.stack_id}]. "
+                    "Specify resources to retain only when the stack is in the "
+                    "DELETE_FAILED state."
+                )
+            stack.retain(retained)
+        return super().delete_stack()
+
+    def list_stacks(self) -> ActionResult:
+        """
+        List stacks, deleted ones included, a page at a time.
+
+        moto's answer lacks their names and statuses.
+        """
+        wanted = self._get_param("StackStatusFilter", [])
+        backend = self.cloudformation_backend
+        stacks = [*backend.stacks.values(), *backend.deleted_stacks.values()]
+        found = [
+            _summary(stack)
+            for stack in sorted(stacks, key=lambda s: s.creation_time, reverse=True)
+            if isinstance(stack, EmbeddedStack)
+            and (not wanted or stack.status in wanted)
+        ]
+        shown, following = page(found, self._get_param("NextToken"))
+        return ActionResult({"StackSummaries": shown, "NextToken": following})
 
     def get_template(self) -> ActionResult:
         """
@@ -113,13 +156,18 @@ class StackAnswers(CloudFormationResponse):
 
     def _body(self) -> str:
         url = self._get_param("TemplateURL")
-        body = self._get_stack_from_s3_url(url) if url else None
-        body = body or self._get_param("TemplateBody")
+        if url:
+            return self._get_stack_from_s3_url(url)
+        body = self._get_param("TemplateBody")
         if not body:
             raise ValidationError(
                 message="Either Template URL or Template Body must be specified."
             )
+        requests.check_body(str(body))
         return str(body)
+
+    def _get_stack_from_s3_url(self, template_url: str) -> str:
+        return addresses.read(template_url, self.current_account, self.partition)
 
     def _change_set_template(self) -> str:
         name, stack_name = (
@@ -142,3 +190,19 @@ class StackAnswers(CloudFormationResponse):
         stack = self.cloudformation_backend.get_stack(self._get_param("StackName"))
         assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
         return stack
+
+
+def _summary(stack: EmbeddedStack) -> dict[str, Any]:
+    gone = stack.status == "DELETE_COMPLETE"
+    return {
+        "StackId": stack.stack_id,
+        "StackName": stack.name,
+        "TemplateDescription": stack.description,
+        "CreationTime": stack.creation_time,
+        "DeletionTime": stack.events[-1].timestamp if gone else None,
+        "StackStatus": stack.status,
+        "StackStatusReason": getattr(stack, "status_reason", None),
+        "ParentId": stack.parent_id,
+        "RootId": stack.root_id,
+        "DriftInformation": stack.drift_information,
+    }

@@ -11,6 +11,7 @@ import yaml
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
 
+from cdk_sagemaker_llm.local.cloudformation import wellformed
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 _IAM_NAMES = {
@@ -54,6 +55,7 @@ def parse(text: Untyped) -> dict[str, Any]:
                 f"Unresolved condition dependency {condition} in the Resources block "
                 "of the template"
             )
+    wellformed.check(parsed)
     return parsed
 
 
@@ -62,7 +64,7 @@ def summary(parsed: dict[str, Any]) -> dict[str, Any]:
     Return what ``GetTemplateSummary`` tells of a template.
     """
     bodies = parsed["Resources"].values()
-    needed = _capabilities(parsed)
+    needed = capabilities(parsed)
     return {
         "Parameters": parameters(parsed),
         "Description": parsed.get("Description"),
@@ -117,6 +119,19 @@ def parameters(parsed: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def capabilities(parsed: dict[str, Any]) -> list[str]:
+    """
+    Name the capability that has to be acknowledged for a template, if there is one.
+    """
+    found = [body for body in parsed["Resources"].values() if body["Type"] in _IAM]
+    if not found:
+        return []
+    named = any(
+        _IAM_NAMES.get(body["Type"]) in (body.get("Properties") or {}) for body in found
+    )
+    return ["CAPABILITY_NAMED_IAM" if named else "CAPABILITY_IAM"]
+
+
 def capabilities_reason(parsed: dict[str, Any]) -> str:
     """
     Name the types for which capabilities have to be acknowledged.
@@ -125,16 +140,6 @@ def capabilities_reason(parsed: dict[str, Any]) -> str:
     found = sorted({body["Type"] for body in bodies if body["Type"] in _IAM})
     names = ", ".join(found)
     return f"The following resource(s) require capabilities: [{names}]"
-
-
-def _capabilities(parsed: dict[str, Any]) -> list[str]:
-    found = [body for body in parsed["Resources"].values() if body["Type"] in _IAM]
-    if not found:
-        return []
-    named = any(
-        _IAM_NAMES.get(body["Type"]) in (body.get("Properties") or {}) for body in found
-    )
-    return ["CAPABILITY_NAMED_IAM" if named else "CAPABILITY_IAM"]
 
 
 def _transforms(parsed: dict[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.local.sagemaker.needs import (
     specification_for,
     updated,
 )
+from cdk_sagemaker_llm.local.sagemaker.specifications import refuse_contents
 from cdk_sagemaker_llm.local.sagemaker.states import (
     enter,
     look,
@@ -205,6 +206,7 @@ class Components:
             raise validation("Specify either Specification or Specifications.")
         for fleet in endpoint.fleets.values():
             specification = specification_for(request, fleet.instance_type)
+            refuse_contents(specification)
             if "BaseInferenceComponentName" in specification:
                 self._world.components.get(specification["BaseInferenceComponentName"])
             elif "ComputeResourceRequirements" not in specification:

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
+from cdk_sagemaker_llm.local.sagemaker.variants import refuse_variants
 from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
 
 MANAGED_SCALING_REFUSED = (
@@ -99,6 +100,7 @@ class Definitions:
         configs = self._world.configs
         name = request["EndpointConfigName"]
         configs.refuse_existing(name)
+        refuse_variants(request)
         for variant in variants_of(request):
             self._refuse_variant(request, variant)
         configs.add(
@@ -154,10 +156,6 @@ class Definitions:
 
     def _refuse_variant(self, request: dict[str, Any], variant: dict[str, Any]) -> None:
         name = variant["VariantName"]
-        if "InstanceType" in variant and "InstancePools" in variant:
-            raise validation(
-                f"Variant {name}: specify InstanceType or InstancePools, not both."
-            )
         if "ModelName" in variant:
             self._world.models.get(variant["ModelName"])
             if "ManagedInstanceScaling" in variant:

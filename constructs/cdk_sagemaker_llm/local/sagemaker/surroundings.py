@@ -19,6 +19,11 @@ class Surroundings(Protocol):
         Return the contents of an object, or ``None`` if it is not there.
         """
 
+    def write_object(self, location: Location, contents: bytes) -> None:
+        """
+        Write an object, if its bucket is there.
+        """
+
     def object_version(self, location: Location) -> str | None:
         """
         Return what changes with an object's contents, without reading them.

@@ -1,0 +1,155 @@
+"""
+Endpoints of asynchronous inference, whose requests and answers lie in S3.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.hosting_requests import (
+    make_config,
+    make_endpoint,
+    make_model,
+    unique,
+)
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.local import EmbeddedAws
+
+REQUEST = json.dumps({"inputs": "hello", "parameters": {"max_new_tokens": 5}}).encode()
+
+
+@pytest.fixture(name="bucket", scope="module")
+def _bucket(embedded_aws: EmbeddedAws) -> str:
+    name = unique("bucket")
+    embedded_aws.client("s3").create_bucket(Bucket=name)
+    embedded_aws.client("s3").put_object(Bucket=name, Key="in/a.json", Body=REQUEST)
+    return name
+
+
+@pytest.fixture(name="runtime", scope="module")
+def _runtime(embedded_aws: EmbeddedAws) -> Untyped:
+    return embedded_aws.client("sagemaker-runtime")
+
+
+def endpoint_of(aws: EmbeddedAws, **output: str) -> str:
+    """
+    Make an endpoint, for asynchronous inference if places are given.
+    """
+    settings: dict[str, Any] = {}
+    if output:
+        settings["AsyncInferenceConfig"] = {"OutputConfig": output}
+    variant = {"ModelName": make_model(aws)}
+    return make_endpoint(aws, make_config(aws, variant=variant, **settings))
+
+
+def read(aws: EmbeddedAws, url: str) -> bytes:
+    """
+    Read an object by its address.
+    """
+    bucket, _, key = url.removeprefix("s3://").partition("/")
+    contents: bytes = aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read()
+    return contents
+
+
+def test_the_answer_is_written_where_the_configuration_says(
+    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+) -> None:
+    """
+    It is what the same container answers to a client that waits.
+    """
+    endpoint = endpoint_of(
+        embedded_aws,
+        S3OutputPath=f"s3://{bucket}/out",
+        S3FailurePath=f"s3://{bucket}/failed/",
+    )
+    waiting = endpoint_of(embedded_aws)
+
+    told = runtime.invoke_endpoint_async(
+        EndpointName=endpoint,
+        InputLocation=f"s3://{bucket}/in/a.json",
+        ContentType="application/json",
+        InferenceId="one",
+    )
+    waited = runtime.invoke_endpoint(
+        EndpointName=waiting, Body=REQUEST, ContentType="application/json"
+    )
+
+    assert told["ResponseMetadata"]["HTTPStatusCode"] == 202
+    assert told["InferenceId"] == "one"
+    assert told["OutputLocation"] == f"s3://{bucket}/out/one.out"
+    assert told["FailureLocation"] == f"s3://{bucket}/failed/one-error.out"
+    assert read(embedded_aws, told["OutputLocation"]) == waited["Body"].read()
+
+
+def test_a_client_may_name_the_file(
+    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+) -> None:
+    """
+    And a folder under the configured path; two requests have two identifiers.
+    """
+    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/named")
+    source = {"EndpointName": endpoint, "InputLocation": f"s3://{bucket}/in/a.json"}
+
+    named = runtime.invoke_endpoint_async(
+        **source, Filename="mine.json", S3OutputPathExtension="today"
+    )
+    one = runtime.invoke_endpoint_async(**source)
+    other = runtime.invoke_endpoint_async(**source)
+
+    assert named["OutputLocation"] == f"s3://{bucket}/named/today/mine.json"
+    assert b"generated_text" in read(embedded_aws, named["OutputLocation"])
+    assert "FailureLocation" not in named
+    assert one["InferenceId"] != other["InferenceId"]
+
+
+@pytest.mark.parametrize("body", [None, b"{"])
+def test_a_failure_is_written_too(
+    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str, body: bytes | None
+) -> None:
+    """
+    Of a request that is not there, and of one that the container refuses.
+    """
+    key = unique("in/key")
+    if body is not None:
+        embedded_aws.client("s3").put_object(Bucket=bucket, Key=key, Body=body)
+    endpoint = endpoint_of(
+        embedded_aws,
+        S3OutputPath=f"s3://{bucket}/out",
+        S3FailurePath=f"s3://{bucket}/failed",
+    )
+
+    told = runtime.invoke_endpoint_async(
+        EndpointName=endpoint, InputLocation=f"s3://{bucket}/{key}"
+    )
+
+    assert read(embedded_aws, told["FailureLocation"])
+    with pytest.raises(ClientError, match="NoSuchKey"):
+        read(embedded_aws, told["OutputLocation"])
+
+
+def test_each_kind_of_endpoint_has_its_own_call(
+    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+) -> None:
+    """
+    Waiting for the one, streaming from it, and not waiting for the other.
+    """
+    later = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/out")
+    now = endpoint_of(embedded_aws)
+    source = f"s3://{bucket}/in/a.json"
+
+    for call in (
+        runtime.invoke_endpoint,
+        runtime.invoke_endpoint_with_response_stream,
+    ):
+        with pytest.raises(ClientError, match="invoke it by InvokeEndpointAsync"):
+            call(EndpointName=later, Body=REQUEST)
+    with pytest.raises(ClientError, match="has no AsyncInferenceConfig"):
+        runtime.invoke_endpoint_async(EndpointName=now, InputLocation=source)
+    with pytest.raises(ClientError, match="Endpoint none of account .* not found"):
+        runtime.invoke_endpoint_async(EndpointName="none", InputLocation=source)
