@@ -374,6 +374,44 @@ def test_settings_without_an_effect_are_refused(
         EmbeddedAws(**given)
 
 
+def test_an_endpoint_under_maintenance_serves_and_does_not_change(
+    aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    It is left alone until the maintenance is over; others never noticed.
+    """
+    client = aws.client("sagemaker")
+    config = make_config(
+        aws, variant={"ModelName": make_model(aws), "InstanceType": "ml.g5.12xlarge"}
+    )
+    other = make_endpoint(aws, config)
+    count = {"VariantName": "AllTraffic", "DesiredInstanceCount": 2}
+
+    def state(name: str) -> str:
+        return str(client.describe_endpoint(EndpointName=name)["EndpointStatus"])
+
+    aws.fault("maintenance", endpoint)
+
+    assert (state(endpoint), state(other)) == ("SystemUpdating", "InService")
+    assert invoke(aws, endpoint)
+    for change in (
+        lambda: client.update_endpoint(
+            EndpointName=endpoint, EndpointConfigName=config
+        ),
+        lambda: client.delete_endpoint(EndpointName=endpoint),
+        lambda: client.update_endpoint_weights_and_capacities(
+            EndpointName=endpoint, DesiredWeightsAndCapacities=[count]
+        ),
+    ):
+        with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
+            change()
+    aws.clear_faults()
+    assert state(endpoint) == "InService"
+    client.update_endpoint_weights_and_capacities(
+        EndpointName=endpoint, DesiredWeightsAndCapacities=[count]
+    )
+
+
 def test_a_latency_is_no_less_than_nothing() -> None:
     """
     Of several tokens the first one has its own.

@@ -13,6 +13,7 @@ from werkzeug.wrappers import Request, Response
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.faults import Fault
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
+from cdk_sagemaker_llm.local.sagemaker.states import look
 from cdk_sagemaker_llm.local.sagemaker.troubles import begin_restarts
 
 PREFIX = "/_embedded/"
@@ -52,11 +53,14 @@ def _faults(hosting: SageMaker, request: Request) -> Response:
             for fault in [Fault.of(one) for one in given]:
                 world.faults.put(fault)
             begin_restarts(world)
+            for endpoint in world.endpoints:
+                look(world, endpoint)
         elif request.method == "DELETE":
             world.faults.clear()
             for endpoint in world.endpoints:
                 for fleet in endpoint.fleets.values():
                     fleet.retry()
+                look(world, endpoint)
     except (ValueError, TypeError, AttributeError) as error:
         return Response(f"{error}\n", 400)
     return _json({"faults": world.faults.listed()})

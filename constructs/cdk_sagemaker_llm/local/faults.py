@@ -19,7 +19,17 @@ NO_IMAGE = "no-image"
 CANNOT_START = "cannot-start"
 SLOW = "slow"
 ERRORS = "errors"
-KINDS = (NO_CAPACITY, NEVER_HEALTHY, RESTARTS, NO_IMAGE, CANNOT_START, SLOW, ERRORS)
+MAINTENANCE = "maintenance"
+KINDS = (
+    NO_CAPACITY,
+    NEVER_HEALTHY,
+    RESTARTS,
+    NO_IMAGE,
+    CANNOT_START,
+    SLOW,
+    ERRORS,
+    MAINTENANCE,
+)
 
 # What an answer can be instead of one: a status of the container, or of the service.
 THROTTLED = "throttled"
@@ -36,7 +46,7 @@ class Fault:
 
     Args:
         kind: ``no-capacity``, ``never-healthy``, ``restarts``, ``no-image``,
-            ``cannot-start``, ``slow`` or ``errors``.
+            ``cannot-start``, ``slow``, ``errors`` or ``maintenance``.
 
         target: The endpoint, inference component or model it befalls; of
             ``no-capacity`` the instance type. If left out, all of them.

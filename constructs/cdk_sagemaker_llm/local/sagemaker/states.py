@@ -5,6 +5,7 @@ From what a fleet does to the states that the API shows.
 from __future__ import annotations
 
 from cdk_sagemaker_llm.local.errors import AwsError, validation
+from cdk_sagemaker_llm.local.faults import MAINTENANCE
 from cdk_sagemaker_llm.local.sagemaker.fleet import holds
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
 from cdk_sagemaker_llm.simulation.fleet import Fleet
@@ -116,6 +117,7 @@ def look(world: World, endpoint: Endpoint) -> None:
         fleet.instances for fleet in endpoint.fleets.values()
     ):
         world.endpoints.drop(endpoint)
+    _look_at_maintenance(world, endpoint)
 
 
 def enter(
@@ -154,6 +156,15 @@ def _look_at_creation(endpoint: Endpoint) -> None:
             fleet.close()
     elif all(map(serves_fully, fleets)):
         enter(endpoint, "InService")
+
+
+def _look_at_maintenance(world: World, endpoint: Endpoint) -> None:
+    # It serves meanwhile: the API reference takes updates, deletion and scaling away.
+    is_due = world.faults.find(MAINTENANCE, {endpoint.name}) is not None
+    if is_due and endpoint.status == "InService":
+        enter(endpoint, "SystemUpdating", endpoint.failure)
+    elif not is_due and endpoint.status == "SystemUpdating":
+        enter(endpoint, "InService", endpoint.failure)
 
 
 def _look_at_component(world: World, endpoint: Endpoint, component: Component) -> None:
