@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -394,7 +394,7 @@ def test_an_endpoint_under_maintenance_serves_and_does_not_change(
 
     assert (state(endpoint), state(other)) == ("SystemUpdating", "InService")
     assert invoke(aws, endpoint)
-    for change in (
+    changes: list[Callable[[], object]] = [
         lambda: client.update_endpoint(
             EndpointName=endpoint, EndpointConfigName=config
         ),
@@ -402,7 +402,8 @@ def test_an_endpoint_under_maintenance_serves_and_does_not_change(
         lambda: client.update_endpoint_weights_and_capacities(
             EndpointName=endpoint, DesiredWeightsAndCapacities=[count]
         ),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
             change()
     aws.clear_faults()
