@@ -53,7 +53,7 @@ def read_json(body: bytes) -> dict[str, Any]:
         AwsError: If it is not a JSON object.
     """
     try:
-        asked = json.loads(body.decode(), parse_constant=_refuse_constant)
+        asked = _DECODER.decode(body.decode())
     except (ValueError, RecursionError) as error:
         if not body:
             return {}
@@ -167,6 +167,10 @@ def _has_model(service: str) -> bool:
 def _refuse_constant(name: str) -> None:
     # Python's reader takes NaN and Infinity, which are no JSON.
     raise ValueError(f"{name} is not a number")
+
+
+# One for all: json.loads makes one for each text that it is told anything about.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _cbor_error(error: AwsError) -> Response:
