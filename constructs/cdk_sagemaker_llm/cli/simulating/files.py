@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
     Prices,
     Run,
+    all_costs,
     cost_of,
     events_of,
     figures_of,
@@ -47,6 +48,7 @@ def facts_of(runs: Sequence[Run], prices: Prices) -> dict[str, Any]:
             {
                 "name": run.name,
                 "variants": [_variant(played, prices) for played in run.played],
+                "usd": all_costs(run, prices) if prices else None,
                 "not_simulated": list(run.left_out),
             }
             for run in runs

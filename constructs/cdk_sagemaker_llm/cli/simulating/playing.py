@@ -183,6 +183,7 @@ def _workload(
         bounds=scaling.bounds if scaling else None,
         policies=scaling.policies if scaling else (),
         schedules=scaling.schedules if scaling else (),
+        suspended=scaling.suspended if scaling else (),
         start_seconds=start,
         image=model.image,
         timeout=told.wanted.timeout,

@@ -110,6 +110,22 @@ def instances_of(played: Played) -> list[float]:
     return [sum(each) for each in zip(*kinds, strict=True)]
 
 
+def start_of(played: Played) -> str:
+    """
+    Say which moment all times count from.
+    """
+    return f"0:00:00 is {played.outcome.start:%A, %Y-%m-%d %H:%M %Z}"
+
+
+def all_costs(run: Run, prices: Prices) -> float | None:
+    """
+    Return US dollars for a whole run; ``None`` where a price is not known.
+    """
+    found = [cost_of(played, prices) for played in run.played]
+    known = [each for each in found if each is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
 def lost(series: Series) -> list[float]:
     """
     Return how many requests were refused or not answered in time, by minute.

@@ -24,6 +24,8 @@ _MINUTE = 60.0
 # Where nothing is said: half of what a target is met with, and four times that target.
 _QUIET, _BUSY = 0.5, 4.0
 _PROMPT, _ANSWER = 500, 150
+# Requests a second at one copy, beyond which a target is none that traffic is made for.
+_ABSURD = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +120,11 @@ def traffic_of(
     if wanted.shape not in SHAPES:
         return _replayed(wanted)
     one = carried(model, service, wanted.lengths)
+    if wanted.rate is None and one > _ABSURD:
+        raise ValueError(
+            f"--rate must be given: {model.name} meets its target at {one:.3g} "
+            "requests a second and copy, for which no traffic is made"
+        )
     copies = max(model.copies, 1)
     rate = one * _QUIET * model.copies if wanted.rate is None else wanted.rate
     if wanted.shape == "constant" and wanted.rate is None:

@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.simulation.report.moments import (
 )
 from cdk_sagemaker_llm.simulation.report.sleeping import coming, to_zero_and_back
 from cdk_sagemaker_llm.simulation.report.words import count, moment, share, span
-from cdk_sagemaker_llm.simulation.scaling import Activity, TargetTracking
+from cdk_sagemaker_llm.simulation.scaling import TargetTracking
 from cdk_sagemaker_llm.simulation.scaling.activities import AT_MAXIMUM, UNSCALABLE
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 
@@ -178,6 +178,8 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
         if found:
             when = moment(found[0].time - begin)
             yield words.format(when=when, count=found[0].after)
+    if workload.suspended:
+        yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
     yield from _cooldowns(outcome, workload)
     refused = [step for step in outcome.steps if step.why == NO_CAPACITY]
     if refused:
