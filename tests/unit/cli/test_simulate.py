@@ -104,6 +104,9 @@ def test_everything_is_in_json_and_csv(app: Path, tmp_path: Path) -> None:
     assert rows[0]["time"] == "2026-01-05T00:00:00+00:00"
     figures = only["models"]["AllTraffic"]["figures"]
     assert figures["requests"] == 600
+    # Each has 150 tokens of 30 ms, and a place at once.
+    for share in ("p50", "p95", "p99"):
+        assert figures[f"{share} of all, s"] == pytest.approx(4.5)
     assert only["models"]["AllTraffic"]["is_estimate"]
     assert only["usd"] == pytest.approx(2 * only["instance_hours"]["ml.g5.xlarge"])
     assert [part["title"] for part in only["report"]][-1] == "Assumed or estimated"
@@ -230,6 +233,8 @@ def test_how_it_is_computed_can_be_told(app: Path) -> None:
 
     assert of(each) == of(rates) != []
     assert "computed in aggregate" in json.dumps(rates)
+    assert "p50 of all, s" in json.dumps(each)
+    assert "p50 of all, s" not in json.dumps(rates)
     assert "computed in aggregate" not in json.dumps(each)
 
 

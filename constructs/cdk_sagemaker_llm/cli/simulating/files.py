@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     is_estimated,
     sections_of,
 )
+from cdk_sagemaker_llm.simulation.outcome import Series
 
 _COLUMNS = (
     "arrived",
@@ -84,7 +85,7 @@ def _variant(played: Played, prices: Prices) -> dict[str, Any]:
                 "traffic": played.traffic[name],
                 "is_estimate": is_estimated(played, name),
                 "figures": figures_of(played, name),
-                "minutes": asdict(series),
+                "minutes": _minutes(series),
                 "activities": [
                     {**asdict(one), "time": one.time - begin}
                     for one in outcome.activities.get(name, ())
@@ -101,6 +102,15 @@ def _variant(played: Played, prices: Prices) -> dict[str, Any]:
             for section in sections_of(played)
         ],
     }
+
+
+def _minutes(series: Series) -> dict[str, Any]:
+    # What is not by the minute is among the figures.
+    return asdict(replace(series, latencies=None), dict_factory=_known)
+
+
+def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in pairs if value is not None}
 
 
 def _rows(run: Run, played: Played) -> Iterator[dict[str, object]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.simulation.outcome import Series
+from cdk_sagemaker_llm.simulation.recording import SHARES
 from cdk_sagemaker_llm.simulation.report import Section, report
 from cdk_sagemaker_llm.simulation.report.moments import mean_latency, worst_minute
 
@@ -199,11 +200,23 @@ def figures_of(played: Played, model: str) -> dict[str, float | None]:
         "not answered in time": totals.timed_out,
         "under way at the end": totals.under_way,
         "mean latency, s": mean_latency(series),
+        **_percentiles(series),
         "p50 of the worst minute, s": _highest(series.latency_p50),
         "p95 of the worst minute, s": worst[1] if worst else None,
         "p99 of the worst minute, s": _highest(series.latency_p99),
         "longest line": max(series.waiting, default=0.0),
         "most copies": max(series.copies, default=0.0),
+    }
+
+
+def _percentiles(series: Series) -> dict[str, float | None]:
+    """
+    Return those of the whole run, which only single requests have.
+    """
+    if series.latencies is None:
+        return {}
+    return {
+        f"p{share * 100:.0f} of all, s": series.latencies.at(share) for share in SHARES
     }
 
 
