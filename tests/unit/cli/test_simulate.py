@@ -321,6 +321,10 @@ MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
         ("--busiest", "14"),
         "--busiest has no effect on --traffic spike; it shapes day",
     ),
+    "a day that is quietest at its peak": (
+        ("--traffic", "day", "--rate", "1/s", "--peak", "5/min"),
+        "--peak of a day must be at least --rate, got 5/min and 1/s; --busiest says",
+    ),
     "a page in no folder": (
         ("--html", "gone/page.html"),
         "--html gone/page.html cannot be written: there is no folder gone",

@@ -188,6 +188,11 @@ def _shaped(wanted: Wanted, rate: float, peak: float, duration: float) -> Meant:
         when = f"over {over / _MINUTE:g} minutes from minute {begin / _MINUTE:g} on"
         return Meant(ramp, f"from {shown(rate)} to {shown(peak)} {when}")
     if wanted.shape == "day":
+        if peak < rate:
+            raise ValueError(
+                f"--peak of a day must be at least --rate, got {shown(peak)} and "
+                f"{shown(rate)}; --busiest says when the day is at its peak"
+            )
         day = DayCurve.between(
             rate,
             peak,
@@ -215,7 +220,8 @@ def _users(wanted: Wanted) -> Meant:
         lengths=wanted.lengths,
         thinking="even" if wanted.even else "random",
     )
-    return Meant(users, f"{count} users who think for {think:g} s")
+    who = "user who thinks" if count == 1 else "users who think"
+    return Meant(users, f"{count} {who} for {think:g} s")
 
 
 def _replayed(wanted: Wanted) -> Meant:

@@ -90,7 +90,7 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
     were = "was" if round(left) == 1 else "were"
     yield (
         f"{count(totals.arrived, 'request')} came; {totals.served:,.0f} "
-        f"({share(totals.served, totals.arrived)}) were answered in time"
+        f"({_share(totals.served, totals.arrived)}) were answered in time"
         + (f", and {left:,.0f} {were} under way at the end" if round(left) else "")
     )
     mean, worst = mean_latency(series), worst_minute(series)
@@ -104,7 +104,7 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         if when is not None:
             yield (
                 f"{count(sum(numbers), 'request')} "
-                f"({share(sum(numbers), totals.arrived)}) were refused between "
+                f"({_share(sum(numbers), totals.arrived)}) were refused between "
                 f"{moment(when[0])} and {moment(when[1])}, as "
                 f"{_WHY.get(reason, reason)}"
             )
@@ -112,7 +112,7 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
     if late is not None:
         yield (
             f"{count(totals.timed_out, 'request')} "
-            f"({share(totals.timed_out, totals.arrived)}) had no answer within the "
+            f"({_share(totals.timed_out, totals.arrived)}) had no answer within the "
             f"{workload.timeout:g} s that a client waits, between {moment(late[0])} "
             f"and {moment(late[1])}"
         )
@@ -123,6 +123,11 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
             f"the line was longest at {moment((at + 1) * 60)}: "
             f"{count(longest, 'request')} waited"
         )
+
+
+def _share(part: float, whole: float) -> str:
+    # Of the numbers as they are shown: in aggregate, they are none of whole requests.
+    return share(round(part), round(whole))
 
 
 def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:

@@ -134,3 +134,14 @@ def test_some_never_read_as_none(count: int, words: str, tmp_path: Path) -> None
     )
 
     assert any(f"({words}) had no answer" in one for one in said["Requests"])
+
+
+def test_all_of_all_are_a_hundred_per_cent(tmp_path: Path) -> None:
+    """
+    In aggregate too, where a hair of a request is under way at the end.
+    """
+    app = template(tmp_path, variant())
+    steady = ("--traffic", "constant", "--rate", "1/min", "--duration", "1d")
+    said = sentences(app, *steady, "--method", "aggregate")["Requests"]
+
+    assert said[0] == "1,440 requests came; 1,440 (100 %) were answered in time"
