@@ -109,6 +109,7 @@ def simulate(
             users,
             {flag for flag, value in shaping.items() if value is not None},
         )
+        misuse.refuse_late(begin, duration)
         misuse.refuse_unwritable({"--png": png, "--html": html, "--csv": csv})
         if png is not None:
             _require_picture(png)
@@ -145,7 +146,7 @@ def simulate(
                 else {}
             ),
         )
-        costs = read_prices(prices, region) if prices else {}
+        costs = _prices(prices, region)
         subject = Subject(app, endpoint, setting or (), compare, compare_with or ())
         runs = [subject.run(told), *subject.others(told)]
         _write(runs, costs, png=png, html=html, csv=csv)
@@ -200,6 +201,15 @@ def _require_numpy() -> None:
             "chance and curves need NumPy; install it with: "
             "pip install 'cdk-sagemaker-llm[cli,simulate]'"
         )
+
+
+def _prices(given: str | None, region: str) -> Prices:
+    if given is None:
+        return {}
+    found = read_prices(given, region)
+    if not found:
+        raise ValueError(f"--prices {given} has no price of any instance type")
+    return found
 
 
 def _rate(flag: str, text: str | None) -> float | None:

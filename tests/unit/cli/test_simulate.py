@@ -325,6 +325,10 @@ MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
         ("--traffic", "day", "--rate", "1/s", "--peak", "5/min"),
         "--peak of a day must be at least --rate, got 5/min and 1/s; --busiest says",
     ),
+    "what begins after the end": (
+        ("--begin", "2h"),
+        "--begin must be before the end, got 2h of --duration 2h",
+    ),
     "a page in no folder": (
         ("--html", "gone/page.html"),
         "--html gone/page.html cannot be written: there is no folder gone",
@@ -447,6 +451,9 @@ def test_endpoints_are_summed_up(tmp_path: Path) -> None:
     prices.write_text('{"ml.g5.12xlarge": 7}')
     unknown = simulate(path, *BUSY, "--prices", prices)
     assert "all endpoints and variants: price not known" in unknown.stdout
+    prices.write_text("{}")
+    none = simulate(path, *BUSY, "--prices", prices)
+    assert f"--prices {prices} has no price of any instance type" in none.stderr
 
 
 def test_an_absurd_target_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from cdk_sagemaker_llm.cli.simulating import parsing
 from cdk_sagemaker_llm.cli.simulating.traffics import SHAPES
 
 # Which traffic heeds what; a file of requests and users heed none of these.
@@ -56,6 +57,21 @@ def _faults(
         elif flag in given and shape not in shapes:
             known = ", ".join(shapes)
             yield f"{flag} has no effect on --traffic {shape}; it shapes {known}"
+
+
+def refuse_late(begin: str | None, duration: str) -> None:
+    """
+    Refuse what would begin after the end.
+
+    Raises:
+        ValueError: If it would.
+    """
+    if begin is None:
+        return
+    if parsing.seconds("--begin", begin) >= parsing.seconds("--duration", duration):
+        raise ValueError(
+            f"--begin must be before the end, got {begin} of --duration {duration}"
+        )
 
 
 def refuse_unused(available: Collection[str], known: Collection[str]) -> None:

@@ -62,7 +62,9 @@ Lasting = Annotated[
 ]
 Scale = Annotated[
     float,
-    typer.Option(min=0, help="How many times the requests.", rich_help_panel=_TRAFFIC),
+    typer.Option(
+        min=0, max=1e6, help="How many times the requests.", rich_help_panel=_TRAFFIC
+    ),
 ]
 Users = Annotated[
     int | None,
