@@ -480,3 +480,17 @@ def test_a_suspended_scale_out_adds_nothing(tmp_path: Path) -> None:
 
     assert only["models"]["AllTraffic"]["figures"]["most copies"] == 1
     assert "of its scaling, DynamicScalingOut is suspended" in json.dumps(only)
+
+
+def test_a_picture_of_too_many_models_is_refused(tmp_path: Path) -> None:
+    """
+    No format has the pixels; the page draws any number.
+    """
+    app = components(InitialInstanceCount=25)
+    app |= {f"Copy{number}": app["Llama"] for number in range(24)}
+    path, short = template(tmp_path, app), (*BUSY[:4], "--duration", "1m")
+    done = simulate(path, *short, "--png", tmp_path / "run.png")
+
+    assert done.exit_code == 2
+    assert "--png has room for 24 models, got 25; choose an endpoint" in done.stderr
+    assert simulate(path, *short, "--html", tmp_path / "run.html").exit_code == 0
