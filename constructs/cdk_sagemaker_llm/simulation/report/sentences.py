@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.simulation.report.moments import (
 )
 from cdk_sagemaker_llm.simulation.report.sleeping import coming, to_zero_and_back
 from cdk_sagemaker_llm.simulation.report.words import count, moment, share, span
-from cdk_sagemaker_llm.simulation.scaling import TargetTracking
+from cdk_sagemaker_llm.simulation.scaling import Activity, TargetTracking
 from cdk_sagemaker_llm.simulation.scaling.activities import AT_MAXIMUM, UNSCALABLE
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 
@@ -181,8 +181,9 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
     for code, words in _NOT_SCALED.items():
         found = [one for one in activities if one.not_scaled == code]
         if found:
-            when = moment(found[0].time - begin)
-            yield words.format(when=when, count=found[0].after)
+            since = found[0].time - begin
+            said = words.format(when=moment(since), count=found[0].after)
+            yield said + _of_which(outcome, workload, found[0], since)
     if workload.suspended:
         yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
     yield from _cooldowns(outcome, workload)
@@ -202,6 +203,19 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
             f"at the end {count(series.desired[-1], 'copy', 'copies')} were wanted, "
             f"and {series.copies[-1]:.0f} served"
         )
+
+
+def _of_which(
+    outcome: Outcome, workload: Workload, activity: Activity, since: float
+) -> str:
+    """
+    Say how many served of the maximum: a load that few bear is none for all of them.
+    """
+    copies = outcome.workloads[workload.name].copies
+    served = copies[min(int(since // 60), len(copies) - 1)]
+    if activity.not_scaled != AT_MAXIMUM or served >= activity.after:
+        return ""
+    return f", of which {served:.0f} served by then"
 
 
 def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:

@@ -162,7 +162,10 @@ def test_the_bound_that_was_hit_is_told() -> None:
     """
     found = told(rate=40, maximum=2, policies=(tracking(),))["What held scaling up"]
 
-    assert found[0] == "from 0:16:00 on the load was too high at the maximum of 2"
+    assert found[0] == (
+        "from 0:16:00 on the load was too high at the maximum of 2, of which 1 served "
+        "by then"
+    )
 
 
 def test_capacity_that_is_not_there_is_told() -> None:
