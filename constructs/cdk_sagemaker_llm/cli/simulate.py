@@ -7,19 +7,16 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
 
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.cli.simulating import files, options, parsing
-from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp
-from cdk_sagemaker_llm.cli.simulating.changes import changed
-from cdk_sagemaker_llm.cli.simulating.playing import Told, play
-from cdk_sagemaker_llm.cli.simulating.reading import read_app
+from cdk_sagemaker_llm.cli.simulating import files, misuse, options, parsing
+from cdk_sagemaker_llm.cli.simulating.playing import Told
 from cdk_sagemaker_llm.cli.simulating.results import Prices, Run
+from cdk_sagemaker_llm.cli.simulating.subject import Subject
 from cdk_sagemaker_llm.cli.simulating.traffics import Wanted, whole_minute
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.scenario import Method
@@ -43,7 +40,7 @@ def simulate(
     *,
     app: options.App = Path("cdk.out"),
     endpoint: options.Endpoint = None,
-    traffic: options.Traffic = "spike",
+    traffic: options.Traffic = None,
     rate: options.Rate = None,
     peak: options.Peak = None,
     begin: options.Begin = None,
@@ -55,8 +52,8 @@ def simulate(
     answer_tokens: options.AnswerTokens = 150,
     spread: options.Spread = 0.0,
     even: options.Even = False,
-    busiest: options.Busiest = 14,
-    time_zone: options.TimeZone = "UTC",
+    busiest: options.Busiest = None,
+    time_zone: options.TimeZone = None,
     timeout: options.Timeout = "60s",
     duration: options.Duration = "2h",
     start: options.Start = None,
@@ -88,6 +85,15 @@ def simulate(
     Without options the load is a spike to four times what scaling aims at, and back.
     Exits with 2 on misuse.
     """
+    shaping = {
+        "--rate": rate,
+        "--peak": peak,
+        "--begin": begin,
+        "--lasting": lasting,
+        "--think": think,
+        "--busiest": busiest,
+        "--time-zone": time_zone,
+    }
     given = {
         "provision": ("--instance-start", instance_start),
         "image_pull": ("--image-pull", image_pull),
@@ -98,8 +104,17 @@ def simulate(
     }
     try:
         _require_numpy()
+        misuse.refuse_unheeded(
+            traffic,
+            users,
+            {flag for flag, value in shaping.items() if value is not None},
+        )
+        misuse.refuse_late(begin, duration)
+        misuse.refuse_unwritable({"--png": png, "--html": html, "--csv": csv})
+        if png is not None:
+            _require_picture(png)
         wanted = Wanted(
-            shape=traffic,
+            shape=traffic or "spike",
             rate=_rate("--rate", rate),
             peak=_rate("--peak", peak),
             begin=_span("--begin", begin),
@@ -111,8 +126,8 @@ def simulate(
             answer=answer_tokens,
             spread=spread,
             even=even,
-            busiest=busiest,
-            time_zone=time_zone,
+            busiest=14 if busiest is None else busiest,
+            time_zone=time_zone or "UTC",
             timeout=parsing.seconds("--timeout", timeout),
         )
         told = Told(
@@ -131,8 +146,8 @@ def simulate(
                 else {}
             ),
         )
-        costs = read_prices(prices, region) if prices else {}
-        subject = _Subject(app, endpoint, setting or (), compare, compare_with or ())
+        costs = _prices(prices, region)
+        subject = Subject(app, endpoint, setting or (), compare, compare_with or ())
         runs = [subject.run(told), *subject.others(told)]
         _write(runs, costs, png=png, html=html, csv=csv)
     except (ValueError, AssemblyError, PriceError, OSError) as fault:
@@ -143,78 +158,6 @@ def simulate(
         typer.echo(json.dumps(files.facts_of(runs, costs), indent=2))
     else:
         _show(runs, costs)
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """
-    What is played out, and what is set beside it.
-    """
-
-    app: Path
-    endpoint: str | None
-    settings: Sequence[str]
-    other: Path | None
-    other_settings: Sequence[str]
-
-    def run(self, told: Told) -> Run:
-        """
-        Play out the app itself.
-        """
-        name = " ".join([str(self.app), *self.settings])
-        app = self._read(self.app)
-        return _run(app, "--set", self.settings, told, name, app)
-
-    def others(self, told: Told) -> list[Run]:
-        """
-        Play out what it is compared with.
-        """
-        found = []
-        first = self._read(self.app)
-        if self.other is not None:
-            name = " ".join([str(self.other), *self.settings])
-            app = self._read(self.other)
-            found.append(_run(app, "--set", self.settings, told, name, first))
-        if self.other_settings:
-            settings = [*self.settings, *self.other_settings]
-            name = " ".join(["with", *settings])
-            found.append(_run(first, "--compare-with", settings, told, name, first))
-        return found
-
-    def _read(self, path: Path) -> HostedApp:
-        app = read_app(path)
-        found = tuple(one for one in app.variants if self._is_meant(one))
-        if not app.variants:
-            reasons = "".join(f"\n{why}" for why in app.left_out)
-            raise ValueError(
-                f"{path} hosts no endpoint that can be played out{reasons}"
-            )
-        if not found:
-            known = ", ".join(one.endpoint for one in app.variants)
-            raise ValueError(
-                f"--endpoint must be in one of these names: {known}; got "
-                f"{self.endpoint!r}"
-            )
-        return replace(app, variants=found)
-
-    def _is_meant(self, hosted: Hosted) -> bool:
-        return (self.endpoint or "").lower() in hosted.endpoint.lower()
-
-
-def _run(  # noqa: PLR0917 - what makes one run of several
-    app: HostedApp,
-    flag: str,
-    settings: Sequence[str],
-    told: Told,
-    name: str,
-    first: HostedApp,
-) -> Run:
-    variants = changed(app.variants, flag, settings)
-    played = [
-        replace(one, notes=(*one.notes, *app.assumed))
-        for one in play(variants, told, first.variants)
-    ]
-    return Run(name=name, played=played, left_out=app.left_out)
 
 
 def _write(
@@ -237,6 +180,12 @@ def _write(
         csv.write_text(files.csv_of(runs), encoding="utf-8")
 
 
+def _require_picture(path: Path) -> None:
+    from cdk_sagemaker_llm.cli.simulating.picture import refuse_ending  # noqa: PLC0415 - matplotlib
+
+    refuse_ending(path)
+
+
 def _show(runs: Sequence[Run], prices: Prices) -> None:
     from cdk_sagemaker_llm.cli.simulating import terminal  # noqa: PLC0415 - rich
 
@@ -252,6 +201,15 @@ def _require_numpy() -> None:
             "chance and curves need NumPy; install it with: "
             "pip install 'cdk-sagemaker-llm[cli,simulate]'"
         )
+
+
+def _prices(given: str | None, region: str) -> Prices:
+    if given is None:
+        return {}
+    found = read_prices(given, region)
+    if not found:
+        raise ValueError(f"--prices {given} has no price of any instance type")
+    return found
 
 
 def _rate(flag: str, text: str | None) -> float | None:

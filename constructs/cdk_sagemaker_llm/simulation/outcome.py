@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from cdk_sagemaker_llm.simulation.fleet import Step
+from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.scaling import Activity
 
 # Why a request has no answer; what the service answers stands in wording().
@@ -45,6 +46,9 @@ class Series:
         latency_p95: Seconds that 95 % of the answers took at most.
 
         latency_p99: Seconds that 99 % of the answers took at most.
+
+        latencies: Those of the whole run; ``None`` where single requests were not
+            followed.
     """
 
     arrived: list[float]
@@ -59,6 +63,7 @@ class Series:
     latency_p50: list[float | None]
     latency_p95: list[float | None]
     latency_p99: list[float | None]
+    latencies: Histogram | None = None
 
     @property
     def totals(self) -> Totals:

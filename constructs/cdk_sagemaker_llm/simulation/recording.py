@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
+from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import Refusal, Series
 
 SHARES = (0.5, 0.95, 0.99)
@@ -46,9 +47,13 @@ class Minute:
 class Minutes:
     """
     Makes a series out of minutes.
+
+    Args:
+        latencies: Where those of the whole run are kept by who records them.
+            If left out, they are not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, latencies: Histogram | None = None) -> None:
         self.minute = Minute()
         self._refused: dict[str, list[float]] = {why: [] for why in REASONS}
         self._latencies: tuple[list[float | None], ...] = ([], [], [], [])
@@ -65,6 +70,7 @@ class Minutes:
             latency_p50=self._latencies[1],
             latency_p95=self._latencies[2],
             latency_p99=self._latencies[3],
+            latencies=latencies,
         )
 
     def close(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 from cdk_sagemaker_llm.simulation.circling import UsersRouter
+from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import Publisher
 from cdk_sagemaker_llm.simulation.recording import Minutes, summary
@@ -85,7 +86,8 @@ class _Line:
     def __init__(self, workload: Workload, router: Router, stage: Stage) -> None:
         self.workload = workload
         self.router = router
-        self.minutes = Minutes()
+        self.all_latencies = Histogram()
+        self.minutes = Minutes(self.all_latencies)
         self._stage = stage
         self._latencies: list[float] = []
         endpoint = stage.scenario.endpoint
@@ -125,11 +127,13 @@ class _Line:
         End a minute.
         """
         router = self.router
+        overhead = self.workload.service.overhead_seconds
+        self.all_latencies.add(self._latencies, overhead)
         self.minutes.close(
             waiting=router.waiting,
             under_way=router.under_way,
             copies=router.serving,
             desired=self._stage.desired(self.workload),
-            latencies=summary(self._latencies, self.workload.service.overhead_seconds),
+            latencies=summary(self._latencies, overhead),
         )
         self._latencies.clear()

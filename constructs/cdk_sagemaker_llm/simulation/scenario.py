@@ -30,6 +30,8 @@ Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
 Method = Literal["requests", "aggregate"]
 # InvokeEndpoint waits for so long (AWS, SageMaker Runtime API).
 INVOKE_TIMEOUT = 60.0
+# What SuspendedState of a scalable target switches off.
+SUSPENDED = frozenset({"DynamicScalingIn", "DynamicScalingOut", "ScheduledScaling"})
 # A Monday, so that a week of traffic is a week of the calendar.
 _START = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -61,6 +63,10 @@ class Workload:
 
         schedules: What moves the bounds.
 
+        suspended: What of scaling is switched off: DynamicScalingIn,
+            DynamicScalingOut, ScheduledScaling.
+            If left out, nothing is.
+
         start_seconds: What a copy takes to start, with its image there.
             If left out, it is that of the fleet's times.
 
@@ -82,6 +88,7 @@ class Workload:
     bounds: Bounds | None = None
     policies: tuple[Policy, ...] = ()
     schedules: tuple[ScheduledAction, ...] = ()
+    suspended: tuple[str, ...] = ()
     start_seconds: Seconds | None = None
     image: str = ""
     timeout: float = INVOKE_TIMEOUT
@@ -108,6 +115,11 @@ class Workload:
             for name, value in least
             if value < 0
         )
+        if unknown := set(self.suspended) - SUSPENDED:
+            raise ValueError(
+                f"suspended must be of {', '.join(sorted(SUSPENDED))}, got "
+                f"{', '.join(sorted(unknown))}"
+            )
         if (self.policies or self.schedules) and self.bounds is None:
             raise ValueError(
                 f"bounds of {self.name} must be given where it has policies or "

@@ -207,6 +207,7 @@ class Stage(Listener):
             workload.policies,
             workload.schedules,
         )
+        scaler.suspended = frozenset(workload.suspended)
         scaler.watch(self.store.read, self.scenario.delays)
         return scaler
 

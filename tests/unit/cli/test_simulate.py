@@ -16,11 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer import Typer
-from typer.testing import CliRunner
 
-from cdk_sagemaker_llm.cli.simulate import register
-from tests.unit.cli.simulating.templates import target, template, tracking, variant
+from tests.unit.cli.simulating.command import facts, simulate
+from tests.unit.cli.simulating.templates import (
+    components,
+    target,
+    template,
+    tracking,
+    variant,
+)
 
 BUSY = ("--traffic", "constant", "--rate", "20/min", "--even", "--duration", "30m")
 
@@ -57,6 +61,7 @@ def test_an_app_alone_is_enough(app: Path) -> None:
     assert done.returncode == 0, done.stderr
     for part in (
         "Host/Host (AllTraffic): 1 x ml.g5.xlarge, 1 to 4",
+        "0:00:00 is Monday, 2026-01-05 00:00 UTC",
         "traffic of AllTraffic: 2.5/min, and 20/min for 40 minutes from minute 10 on",
         "requests/min",
         "█",
@@ -74,7 +79,10 @@ def test_the_same_seed_gives_the_same_words(app: Path) -> None:
     """
     And another one other requests.
     """
-    first, again, other = (run(app, "--seed", seed).stdout for seed in ("1", "1", "2"))
+    short = ("--duration", "20m")
+    first, again, other = (
+        simulate(app, *short, "--seed", seed).stdout for seed in ("1", "1", "2")
+    )
 
     assert first == again != other
 
@@ -86,7 +94,7 @@ def test_everything_is_in_json_and_csv(app: Path, tmp_path: Path) -> None:
     path = tmp_path / "minutes.csv"
     prices = tmp_path / "prices.json"
     prices.write_text('{"ml.g5.xlarge": 2}')
-    done = run(app, *BUSY, "--csv", path, "--json", "--prices", prices)
+    done = simulate(app, *BUSY, "--csv", path, "--json", "--prices", prices)
     (only,) = json.loads(done.stdout)["runs"][0]["variants"]
     rows = list(csv.DictReader(path.read_text().splitlines()))
 
@@ -96,6 +104,9 @@ def test_everything_is_in_json_and_csv(app: Path, tmp_path: Path) -> None:
     assert rows[0]["time"] == "2026-01-05T00:00:00+00:00"
     figures = only["models"]["AllTraffic"]["figures"]
     assert figures["requests"] == 600
+    # Each has 150 tokens of 30 ms, and a place at once.
+    for share in ("p50", "p95", "p99"):
+        assert figures[f"{share} of all, s"] == pytest.approx(4.5)
     assert only["models"]["AllTraffic"]["is_estimate"]
     assert only["usd"] == pytest.approx(2 * only["instance_hours"]["ml.g5.xlarge"])
     assert [part["title"] for part in only["report"]][-1] == "Assumed or estimated"
@@ -136,12 +147,12 @@ def test_the_page_needs_nothing_from_elsewhere(app: Path, tmp_path: Path) -> Non
     It is whole, fits narrow screens, and says what each picture shows.
     """
     path = tmp_path / "page.html"
-    done = run(app, *BUSY, "--html", path, "--compare-with", "max=2")
+    done = simulate(app, *BUSY, "--html", path, "--compare-with", "max=2")
     text = path.read_text(encoding="utf-8")
     page = _Reader()
     page.feed(text)
 
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert page.open == []
     assert page.addresses == []
     assert "url(" not in text
@@ -158,11 +169,11 @@ def test_a_picture_is_drawn(app: Path, tmp_path: Path) -> None:
     In the format of its ending; one that is not known is refused.
     """
     path = tmp_path / "run.png"
-    done = run(app, *BUSY, "--png", path)
+    done = simulate(app, *BUSY, "--png", path)
 
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert run(app, *BUSY, "--png", tmp_path / "run.xyz").returncode == 2
+    assert simulate(app, *BUSY, "--png", tmp_path / "run.xyz").exit_code == 2
 
 
 def test_what_is_compared_gets_the_same_traffic(app: Path, tmp_path: Path) -> None:
@@ -174,7 +185,7 @@ def test_what_is_compared_gets_the_same_traffic(app: Path, tmp_path: Path) -> No
         tmp_path / "other",
         {**variant(), **target(MaxCapacity=2), **tracking(TargetValue=50)},
     )
-    done = run(app, "--compare", other, "--compare-with", "target=10", "--json")
+    done = simulate(app, "--compare", other, "--compare-with", "target=10", "--json")
     runs = json.loads(done.stdout)["runs"]
 
     def of(one: Any) -> tuple[float, float]:  # noqa: ANN401 - JSON
@@ -187,7 +198,7 @@ def test_what_is_compared_gets_the_same_traffic(app: Path, tmp_path: Path) -> No
     assert of(runs[0])[1] == 4
     assert of(runs[1])[1] == 1
 
-    side_by_side = run(app, "--compare", other)
+    side_by_side = simulate(app, "--compare", other)
     heads = [line for line in side_by_side.stdout.splitlines() if str(other) in line]
     assert str(app) in heads[0]
 
@@ -196,7 +207,9 @@ def test_settings_of_the_app_can_be_changed(app: Path) -> None:
     """
     A maximum of 2 is not passed.
     """
-    done = run(app, *BUSY, "--set", "max=2", "--set", "scale-out-cooldown=0s", "--json")
+    done = simulate(
+        app, *BUSY, "--set", "max=2", "--set", "scale-out-cooldown=0s", "--json"
+    )
     (only,) = json.loads(done.stdout)["runs"][0]["variants"]
 
     assert only["models"]["AllTraffic"]["figures"]["most copies"] == 2
@@ -208,8 +221,7 @@ def test_how_it_is_computed_can_be_told(app: Path) -> None:
     In aggregate the same instances come at the same time, and the report says how.
     """
     each, rates = (
-        json.loads(run(app, *BUSY, "--method", method, "--json").stdout)
-        for method in ("requests", "aggregate")
+        facts(app, *BUSY, "--method", method) for method in ("requests", "aggregate")
     )
 
     def of(found: Any) -> list[dict[str, object]]:  # noqa: ANN401 - JSON
@@ -221,6 +233,8 @@ def test_how_it_is_computed_can_be_told(app: Path) -> None:
 
     assert of(each) == of(rates) != []
     assert "computed in aggregate" in json.dumps(rates)
+    assert "p50 of all, s" in json.dumps(each)
+    assert "p50 of all, s" not in json.dumps(rates)
     assert "computed in aggregate" not in json.dumps(each)
 
 
@@ -229,7 +243,7 @@ def test_times_can_be_told(app: Path) -> None:
     An instance in 4 minutes, its image in 2, the model in 1.
     """
     times = ("--instance-start", "4m", "--image-pull", "2m", "--model-start", "1m")
-    done = run(app, *BUSY, *times, "--metric-delay", "60s")
+    done = simulate(app, *BUSY, *times, "--metric-delay", "60s")
 
     # Three minutes of points and one of delay, from the start on.
     assert "was decided at 0:04:00, 4.0 min later" in done.stdout
@@ -243,7 +257,9 @@ def test_capacity_that_is_not_there_is_told(app: Path) -> None:
     """
     Two instances can be had, and four are wanted.
     """
-    done = run(app, *BUSY, "--available", "ml.g5.xlarge=2", "--refusal", "5m", "--json")
+    done = simulate(
+        app, *BUSY, "--available", "ml.g5.xlarge=2", "--refusal", "5m", "--json"
+    )
     (only,) = json.loads(done.stdout)["runs"][0]["variants"]
 
     assert only["models"]["AllTraffic"]["figures"]["most copies"] == 2
@@ -277,6 +293,51 @@ MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
     "another app": (("--compare", "gone"), "gone is neither a cloud assembly"),
     "prices": (("--prices", "gone.json"), "--prices must be a JSON file"),
     "a timeout": (("--timeout", "soon"), "--timeout must be a time with its unit"),
+    "a type that nothing uses": (
+        ("--available", "ml.g5.2xlarge=1"),
+        "must be of an instance type that the app uses, got ml.g5.2xlarge; it uses ml.",
+    ),
+    "a rate of users": (
+        ("--users", "4", "--rate", "1/s"),
+        "--rate has no effect on --users; leave one of the two out",
+    ),
+    "a traffic of users": (
+        ("--users", "4", "--traffic", "day"),
+        "--users come instead of a traffic, got --traffic day besides",
+    ),
+    "what nobody thinks": (
+        ("--think", "5s"),
+        "--think is how long users think; say how many there are with --users",
+    ),
+    "the peak of what is constant": (
+        ("--traffic", "constant", "--peak", "5/s"),
+        "--peak has no effect on --traffic constant; it shapes ramp, spike, day",
+    ),
+    "the rate of a file": (
+        ("--traffic", "some.csv", "--rate", "5/s"),
+        "--rate has no effect on --traffic some.csv; it shapes constant, ramp, spike",
+    ),
+    "the hour of a spike": (
+        ("--busiest", "14"),
+        "--busiest has no effect on --traffic spike; it shapes day",
+    ),
+    "a day that is quietest at its peak": (
+        ("--traffic", "day", "--rate", "1/s", "--peak", "5/min"),
+        "--peak of a day must be at least --rate, got 5/min and 1/s; --busiest says",
+    ),
+    "what begins after the end": (
+        ("--begin", "2h"),
+        "--begin must be before the end, got 2h of --duration 2h",
+    ),
+    "a page in no folder": (
+        ("--html", "gone/page.html"),
+        "--html gone/page.html cannot be written: there is no folder gone",
+    ),
+    "a folder as a file": (("--csv", "/"), "--csv / cannot be written: it is a folder"),
+    "a picture of no format": (
+        ("--png", "run.xyz"),
+        "--png run.xyz must end in the name of a format: ",
+    ),
 }
 
 
@@ -287,9 +348,7 @@ def test_fails_with_what_to_write_instead(
     """
     In one line on standard error, with exit status 2.
     """
-    command = Typer()
-    register(command)
-    done = CliRunner().invoke(command, [str(app), *options])
+    done = simulate(app, *options)
 
     assert done.exit_code == 2
     assert done.stdout == ""
@@ -301,9 +360,9 @@ def test_fails_if_nothing_can_be_played_out(tmp_path: Path) -> None:
     """
     And says why of everything that there is.
     """
-    done = run(template(tmp_path, variant(ServerlessConfig={})))
+    done = simulate(template(tmp_path, variant(ServerlessConfig={})))
 
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "hosts no endpoint that can be played out" in done.stderr
     assert "serverless variant AllTraffic is not simulated" in done.stderr
 
@@ -334,8 +393,8 @@ def test_settings_that_change_nothing_are_refused(tmp_path: Path) -> None:
     app = template(tmp_path, variant())
 
     for setting in ("target=8", "max=3"):
-        done = run(app, "--set", setting)
-        assert done.returncode == 2
+        done = simulate(app, "--set", setting)
+        assert done.exit_code == 2
         assert "and the app" in done.stderr
 
 
@@ -344,7 +403,94 @@ def test_what_is_not_simulated_is_printed(tmp_path: Path) -> None:
     At the end, where it is seen.
     """
     app = template(tmp_path, variant(RoutingConfig={"RoutingStrategy": "PREFIX_AWARE"}))
-    done = run(app, *BUSY)
+    done = simulate(app, *BUSY)
 
     assert "Not simulated" in done.stdout
     assert "routing by 'PREFIX_AWARE' is simulated as" in done.stdout
+
+
+def test_shared_instances_are_counted_and_paid_once(tmp_path: Path) -> None:
+    """
+    Two components on one host cost one host, in the terminal, on the page and beside
+    other settings.
+    """
+    app = components()
+    app["Other"] = app["Llama"]
+    app["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = (
+        "ml.g5.12xlarge"
+    )
+    path = template(tmp_path, app)
+    prices, page = tmp_path / "prices.json", tmp_path / "page.html"
+    prices.write_text('{"ml.g5.12xlarge": 7}')
+    done = simulate(path, *BUSY, "--prices", prices, "--html", page)
+    compared = simulate(path, *BUSY, "--prices", prices, "--compare-with", "copies=2")
+
+    assert done.exit_code == compared.exit_code == 0, done.stderr
+    assert done.stdout.count("US dollars") == compared.stdout.count("US dollars") == 1
+    assert page.read_text().count("US dollars") == 1
+    (hours, dollars) = done.stdout.split("\nall models\n")[1].splitlines()[:2]
+    assert hours.split() == ["instance", "hours,", "ml.g5.12xlarge", "0.50"]
+    assert dollars.split() == ["US", "dollars", "3.50"]
+
+
+def test_endpoints_are_summed_up(tmp_path: Path) -> None:
+    """
+    What an app costs is what all its variants cost.
+    """
+    app = variant()
+    variants = app["Config"]["Properties"]["ProductionVariants"]
+    variants.append({**variants[0], "VariantName": "Green"})
+    path, prices = template(tmp_path, app), tmp_path / "prices.json"
+    prices.write_text('{"ml.g5.xlarge": 2}')
+    done = simulate(path, *BUSY, "--prices", prices)
+
+    # Two variants of one instance, half an hour each.
+    assert "US dollars of all endpoints and variants: 2.00" in done.stdout
+    (run,) = facts(path, *BUSY, "--prices", prices)["runs"]
+    assert run["usd"] == pytest.approx(2.0)
+    prices.write_text('{"ml.g5.12xlarge": 7}')
+    unknown = simulate(path, *BUSY, "--prices", prices)
+    assert "all endpoints and variants: price not known" in unknown.stdout
+    prices.write_text("{}")
+    none = simulate(path, *BUSY, "--prices", prices)
+    assert f"--prices {prices} has no price of any instance type" in none.stderr
+
+
+def test_an_absurd_target_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    """
+    No traffic follows from it; one that is given is played out.
+    """
+    app = template(tmp_path, {**variant(), **target(), **tracking(TargetValue=1e308)})
+    done = simulate(app)
+
+    assert done.exit_code == 2
+    assert "--rate must be given: AllTraffic meets its target at 1.67e+306" in (
+        done.stderr
+    )
+    assert simulate(app, *BUSY).exit_code == 0
+
+
+def test_a_suspended_scale_out_adds_nothing(tmp_path: Path) -> None:
+    """
+    And the report says why.
+    """
+    state = {"DynamicScalingOutSuspended": True}
+    app = {**variant(), **target(SuspendedState=state), **tracking()}
+    (only,) = facts(template(tmp_path, app), *BUSY)["runs"][0]["variants"]
+
+    assert only["models"]["AllTraffic"]["figures"]["most copies"] == 1
+    assert "of its scaling, DynamicScalingOut is suspended" in json.dumps(only)
+
+
+def test_a_picture_of_too_many_models_is_refused(tmp_path: Path) -> None:
+    """
+    No format has the pixels; the page draws any number.
+    """
+    app = components(InitialInstanceCount=25)
+    app |= {f"Copy{number}": app["Llama"] for number in range(24)}
+    path, short = template(tmp_path, app), (*BUSY[:4], "--duration", "1m")
+    done = simulate(path, *short, "--png", tmp_path / "run.png")
+
+    assert done.exit_code == 2
+    assert "--png has room for 24 models, got 25; choose an endpoint" in done.stderr
+    assert simulate(path, *short, "--html", tmp_path / "run.html").exit_code == 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
     Prices,
     Run,
+    all_costs,
     cost_of,
     events_of,
     figures_of,
@@ -22,6 +23,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     is_estimated,
     sections_of,
 )
+from cdk_sagemaker_llm.simulation.outcome import Series
 
 _COLUMNS = (
     "arrived",
@@ -47,6 +49,7 @@ def facts_of(runs: Sequence[Run], prices: Prices) -> dict[str, Any]:
             {
                 "name": run.name,
                 "variants": [_variant(played, prices) for played in run.played],
+                "usd": all_costs(run, prices) if prices else None,
                 "not_simulated": list(run.left_out),
             }
             for run in runs
@@ -82,7 +85,7 @@ def _variant(played: Played, prices: Prices) -> dict[str, Any]:
                 "traffic": played.traffic[name],
                 "is_estimate": is_estimated(played, name),
                 "figures": figures_of(played, name),
-                "minutes": asdict(series),
+                "minutes": _minutes(series),
                 "activities": [
                     {**asdict(one), "time": one.time - begin}
                     for one in outcome.activities.get(name, ())
@@ -99,6 +102,15 @@ def _variant(played: Played, prices: Prices) -> dict[str, Any]:
             for section in sections_of(played)
         ],
     }
+
+
+def _minutes(series: Series) -> dict[str, Any]:
+    # What is not by the minute is among the figures.
+    return asdict(replace(series, latencies=None), dict_factory=_known)
+
+
+def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in pairs if value is not None}
 
 
 def _rows(run: Run, played: Played) -> Iterator[dict[str, object]]:

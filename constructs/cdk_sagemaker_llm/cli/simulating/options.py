@@ -25,9 +25,9 @@ Endpoint = Annotated[
     typer.Option(help="Only endpoints with this in their name; else all."),
 ]
 Traffic = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help=f"{', '.join(SHAPES)}, or a CSV file of requests.",
+        help=f"{', '.join(SHAPES)}, or a CSV file of requests; left out, spike.",
         rich_help_panel=_TRAFFIC,
     ),
 ]
@@ -62,7 +62,9 @@ Lasting = Annotated[
 ]
 Scale = Annotated[
     float,
-    typer.Option(min=0, help="How many times the requests.", rich_help_panel=_TRAFFIC),
+    typer.Option(
+        min=0, max=1e6, help="How many times the requests.", rich_help_panel=_TRAFFIC
+    ),
 ]
 Users = Annotated[
     int | None,
@@ -100,13 +102,17 @@ Even = Annotated[
     ),
 ]
 Busiest = Annotated[
-    int,
+    int | None,
     typer.Option(
-        min=0, max=23, help="The busiest hour of a day.", rich_help_panel=_TRAFFIC
+        min=0,
+        max=23,
+        help="The busiest hour of a day; left out, 14.",
+        rich_help_panel=_TRAFFIC,
     ),
 ]
 TimeZone = Annotated[
-    str, typer.Option(help="Whose hours they are.", rich_help_panel=_TRAFFIC)
+    str | None,
+    typer.Option(help="Whose hours they are; left out, UTC.", rich_help_panel=_TRAFFIC),
 ]
 Timeout = Annotated[
     str,

@@ -7,7 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from cdk_sagemaker_llm.cli.simulating.comparing import figures, side_by_side
+from cdk_sagemaker_llm.cli.simulating.comparing import (
+    ALL_MODELS,
+    costs,
+    figures,
+    shares,
+    side_by_side,
+)
 from cdk_sagemaker_llm.cli.simulating.picture import Curve, panels_of
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
@@ -16,6 +22,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     events_of,
     rows_of,
     sections_of,
+    start_of,
 )
 from cdk_sagemaker_llm.simulation.report.words import moment
 
@@ -71,7 +78,7 @@ def _variant(played: Played, prices: Prices) -> str:
     hosted = played.hosted
     kinds = " or ".join(pool.instance_type for pool in hosted.pools)
     head = f"{hosted.endpoint} ({hosted.variant}): {kinds}"
-    parts = [f"<h2>{escape(head)}</h2>\n"]
+    parts = [f"<h2>{escape(head)}</h2>\n<p>{escape(start_of(played))}</p>\n"]
     parts += [
         f"<h3>{escape(section.title)}</h3>\n{_list(section.sentences)}"
         for section in sections_of(played)
@@ -82,6 +89,9 @@ def _variant(played: Played, prices: Prices) -> str:
         parts += [_chart(unit, curves) for unit, curves in panels_of(played, model)]
         parts.append(_figures(played, model, prices))
         parts.append(_by_time(played, model))
+    if shares(played.outcome.workloads):
+        parts.append(f"<h3>{ALL_MODELS}</h3>\n")
+        parts.append(_table(("in all", "value"), list(costs(played, prices))))
     parts.append(_log(played))
     return "".join(parts)
 

@@ -20,7 +20,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STYLES = ("-", "--", ":", "-.")
+# What is drawn in seconds, and well within the pixels that a format can have.
+_MOST_MODELS = 24
 Curve = tuple[str, Sequence[float | None]]
+
+
+def refuse_ending(path: Path) -> None:
+    """
+    Refuse a file of no format that can be drawn, before anything is computed.
+
+    Raises:
+        ValueError: If matplotlib is missing, or the ending is of no known format.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415 - an extra
+    except ImportError as fault:
+        raise ValueError(
+            "--png needs matplotlib; install it with: "
+            "pip install 'cdk-sagemaker-llm[plot]'"
+        ) from fault
+    known = FigureCanvasBase.get_supported_filetypes()
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in known:
+        raise ValueError(
+            f"--png {path} must end in the name of a format: {', '.join(sorted(known))}"
+        )
 
 
 def draw(runs: Sequence[Run], path: Path) -> None:
@@ -28,20 +52,20 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     Draw runs into a file, whose ending chooses the format; several share their axes.
 
     Raises:
-        ValueError: If matplotlib is missing, or the ending is of no known format.
+        ValueError: If there are more models than a picture has room for.
     """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-    except ImportError as fault:
-        raise ValueError(
-            "--png needs matplotlib; install it with: "
-            "pip install 'cdk-sagemaker-llm[plot]'"
-        ) from fault
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+
     shown = [
         (position, place, model)
         for position, played in enumerate(runs[0].played)
         for place, model in enumerate(played.outcome.workloads)
     ]
+    if len(shown) > _MOST_MODELS:
+        raise ValueError(
+            f"--png has room for {_MOST_MODELS} models, got {len(shown)}; choose an "
+            "endpoint with --endpoint, or draw them with --html"
+        )
     figure = Figure(figsize=(11, 8.5 * len(shown)), layout="constrained")
     axes = figure.subplots(4 * len(shown), 1, sharex=True, squeeze=False)
     for number, (position, place, model) in enumerate(shown):

@@ -24,8 +24,9 @@ from cdk_sagemaker_llm.simulation.traffic.users import Users
 # A Monday, so that a week of traffic is a week of the calendar.
 _START = datetime(2026, 1, 5, tzinfo=UTC)
 _AGGREGATE = (
-    "requests are computed in aggregate, with rates and means; --method requests "
-    "follows each of them"
+    "requests are computed in aggregate, with rates and means: that they come by "
+    "chance is left out, and with it the waits that this makes close to what copies "
+    "can serve; --method requests follows each of them"
 )
 
 
@@ -183,6 +184,7 @@ def _workload(
         bounds=scaling.bounds if scaling else None,
         policies=scaling.policies if scaling else (),
         schedules=scaling.schedules if scaling else (),
+        suspended=scaling.suspended if scaling else (),
         start_seconds=start,
         image=model.image,
         timeout=told.wanted.timeout,

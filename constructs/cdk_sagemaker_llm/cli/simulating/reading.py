@@ -4,7 +4,7 @@ Reading what an app hosts out of its templates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly, read_template
@@ -91,11 +91,25 @@ class _Reader:
             if maps_of(config.properties, "ShadowProductionVariants"):
                 self._tell(endpoint, "its shadow variants are not simulated")
             variants = maps_of(config.properties, "ProductionVariants")
-            weights = [number(each.get("InitialVariantWeight", 1)) for each in variants]
-            total = sum(weight or 0.0 for weight in weights)
-            for weight, variant in zip(weights, variants, strict=True):
-                share = (weight or 0.0) / total if total else 1.0
+            shares = self._shares(endpoint, variants)
+            for share, variant in zip(shares, variants, strict=True):
                 yield from self._variant(endpoint, variant, share)
+
+    def _shares(
+        self, endpoint: Resource, variants: Sequence[Properties]
+    ) -> list[float]:
+        """
+        Return which part of the requests each variant gets: all parts are the whole.
+        """
+        found = [number(each.get("InitialVariantWeight", 1)) for each in variants]
+        weights = [1.0 if weight is None else max(weight, 0.0) for weight in found]
+        if None in found:
+            self._assume(endpoint, "a weight that is not known is taken for 1")
+        if not any(weights):
+            weights = [1.0] * len(variants)
+            if len(variants) > 1:
+                self._assume(endpoint, "no variant has a weight: all get the same")
+        return [weight / sum(weights) for weight in weights]
 
     def _variant(
         self, endpoint: Resource, given: Properties, share: float
@@ -246,6 +260,9 @@ class _Reader:
         if one is None:
             return Served(unknown="its model is not in the app")
         return served_by(self._resources, model_container(one), one)
+
+    def _assume(self, one: Resource, what: str) -> None:
+        self._resources.assumed.append(f"of {one.key}, {what}")
 
     def _tell(self, one: Resource, why: str) -> None:
         self._resources.tell(one.key, why)

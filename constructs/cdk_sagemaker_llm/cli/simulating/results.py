@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.simulation.outcome import Series
+from cdk_sagemaker_llm.simulation.recording import SHARES
 from cdk_sagemaker_llm.simulation.report import Section, report
 from cdk_sagemaker_llm.simulation.report.moments import mean_latency, worst_minute
 
@@ -110,6 +111,22 @@ def instances_of(played: Played) -> list[float]:
     return [sum(each) for each in zip(*kinds, strict=True)]
 
 
+def start_of(played: Played) -> str:
+    """
+    Say which moment all times count from.
+    """
+    return f"0:00:00 is {played.outcome.start:%A, %Y-%m-%d %H:%M %Z}"
+
+
+def all_costs(run: Run, prices: Prices) -> float | None:
+    """
+    Return US dollars for a whole run; ``None`` where a price is not known.
+    """
+    found = [cost_of(played, prices) for played in run.played]
+    known = [each for each in found if each is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
 def lost(series: Series) -> list[float]:
     """
     Return how many requests were refused or not answered in time, by minute.
@@ -183,11 +200,23 @@ def figures_of(played: Played, model: str) -> dict[str, float | None]:
         "not answered in time": totals.timed_out,
         "under way at the end": totals.under_way,
         "mean latency, s": mean_latency(series),
+        **_percentiles(series),
         "p50 of the worst minute, s": _highest(series.latency_p50),
         "p95 of the worst minute, s": worst[1] if worst else None,
         "p99 of the worst minute, s": _highest(series.latency_p99),
         "longest line": max(series.waiting, default=0.0),
         "most copies": max(series.copies, default=0.0),
+    }
+
+
+def _percentiles(series: Series) -> dict[str, float | None]:
+    """
+    Return those of the whole run, which only single requests have.
+    """
+    if series.latencies is None:
+        return {}
+    return {
+        f"p{share * 100:.0f} of all, s": series.latencies.at(share) for share in SHARES
     }
 
 

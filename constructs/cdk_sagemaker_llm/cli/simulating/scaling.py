@@ -57,7 +57,6 @@ def read_scaling(resources: Resources) -> dict[Target, Scaling]:
     policies = _policies(resources, targets)
     return {
         target: _suspended(
-            resources,
             state[target],
             replace(scaling, policies=tuple(policies.get(target, ()))),
         )
@@ -65,7 +64,7 @@ def read_scaling(resources: Resources) -> dict[Target, Scaling]:
     }
 
 
-def _suspended(resources: Resources, one: Resource, scaling: Scaling) -> Scaling:
+def _suspended(one: Resource, scaling: Scaling) -> Scaling:
     """
     Leave out what is switched off.
     """
@@ -78,18 +77,18 @@ def _suspended(resources: Resources, one: Resource, scaling: Scaling) -> Scaling
     if is_in and is_out:
         policies = ()
     elif is_in or is_out:
-        if is_out:
-            resources.tell(
-                one.key, "DynamicScalingOutSuspended alone is not simulated: it adds"
-            )
         policies = tuple(
             replace(each, disable_scale_in=is_in)
             if isinstance(each, TargetTracking) and is_in
             else each
             for each in policies
         )
+    off = {"DynamicScalingIn": is_in, "DynamicScalingOut": is_out}
     return replace(
-        scaling, policies=policies, schedules=() if schedules else scaling.schedules
+        scaling,
+        policies=policies,
+        schedules=() if schedules else scaling.schedules,
+        suspended=tuple(name for name, is_off in off.items() if is_off),
     )
 
 

@@ -50,8 +50,11 @@ class Scaling:
         policies: Its policies.
 
         schedules: Its scheduled actions.
+
+        suspended: What of its scaling is switched off, by the service's names.
     """
 
     bounds: Bounds
     policies: tuple[Policy, ...] = ()
     schedules: tuple[ScheduledAction, ...] = ()
+    suspended: tuple[str, ...] = ()

@@ -4,15 +4,18 @@ Runs for the terminal: tables by time, small curves, the log, and the report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from cdk_sagemaker_llm.cli.plan_text import plain_console
 from cdk_sagemaker_llm.cli.simulating.comparing import (
+    ALL_MODELS,
     Comparison,
+    costs,
     figures,
+    shares,
     side_by_side,
 )
 from cdk_sagemaker_llm.cli.simulating.playing import Played
@@ -22,12 +25,14 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     Prices,
     Row,
     Run,
+    all_costs,
     events_of,
     instances_of,
     is_estimated,
     lost,
     rows_of,
     sections_of,
+    start_of,
 )
 from cdk_sagemaker_llm.simulation.report.words import moment
 
@@ -47,6 +52,7 @@ def show(run: Run, prices: Prices) -> None:
     console = plain_console()
     for played in run.played:
         _show_variant(console, played, prices)
+    _show_costs(console, run, prices)
     _show_left_out(console, run)
 
 
@@ -76,7 +82,11 @@ def _show_variant(console: Console, played: Played, prices: Prices) -> None:
         _estimate(console, played, model)
         console.print(_by_time(rows_of(played, model)))
         _curves(console, played, model)
-        console.print(_totals(played, model, prices))
+        console.print(_totals(figures(played, model, prices)))
+        console.print()
+    if shares(played.outcome.workloads):
+        console.print(ALL_MODELS, style="bold", highlight=False)
+        console.print(_totals(costs(played, prices)))
         console.print()
     _log(console, played)
     _report(console, played)
@@ -96,6 +106,7 @@ def _title(console: Console, played: Played) -> None:
         style="bold",
         highlight=False,
     )
+    console.print(start_of(played), highlight=False)
 
 
 def _by_time(rows: Sequence[Row]) -> Table:
@@ -162,13 +173,22 @@ def sparkline(numbers: Sequence[float], cells: int = _CELLS) -> str:
     return "".join(bars)
 
 
-def _totals(played: Played, model: str, prices: Prices) -> Table:
+def _totals(numbers: Iterable[tuple[str, str]]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column("what")
     table.add_column("value", justify="right")
-    for name, value in figures(played, model, prices):
+    for name, value in numbers:
         table.add_row(name, value)
     return table
+
+
+def _show_costs(console: Console, run: Run, prices: Prices) -> None:
+    if prices and len(run.played) > 1:
+        cost = all_costs(run, prices)
+        shown = "price not known" if cost is None else f"{cost:,.2f}"
+        console.print(
+            f"US dollars of all endpoints and variants: {shown}", highlight=False
+        )
 
 
 def _compared(one: Comparison, runs: Sequence[Run]) -> Table:

@@ -24,6 +24,8 @@ _MINUTE = 60.0
 # Where nothing is said: half of what a target is met with, and four times that target.
 _QUIET, _BUSY = 0.5, 4.0
 _PROMPT, _ANSWER = 500, 150
+# Requests a second at one copy, beyond which a target is none that traffic is made for.
+_ABSURD = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +120,11 @@ def traffic_of(
     if wanted.shape not in SHAPES:
         return _replayed(wanted)
     one = carried(model, service, wanted.lengths)
+    if wanted.rate is None and one > _ABSURD:
+        raise ValueError(
+            f"--rate must be given: {model.name} meets its target at {one:.3g} "
+            "requests a second and copy, for which no traffic is made"
+        )
     copies = max(model.copies, 1)
     rate = one * _QUIET * model.copies if wanted.rate is None else wanted.rate
     if wanted.shape == "constant" and wanted.rate is None:
@@ -181,6 +188,11 @@ def _shaped(wanted: Wanted, rate: float, peak: float, duration: float) -> Meant:
         when = f"over {over / _MINUTE:g} minutes from minute {begin / _MINUTE:g} on"
         return Meant(ramp, f"from {shown(rate)} to {shown(peak)} {when}")
     if wanted.shape == "day":
+        if peak < rate:
+            raise ValueError(
+                f"--peak of a day must be at least --rate, got {shown(peak)} and "
+                f"{shown(rate)}; --busiest says when the day is at its peak"
+            )
         day = DayCurve.between(
             rate,
             peak,
@@ -208,7 +220,8 @@ def _users(wanted: Wanted) -> Meant:
         lengths=wanted.lengths,
         thinking="even" if wanted.even else "random",
     )
-    return Meant(users, f"{count} users who think for {think:g} s")
+    who = "user who thinks" if count == 1 else "users who think"
+    return Meant(users, f"{count} {who} for {think:g} s")
 
 
 def _replayed(wanted: Wanted) -> Meant:

@@ -134,15 +134,12 @@ def worst_minute(series: Series) -> tuple[float, float] | None:
     """
     Return when the minute with the highest p95 began, and that p95.
     """
-    found = [
-        (value, minute)
-        for minute, value in enumerate(series.latency_p95)
-        if value is not None
-    ]
-    if not found:
+    known = [value for value in series.latency_p95 if value is not None]
+    if not known:
         return None
-    value, minute = max(found)
-    return minute * _MINUTE, value
+    worst = max(known)
+    # The first of several: that is where it began.
+    return series.latency_p95.index(worst) * _MINUTE, worst
 
 
 def mean_latency(series: Series) -> float | None:

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.simulation.report.moments import (
     way_of,
     worst_minute,
 )
+from cdk_sagemaker_llm.simulation.report.sleeping import coming, to_zero_and_back
 from cdk_sagemaker_llm.simulation.report.words import count, moment, share, span
 from cdk_sagemaker_llm.simulation.scaling import Activity, TargetTracking
 from cdk_sagemaker_llm.simulation.scaling.activities import AT_MAXIMUM, UNSCALABLE
@@ -32,13 +33,10 @@ _WHY = {
 }
 _NOT_SCALED = {
     AT_MAXIMUM: "from {when} on the load was too high at the maximum of {count}",
-    UNSCALABLE: "at {when} another change was under way, and {count} had to wait",
+    UNSCALABLE: (
+        "at {when} another change was under way, and the one to {count} had to wait"
+    ),
 }
-# Beside what is computed; measured by others on one ml.g5.xlarge in July 2026.
-_MEASURED_TO_ZERO = (
-    "on an ml.g5.xlarge 11 min were measured from idle to 0 copies, and 12 more to 0 "
-    "instances (July 2026)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def report(
             (f"Requests{of}", _requests(series, workload)),
             (f"From load to capacity{of}", _ways(scenario, outcome, workload)),
             (f"What held scaling up{of}", _held_up(outcome, workload)),
-            (f"Waking and sleeping{of}", _zero(scenario, outcome, workload)),
+            (f"Waking and sleeping{of}", to_zero_and_back(scenario, outcome, workload)),
         )
         sections += [Section(title, tuple(said)) for title, said in parts]
     sections.append(Section("Instances", tuple(_instances(outcome))))
@@ -92,7 +90,7 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
     were = "was" if round(left) == 1 else "were"
     yield (
         f"{count(totals.arrived, 'request')} came; {totals.served:,.0f} "
-        f"({share(totals.served, totals.arrived)}) were answered in time"
+        f"({_share(totals.served, totals.arrived)}) were answered in time"
         + (f", and {left:,.0f} {were} under way at the end" if round(left) else "")
     )
     mean, worst = mean_latency(series), worst_minute(series)
@@ -106,7 +104,7 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         if when is not None:
             yield (
                 f"{count(sum(numbers), 'request')} "
-                f"({share(sum(numbers), totals.arrived)}) were refused between "
+                f"({_share(sum(numbers), totals.arrived)}) were refused between "
                 f"{moment(when[0])} and {moment(when[1])}, as "
                 f"{_WHY.get(reason, reason)}"
             )
@@ -114,7 +112,7 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
     if late is not None:
         yield (
             f"{count(totals.timed_out, 'request')} "
-            f"({share(totals.timed_out, totals.arrived)}) had no answer within the "
+            f"({_share(totals.timed_out, totals.arrived)}) had no answer within the "
             f"{workload.timeout:g} s that a client waits, between {moment(late[0])} "
             f"and {moment(late[1])}"
         )
@@ -127,19 +125,26 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         )
 
 
+def _share(part: float, whole: float) -> str:
+    # Of the numbers as they are shown: in aggregate, they are none of whole requests.
+    return share(round(part), round(whole))
+
+
 def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:
     grown = changes(outcome, workload, out=True)
     shrunk = changes(outcome, workload, out=False)
     if grown:
         yield from _way_out(way_of(scenario, outcome, workload, grown[0]))
     elif workload.policies:
-        yield "nothing was scaled out"
+        yield "no policy scaled it out"
+    elif workload.schedules:
+        yield "its schedules alone scale it: there is no policy to play out"
     else:
-        yield "nothing scales it: it has no policy"
+        yield "nothing scales it: there is no policy to play out"
     if shrunk:
         yield _way_in(way_of(scenario, outcome, workload, shrunk[0]))
     elif grown:
-        yield "nothing was scaled in before the end"
+        yield "no policy scaled it in before the end"
 
 
 def _way_out(way: Way) -> Iterator[str]:
@@ -155,22 +160,9 @@ def _way_out(way: Way) -> Iterator[str]:
         yield "no new copy served before the end"
         return
     yield (
-        f"then {_coming(way, way.serving)}: the first new copy served at "
+        f"then {coming(way, way.serving)}: the first new copy served at "
         f"{moment(way.serving)}, {span(way.serving - way.breached)} after the load came"
     )
-
-
-def _coming(way: Way, serving: float) -> str:
-    parts = []
-    begin = way.decided
-    if way.running is not None and way.running <= serving:
-        parts.append(f"{span(way.running - begin)} until the instance ran")
-        begin = way.running
-    model = min(way.model, serving - begin)
-    if serving - begin - model >= 1:
-        parts.append(f"{span(serving - begin - model)} until its image was there")
-    parts.append(f"{span(model)} until the model had started")
-    return ", ".join(parts)
 
 
 def _way_in(way: Way) -> str:
@@ -189,14 +181,21 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
     for code, words in _NOT_SCALED.items():
         found = [one for one in activities if one.not_scaled == code]
         if found:
-            when = moment(found[0].time - begin)
-            yield words.format(when=when, count=found[0].after)
+            since = found[0].time - begin
+            said = words.format(when=moment(since), count=found[0].after)
+            yield said + _of_which(outcome, workload, found[0], since)
+    if workload.suspended:
+        yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
     yield from _cooldowns(outcome, workload)
     refused = [step for step in outcome.steps if step.why == NO_CAPACITY]
     if refused:
+        tries = len({step.time for step in refused})
+        lacking = sum(step.before - step.after for step in refused) / tries
         yield (
-            f"{count(len(refused), 'instance')} could not be had, as was known first "
-            f"at {moment(refused[0].time - begin)}: {NO_CAPACITY}"
+            f"{count(lacking, 'instance')} could not be had"
+            + (f", on average of {tries} tries" if tries > 1 else "")
+            + f", as was known first at {moment(refused[0].time - begin)}: "
+            f"{NO_CAPACITY}"
         )
     series = outcome.workloads[workload.name]
     if series.desired[-1] > series.copies[-1]:
@@ -204,6 +203,19 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
             f"at the end {count(series.desired[-1], 'copy', 'copies')} were wanted, "
             f"and {series.copies[-1]:.0f} served"
         )
+
+
+def _of_which(
+    outcome: Outcome, workload: Workload, activity: Activity, since: float
+) -> str:
+    """
+    Say how many served of the maximum: a load that few bear is none for all of them.
+    """
+    copies = outcome.workloads[workload.name].copies
+    served = copies[min(int(since // 60), len(copies) - 1)]
+    if activity.not_scaled != AT_MAXIMUM or served >= activity.after:
+        return ""
+    return f", of which {served:.0f} served by then"
 
 
 def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
@@ -226,56 +238,6 @@ def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
             f"scaling {word} took {len(tracked)} steps, from {tracked[0].before} to "
             f"{tracked[-1].after}, over {span(over)}{cooling}"
         )
-
-
-def _zero(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:
-    series = outcome.workloads[workload.name]
-    begin = outcome.start.timestamp()
-    done = [o for o in outcome.activities.get(workload.name, ()) if not o.not_scaled]
-    slept = next((one for one in done if one.after == 0), None)
-    if slept is not None:
-        yield from _slept(outcome, slept, begin)
-    woken = next((one for one in done if one.before == 0 and one.is_out), None)
-    if woken is not None:
-        yield _woken(way_of(scenario, outcome, workload, woken), series)
-
-
-def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
-    low = (
-        f", {span(one.time - one.breached_from)} after the load fell"
-        if (one.breached_from)
-        else ""
-    )
-    yield f"0 copies were asked for at {moment(one.time - begin)}{low}"
-    gone = next(
-        (
-            step
-            for step in outcome.steps
-            if step.what == "instances" and step.after == 0 and step.time > one.time
-        ),
-        None,
-    )
-    if gone is not None:
-        yield (
-            f"the last instance was released at {moment(gone.time - begin)}, "
-            f"{span(gone.time - one.time)} after that; {_MEASURED_TO_ZERO}"
-        )
-
-
-def _woken(way: Way, series: Series) -> str:
-    refused = sum(series.refused.get("no capacity", ()))
-    served = (
-        f"the first copy served at {moment(way.serving)}, "
-        f"{span(way.serving - way.breached)} after the first refusal's period began"
-        if way.serving is not None
-        else "no copy served before the end"
-    )
-    coming = f", then {_coming(way, way.serving)}" if way.serving is not None else ""
-    return (
-        f"waking took {span(way.decided - way.breached)} until it was decided at "
-        f"{moment(way.decided)}{coming}; {served}; {count(refused, 'request')} were "
-        "refused meanwhile"
-    )
 
 
 def _instances(outcome: Outcome) -> Iterator[str]:

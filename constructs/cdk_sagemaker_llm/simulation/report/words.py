@@ -40,10 +40,12 @@ def count(number: float, what: str, several: str = "") -> str:
 
 def share(part: float, whole: float) -> str:
     """
-    Write a part in per cent; what is not all never reads as all.
+    Write a part in per cent; what is not all never reads as all, nor some as none.
     """
     if not whole:
         return "none"
     per_cent = 100 * part / whole
+    if 0 < per_cent < 0.05:  # noqa: PLR2004 - what would be rounded to 0 per cent
+        return "less than 0.1 %"
     most = 99.9 if per_cent < 100 else per_cent  # noqa: PLR2004 - per cent
     return f"{min(round(per_cent, 1), most):g} %"

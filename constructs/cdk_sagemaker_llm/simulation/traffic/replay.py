@@ -63,21 +63,18 @@ class Replay(Traffic):
         """
         Read a CSV file with the columns time, prompt_tokens and output_tokens.
 
-        Times are ISO 8601, or seconds; other columns do not matter.
+        Times are ISO 8601, or seconds; other columns do not matter, nor does how the
+        columns' names are capitalised.
 
         Raises:
             ValueError: If it is no such file; one line for each fault.
         """
         name = Path(path)
         with name.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
-            lacking = [one for one in _COLUMNS if one not in (rows.fieldnames or ())]
-            if lacking:
-                raise ValueError(
-                    f"{name}: the first line must name the columns "
-                    f"{', '.join(_COLUMNS)}, and lacks {', '.join(lacking)}"
-                )
-            return cls(tuple(_read(name, enumerate(rows, start=2))))
+            try:
+                return cls(tuple(_read(name, enumerate(_rows(name, file), start=2))))
+            except (UnicodeDecodeError, csv.Error) as fault:
+                raise ValueError(f"{name} is no CSV file in UTF-8: {fault}") from fault
 
     def scaled(self, factor: float) -> Self:
         """
@@ -157,6 +154,19 @@ class Replay(Traffic):
             np.repeat(answers, counts).astype(int).tolist(),
             strict=True,
         )
+
+
+def _rows(name: Path, file: Iterable[str]) -> csv.DictReader[str]:
+    rows = csv.DictReader(file)
+    named = [one.strip().lower() for one in rows.fieldnames or ()]
+    lacking = [one for one in _COLUMNS if one not in named]
+    if lacking:
+        raise ValueError(
+            f"{name}: the first line must name the columns {', '.join(_COLUMNS)}, "
+            f"and lacks {', '.join(lacking)}; it reads {','.join(named)!r}"
+        )
+    rows.fieldnames = named
+    return rows
 
 
 def _read(

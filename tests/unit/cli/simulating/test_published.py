@@ -4,9 +4,6 @@ What others published of scaling in time, played out: each figure, and where it 
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from aws_cdk import App
 
 from cdk_sagemaker_llm.catalog import find_instance_type
 from stacks.mistral_trtllm import MistralTrtLlmStack
+from tests.unit.cli.simulating.command import facts
 from tests.unit.cli.simulating.templates import (
     COPIES,
     Resources,
@@ -33,17 +31,9 @@ MINUTE = 60.0
 
 def simulate(*arguments: str | Path) -> Any:  # noqa: ANN401 - JSON
     """
-    Run the command as a user does, and read what it prints.
+    Run the command, of which nothing may be left out.
     """
-    command = [Path(sys.executable).with_name("sagemaker-llm"), "simulate"]
-    done = subprocess.run(
-        [*map(str, command), *map(str, arguments), "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    (run,) = json.loads(done.stdout)["runs"]
+    (run,) = facts(*arguments)["runs"]
     assert run["not_simulated"] == []
     (only,) = run["variants"]
     return only

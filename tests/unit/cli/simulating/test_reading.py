@@ -151,6 +151,44 @@ def test_traffic_is_shared_by_weight(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("weights", "shares", "assumed"),
+    [
+        (
+            (0, 0),
+            (0.5, 0.5),
+            ("of Host/Host, no variant has a weight: all get the same",),
+        ),
+        (
+            (3, {"Ref": "Open"}),
+            (0.75, 0.25),
+            ("of Host/Host, a weight that is not known is taken for 1",),
+        ),
+        ((1, 0), (1.0, 0.0), ()),
+    ],
+    ids=["none", "one that is open", "one of nothing"],
+)
+def test_no_request_is_lost_or_doubled_between_variants(
+    weights: tuple[object, ...],
+    shares: tuple[float, ...],
+    assumed: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    """
+    Whatever the weights are, and what was assumed of them is told.
+    """
+    hosts = variant()
+    (first,) = hosts["Config"]["Properties"]["ProductionVariants"]
+    hosts["Config"]["Properties"]["ProductionVariants"] = [
+        {**first, "VariantName": f"V{number}", "InitialVariantWeight": weight}
+        for number, weight in enumerate(weights)
+    ]
+    found = read(tmp_path, hosts)
+
+    assert tuple(one.share for one in found.variants) == shares
+    assert found.assumed == assumed
+
+
 def test_what_a_container_serves_is_read_from_its_variables(tmp_path: Path) -> None:
     """
     The name of the model, and over how many accelerators it is split.

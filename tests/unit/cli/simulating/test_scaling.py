@@ -247,25 +247,28 @@ def test_scheduled_actions_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "policies", "schedules", "disabled"),
+    ("state", "policies", "schedules", "disabled", "suspended"),
     [
-        ({}, 1, 1, False),
-        ({"DynamicScalingInSuspended": True}, 1, 1, True),
+        ({}, 1, 1, False, ()),
+        ({"DynamicScalingInSuspended": True}, 1, 1, True, ("DynamicScalingIn",)),
+        ({"DynamicScalingOutSuspended": True}, 1, 1, False, ("DynamicScalingOut",)),
         (
             {"DynamicScalingInSuspended": True, "DynamicScalingOutSuspended": "true"},
             0,
             1,
             None,
+            ("DynamicScalingIn", "DynamicScalingOut"),
         ),
-        ({"ScheduledScalingSuspended": True}, 1, 0, False),
+        ({"ScheduledScalingSuspended": True}, 1, 0, False, ()),
     ],
-    ids=["nothing", "in", "both", "schedules"],
+    ids=["nothing", "in", "out", "both", "schedules"],
 )
 def test_what_is_suspended_is_left_out(
     state: dict[str, object],
     policies: int,
     schedules: int,
     disabled: bool | None,  # noqa: FBT001 - what is expected
+    suspended: tuple[str, ...],
     tmp_path: Path,
 ) -> None:
     """
@@ -276,6 +279,7 @@ def test_what_is_suspended_is_left_out(
     found = only(tmp_path, variant(), host, tracking())
 
     assert (len(found.policies), len(found.schedules)) == (policies, schedules)
+    assert found.suspended == suspended
     for policy in found.policies:
         assert isinstance(policy, TargetTracking)
         assert policy.disable_scale_in is disabled
@@ -330,10 +334,6 @@ TOLD: dict[str, tuple[tuple[Resources, ...], str]] = {
             "Host/Target: scheduled action x: schedule must be cron(...), rate(...) or "
             "at(...), got 'noon'"
         ),
-    ),
-    "scaling out alone suspended": (
-        (target(SuspendedState={"DynamicScalingOutSuspended": True}),),
-        "Host/Target: DynamicScalingOutSuspended alone is not simulated: it adds",
     ),
     "predictive scaling": (
         (target(), policy_of("PredictiveScaling")),

@@ -84,11 +84,13 @@ def test_what_was_answered_is_counted() -> None:
     assert found["Requests"] == (
         "60 requests came; 60 (100 %) were answered in time",
         (
-            "an answer took 10.0 s on average; in the worst minute, at 0:29:00, 95 % "
+            "an answer took 10.0 s on average; in the worst minute, at 0:10:00, 95 % "
             "of them took up to 10.0 s"
         ),
     )
-    assert found["From load to capacity"] == ("nothing scales it: it has no policy",)
+    assert found["From load to capacity"] == (
+        "nothing scales it: there is no policy to play out",
+    )
 
 
 def test_what_had_no_answer_in_time_is_told_with_when() -> None:
@@ -141,7 +143,7 @@ def test_a_copy_that_did_not_come_in_time_is_told() -> None:
 
     assert found[1:] == (
         "no new copy served before the end",
-        "nothing was scaled in before the end",
+        "no policy scaled it in before the end",
     )
 
 
@@ -151,7 +153,7 @@ def test_a_load_below_the_target_scales_nothing() -> None:
     """
     found = told(rate=3, policies=(tracking(),))
 
-    assert found["From load to capacity"] == ("nothing was scaled out",)
+    assert found["From load to capacity"] == ("no policy scaled it out",)
 
 
 def test_the_bound_that_was_hit_is_told() -> None:
@@ -160,7 +162,10 @@ def test_the_bound_that_was_hit_is_told() -> None:
     """
     found = told(rate=40, maximum=2, policies=(tracking(),))["What held scaling up"]
 
-    assert found[0] == "from 0:16:00 on the load was too high at the maximum of 2"
+    assert found[0] == (
+        "from 0:16:00 on the load was too high at the maximum of 2, of which 1 served "
+        "by then"
+    )
 
 
 def test_capacity_that_is_not_there_is_told() -> None:

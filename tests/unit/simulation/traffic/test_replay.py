@@ -121,7 +121,8 @@ ISO = ", line 2: time must be seconds, or ISO 8601 as 2026-01-31T12:00:00"
             "time,tokens\n",
             (
                 ": the first line must name the columns time, prompt_tokens, "
-                "output_tokens, and lacks prompt_tokens, output_tokens"
+                "output_tokens, and lacks prompt_tokens, output_tokens; it reads "
+                "'time,tokens'"
             ),
         ),
         (
@@ -215,3 +216,22 @@ def test_fails_if_a_moment_or_a_factor_is_no_number(odd: float) -> None:
         Replay(((0.0, 1, 1), (odd, 1, 1)))
     with pytest.raises(ValueError, match=f"factor must be at least 0, got {odd}"):
         Replay(((0.0, 1, 1),), factor=odd)
+
+
+def test_columns_are_found_however_they_are_capitalised(tmp_path: Path) -> None:
+    """
+    Spaces around them, and a byte order mark before, do not matter either.
+    """
+    text = "\ufeff Time ,PROMPT_TOKENS, Output_Tokens\n5,10,20\n"
+
+    assert Replay.from_csv(written(tmp_path, text)).requests == ((0.0, 10, 20),)
+
+
+def test_fails_if_it_is_no_text(tmp_path: Path) -> None:
+    """
+    With the file's name.
+    """
+    path = tmp_path / "latin.csv"
+    path.write_bytes(f"{HEAD}1,10,\xe9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=f"{path} is no CSV file in UTF-8: "):
+        Replay.from_csv(path)

@@ -1,0 +1,68 @@
+"""
+Latencies of a whole run, kept in so few numbers that a week of them is none too many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+# Latencies that differ by less than half a per cent are one.
+_STEP = math.log(1.005)
+# Where what took no time at all is counted: before all that took some.
+_NONE = -(2**31)
+
+
+@dataclass(slots=True)
+class Histogram:
+    """
+    How many latencies there were of each size, within half a per cent.
+
+    Args:
+        count: How many there were in all.
+    """
+
+    count: int = 0
+    # By size: how many, and the longest of them.
+    _buckets: dict[int, tuple[int, float]] = field(default_factory=dict, repr=False)
+
+    def add(self, latencies: Iterable[float], overhead: float = 0.0) -> None:
+        """
+        Take in latencies, in seconds.
+
+        Args:
+            latencies: The seconds.
+
+            overhead: Seconds that come on top of each.
+                If left out, none do.
+        """
+        buckets = self._buckets
+        for latency in latencies:
+            seconds = latency + overhead
+            size = math.floor(math.log(seconds) / _STEP) if seconds > 0 else _NONE
+            count, longest = buckets.get(size, (0, 0.0))
+            buckets[size] = (count + 1, max(longest, seconds))
+            self.count += 1
+
+    def merge(self, other: Histogram) -> None:
+        """
+        Take in all that another one has.
+        """
+        for size, (more, long) in other._buckets.items():
+            count, longest = self._buckets.get(size, (0, 0.0))
+            self._buckets[size] = (count + more, max(longest, long))
+        self.count += other.count
+
+    def at(self, share: float) -> float | None:
+        """
+        Return the seconds that a share of all latencies took at most; ``None`` of none.
+        """
+        rank = math.ceil(share * self.count)
+        seen = 0
+        for size in sorted(self._buckets):
+            count, longest = self._buckets[size]
+            seen += count
+            if seen >= rank:
+                return longest
+        return None
