@@ -11,27 +11,10 @@ from typing import Any
 
 from moto.applicationautoscaling.exceptions import AWSValidationException
 
+from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
+
 _RATE = re.compile(r"rate\((\d+) (minute|minutes|hour|hours|day|days)\)")
 _AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
-_CRON = re.compile(r"cron\((\S+) (\S+) (\S+) (\S+) (\S+) (\S+)\)")
-
-_MONTHS = [
-    *("JAN", "FEB", "MAR", "APR", "MAY", "JUN"),
-    *("JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
-]
-_DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
-
-# The fields of a cron expression: lowest and highest value, and names, which count
-# from the lowest on.
-_FIELDS: tuple[tuple[int, int, list[str]], ...] = (
-    (0, 59, []),
-    (0, 23, []),
-    (1, 31, []),
-    (1, 12, _MONTHS),
-    (1, 7, _DAYS),
-    (1970, 2199, []),
-)
-_DAY_OF_MONTH, _DAY_OF_WEEK = 2, 4
 
 
 def refuse_action(
@@ -88,40 +71,11 @@ def _is_schedule(text: str) -> bool:
         except ValueError:
             return False
         return True
-    found = _CRON.fullmatch(text)
-    return found is not None and _is_cron(list(found.groups()))
-
-
-def _is_cron(fields: list[str]) -> bool:
-    # One of the two days is left open.
-    days = fields[_DAY_OF_MONTH], fields[_DAY_OF_WEEK]
-    if days.count("?") != 1:
+    try:
+        next_time(text, "UTC", 0.0, 0.0)
+    except ValueError:
         return False
-    return all(
-        all(_is_part(part, index) for part in field.split(","))
-        for index, field in enumerate(fields)
-    )
-
-
-def _is_part(part: str, index: int) -> bool:
-    if index == _DAY_OF_MONTH and re.fullmatch(r"\?|L|LW|[0-9]+W", part):
-        return True
-    if index == _DAY_OF_WEEK and re.fullmatch(r"\?|L|[1-7A-Z]+L|[1-7A-Z]+#[1-5]", part):
-        return True
-    values, _, step = part.partition("/")
-    if "/" in part and not (step.isdigit() and int(step) > 0):
-        return False
-    ends = values.split("-")
-    return values == "*" or (
-        len(ends) in {1, 2} and all(_is_value(end, index) for end in ends)
-    )
-
-
-def _is_value(text: str, index: int) -> bool:
-    least, most, names = _FIELDS[index]
-    if text.upper() in names:
-        return True
-    return text.isascii() and text.isdigit() and least <= int(text) <= most
+    return text.startswith("cron(")
 
 
 def _is_timezone(name: str) -> bool:

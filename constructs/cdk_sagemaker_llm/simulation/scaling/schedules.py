@@ -10,9 +10,13 @@ from __future__ import annotations
 import calendar
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cdk_sagemaker_llm.simulation.scaling import odd_days
+from cdk_sagemaker_llm.simulation.scaling.odd_days import DayRule, weekday
 
 _FORM = re.compile(r"(cron|rate|at)\((.*)\)", re.DOTALL)
 _RATE = re.compile(r"(\d+)\s+(minute|hour|day)s?")
@@ -22,7 +26,32 @@ _DAYS = {"SUN": 1, "MON": 2, "TUE": 3, "WED": 4, "THU": 5, "FRI": 6, "SAT": 7}
 _FIELDS = 6
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 _HORIZON = timedelta(days=366 * 8)  # Past the longest wait, for a 29 February.
-_LAST_DAY = 32  # What L stands for among the days of a month.
+_DAY_OF_MONTH, _DAY_OF_WEEK = 2, 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Cron:
+    """
+    The fields of an expression as numbers, and the days that are none.
+    """
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    years: frozenset[int]
+    odd: tuple[DayRule, ...]
+
+    def is_due(self, day: date) -> bool:
+        """
+        Tell whether it is due on a day.
+        """
+        if day.month not in self.months or day.year not in self.years:
+            return False
+        # Of the two kinds of days one is open, and has every number.
+        by_number = day.day in self.days and weekday(day) in self.weekdays
+        return by_number or any(rule(day) for rule in self.odd)
 
 
 def next_time(
@@ -100,38 +129,54 @@ def _zone(name: str) -> ZoneInfo:
 
 
 @functools.cache
-def _cron(schedule: str) -> tuple[frozenset[int], ...]:
+def _cron(schedule: str) -> _Cron:
     fields = _parsed(schedule)[1].upper().split()
     if len(fields) != _FIELDS:
         raise ValueError(
             f"schedule {schedule!r} has {len(fields)} fields; cron needs six: minutes, "
             "hours, day of month, month, day of week and year"
         )
-    if (fields[2] == "?") == (fields[4] == "?"):
+    if (fields[_DAY_OF_MONTH] == "?") == (fields[_DAY_OF_WEEK] == "?"):
         raise ValueError(
             f"schedule {schedule!r} must have ? in either day of month or day of week"
         )
+    parts = [field.split(",") for field in fields]
+    odd: list[DayRule] = []
+    parts[_DAY_OF_MONTH] = _without_odd(parts[_DAY_OF_MONTH], odd_days.of_month, odd)
+    in_week = functools.partial(odd_days.of_week, names=_DAYS)
+    parts[_DAY_OF_WEEK] = _without_odd(parts[_DAY_OF_WEEK], in_week, odd)
     bounds = ((0, 59), (0, 23), (1, 31), (1, 12), (1, 7), (_FIRST_YEAR, _LAST_YEAR))
     names: tuple[dict[str, int], ...] = ({}, {}, {}, _MONTHS, _DAYS, {})
-    return tuple(
+    minutes, hours, days, months, weekdays, years = (
         _field(schedule, field, bound, known)
-        for field, bound, known in zip(fields, bounds, names, strict=True)
+        for field, bound, known in zip(parts, bounds, names, strict=True)
     )
+    return _Cron(minutes, hours, days, months, weekdays, years, tuple(odd))
+
+
+def _without_odd(
+    parts: list[str], read: Callable[[str], DayRule | None], odd: list[DayRule]
+) -> list[str]:
+    plain = []
+    for part in parts:
+        rule = read(part)
+        if rule is None:
+            plain.append(part)
+        else:
+            odd.append(rule)
+    return plain
 
 
 def _field(
-    schedule: str, field: str, bound: tuple[int, int], names: dict[str, int]
+    schedule: str, parts: list[str], bound: tuple[int, int], names: dict[str, int]
 ) -> frozenset[int]:
     values: set[int] = set()
-    for part in field.split(","):
+    for part in parts:
         span, _, every = part.partition("/")
         try:
             step = int(every) if every else 1
             if span in {"*", "?"}:
                 first, last = bound
-            elif span == "L" and bound == (1, 31):
-                values.add(_LAST_DAY)
-                continue
             else:
                 low, _, high = span.partition("-")
                 first = names.get(low) or int(low)
@@ -147,32 +192,19 @@ def _field(
 def _unreadable(schedule: str, part: str) -> ValueError:
     return ValueError(
         f"schedule {schedule!r} has {part!r}, which is not understood; numbers, names, "
-        "*, ranges, steps, lists and L for the last day of a month are"
+        "*, ranges, steps and lists are, and the days L, LW, 15W, 6L and 6#3"
     )
 
 
-def _occurrences(
-    fields: tuple[frozenset[int], ...], begin: datetime
-) -> Iterator[datetime]:
-    minutes, hours, *_ = fields
+def _occurrences(cron: _Cron, begin: datetime) -> Iterator[datetime]:
     day = begin.date()
     last = day + _HORIZON
     while day <= last:
-        if _is_due(fields, day):
-            for hour in sorted(hours):
-                for minute in sorted(minutes):
+        if cron.is_due(day):
+            for hour in sorted(cron.hours):
+                for minute in sorted(cron.minutes):
                     yield datetime(day.year, day.month, day.day, hour, minute)  # noqa: DTZ001 - local
         day += timedelta(days=1)
-
-
-def _is_due(fields: tuple[frozenset[int], ...], day: date) -> bool:
-    _, _, days, months, weekdays, years = fields
-    month_end = calendar.monthrange(day.year, day.month)[1]
-    in_month = day.day in days or (_LAST_DAY in days and day.day == month_end)
-    weekday = day.isoweekday() % 7 + 1
-    return (
-        in_month and day.month in months and weekday in weekdays and day.year in years
-    )
 
 
 def _real(local: datetime, zone: ZoneInfo) -> float | None:
