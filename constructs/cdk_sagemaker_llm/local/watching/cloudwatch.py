@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from moto.cloudwatch.metric_data_expression_parser import parse_expression
 from moto.cloudwatch.models import (
     Alarm,
     CloudWatchBackend,
+    Dimension,
     MetricAggregatedDatum,
     MetricDatum,
     MetricDatumBase,
@@ -26,6 +27,18 @@ from cdk_sagemaker_llm.local.watching.meter import period_of, unit_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
 _DAY = 86_400
+
+
+class _Published(MetricAggregatedDatum):
+    """
+    What the runtime measured in a period.
+    """
+
+    def __new__(cls, *_: Untyped, **__: Untyped) -> Self:
+        """
+        Make one that is forgotten with its series: moto keeps all it ever made.
+        """
+        return object.__new__(cls)
 
 
 class WatchedCloudWatch(CloudWatchBackend):
@@ -45,19 +58,22 @@ class WatchedCloudWatch(CloudWatchBackend):
         """
         Take in what the runtime measured in a period.
         """
-        datum = MetricAggregatedDatum(
+        datum = _Published(
             metric.namespace,
             metric.name,
             min_stat=point.least,
             max_stat=point.most,
             sample_count=point.count,
             sum_stat=point.total,
-            dimensions=[{"Name": n, "Value": v} for n, v in metric.dimensions],
+            dimensions=[],
             timestamp=moment(start),
             unit=unit_of(metric.name),
         )
         series = self._published.get(metric)
-        if series is None:
+        if series:
+            datum.dimensions = series[-1].dimensions
+        else:
+            datum.dimensions = [Dimension(n, v) for n, v in metric.dimensions]
             self._forget(datum.timestamp - timedelta(seconds=_DAY))
             length = _DAY // period_of(metric.name)
             series = self._published[metric] = deque(maxlen=length)
