@@ -388,6 +388,8 @@ def test_settings_reach_the_server_as_they_are() -> None:
         ({"speed": 86_401.0}, "at most 86400, got 86401.0"),
         ({"speed": float("inf")}, "at most 86400, got inf"),
         ({"speed": float("nan")}, "at most 86400, got nan"),
+        ({"speed": "60"}, "speed must be a number, got '60'"),
+        ({"faults": ["slow"]}, r"list of Fault\(...\), got 'slow' in it"),
         ({"times": FleetTimes()}, "times and latency need a speed"),
         ({"latency": Latency()}, "times and latency need a speed"),
     ],

@@ -43,8 +43,17 @@ class Settings:
 
     def __post_init__(self) -> None:
         """
-        Refuse what would have no effect.
+        Refuse what is none, and what would have no effect.
         """
+        if not isinstance(self.speed, int | float | None):
+            raise ValueError(  # noqa: TRY004 - as any argument of another kind
+                f"speed must be a number, got {self.speed!r}"
+            )
+        for fault in self.faults:
+            if not isinstance(fault, Fault):
+                raise ValueError(  # noqa: TRY004 - as above
+                    f"faults must be a list of Fault(...), got {fault!r} in it"
+                )
         if self.speed is not None and not 0 < self.speed <= _FASTEST:
             raise ValueError(
                 f"speed must be more than 0 and at most {_FASTEST}, got {self.speed}"
