@@ -258,12 +258,50 @@ def test_a_state_that_is_set_lasts_until_the_next_evaluation(aws: HandRunAws) ->
 
 def test_a_set_state_of_an_unknown_alarm_is_refused(aws: HandRunAws) -> None:
     """
-    As moto does.
+    And data that is no JSON; both say what is wrong.
     """
-    with pytest.raises(ClientError, match="ResourceNotFound"):
-        aws.client("cloudwatch").set_alarm_state(
-            AlarmName="None", StateValue="ALARM", StateReason="a drill"
-        )
+    client = aws.client("cloudwatch")
+    settings = {"StateValue": "ALARM", "StateReason": "a drill"}
+    with pytest.raises(ClientError, match=r"ResourceNotFound.*There is no alarm None"):
+        client.set_alarm_state(AlarmName="None", **settings)
+    client.put_metric_alarm(AlarmName="Busy", **_ALARM)
+    with pytest.raises(ClientError, match=r"StateReasonData is not valid JSON"):
+        client.set_alarm_state(AlarmName="Busy", StateReasonData="{x", **settings)
+
+
+def test_statistics_are_of_whole_minutes(aws: HandRunAws) -> None:
+    """
+    Of a start within a minute too, whenever the first value came.
+    """
+    client = aws.client("cloudwatch")
+    aws.run(25)
+    for value in (1.0, 2.0, 4.0):
+        _put(aws, value)
+        aws.run(40)
+    asked = {
+        **_METRIC,
+        "StartTime": datetime.fromtimestamp(NOON + 7, UTC),
+        "EndTime": datetime.fromtimestamp(NOON + 600, UTC),
+        "Period": 60,
+        "Statistics": ["Sum"],
+    }
+
+    found = client.get_metric_statistics(**asked)["Datapoints"]
+    metric = {"Metric": _METRIC, "Period": 60, "Stat": "Sum"}
+    data = client.get_metric_data(
+        MetricDataQueries=[{"Id": "m", "MetricStat": metric}],
+        StartTime=asked["StartTime"],
+        EndTime=asked["EndTime"],
+        ScanBy="TimestampAscending",
+    )["MetricDataResults"][0]
+
+    # At 25, 65 and 105 s.
+    assert [(p["Timestamp"].timestamp() - NOON, p["Sum"]) for p in found] == [
+        (0.0, 1.0),
+        (60.0, 6.0),
+    ]
+    assert [t.timestamp() - NOON for t in data["Timestamps"]] == [0.0, 60.0]
+    assert data["Values"] == [1.0, 6.0]
 
 
 def test_without_time_nothing_goes_off() -> None:

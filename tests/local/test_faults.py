@@ -271,6 +271,10 @@ class TestPages:
             b'[{"kind": "slow", "colour": "red"}]',
             b'[{"target": "x"}]',
             b'[{"kind": "errors", "rate": "often"}]',
+            b'{"kind": "slow"}',
+            b"{}",
+            b"[7]",
+            b"none at all",
         ],
     )
     def test_what_is_no_fault_is_refused(self, aws: EmbeddedAws, body: bytes) -> None:
@@ -340,6 +344,27 @@ def test_a_fault_is_written_on_the_command_line() -> None:
         Fault.parse("slow,colour=red")
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("slow", "a fault is an object with a kind, got 'slow'"),
+        ({"kind": "slow", "target": 5}, "target must be a name, got 5"),
+        ({"kind": "slow", "seconds": "x"}, "seconds must be a number, got 'x'"),
+        ({"kind": "slow", "seconds": True}, "seconds must be a number, got True"),
+        ({"kind": "slow", "seconds": "inf"}, "seconds must be more than 0, got inf"),
+        ({"kind": "errors", "rate": [1]}, "rate must be a number, got [1]"),
+        ({"kind": "errors", "seed": 1.5}, "seed must be a whole number, got 1.5"),
+        ({"kind": "no-capacity", "available": "x"}, "available must be a whole number"),
+    ],
+)
+def test_a_fault_of_other_kinds_of_values_says_why(given: Untyped, words: str) -> None:
+    """
+    Which name it is, and what was written.
+    """
+    with pytest.raises(ValueError, match=re.escape(words)):
+        Fault.of(given)
+
+
 def test_settings_reach_the_server_as_they_are() -> None:
     """
     Written and read again.
@@ -358,8 +383,13 @@ def test_settings_reach_the_server_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"speed": 0.0}, "speed must be more than 0, got 0.0"),
+        ({"speed": 0.0}, "speed must be more than 0 and at most 86400, got 0.0"),
         ({"speed": -1.0}, "speed must be more than 0"),
+        ({"speed": 86_401.0}, "at most 86400, got 86401.0"),
+        ({"speed": float("inf")}, "at most 86400, got inf"),
+        ({"speed": float("nan")}, "at most 86400, got nan"),
+        ({"speed": "60"}, "speed must be a number, got '60'"),
+        ({"faults": ["slow"]}, r"list of Fault\(...\), got 'slow' in it"),
         ({"times": FleetTimes()}, "times and latency need a speed"),
         ({"latency": Latency()}, "times and latency need a speed"),
     ],

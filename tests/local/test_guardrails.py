@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
+from tests.local.by_hand import hand_run_aws
 from tests.local.hosting_requests import (
     LMI_28,
     make_component,
@@ -22,6 +23,7 @@ from tests.local.hosting_requests import (
     prompt,
     unique,
 )
+from tests.local.scaled import scaled_variant
 
 TIMES = FleetTimes(
     provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
@@ -175,6 +177,62 @@ def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
     assert shown["EndpointConfigName"] == before
     assert name in shown["FailureReason"]
     assert {who(aws, endpoint) for _ in range(4)} == {"TGI"}
+
+
+def _shift(kind: str, **size: Untyped) -> dict[str, Untyped]:
+    shift = {"Type": kind, "WaitIntervalInSeconds": 0, **size}
+    return {"BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": shift}}
+
+
+def _batch(value: int) -> dict[str, Untyped]:
+    size = {"Type": "CAPACITY_PERCENT", "Value": value}
+    policy = {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}
+    return {"RollingUpdatePolicy": policy}
+
+
+def _percent(value: int) -> dict[str, Untyped]:
+    return {"Type": "CAPACITY_PERCENT", "Value": value}
+
+
+def test_guardrails_that_contradict_the_reference_are_refused() -> None:
+    """
+    At once, and the endpoint takes another update.
+    """
+    with hand_run_aws() as aws:
+        variant = scaled_variant(aws, count=2)
+        endpoint = variant.subject.endpoint
+        client = aws.client("sagemaker")
+        config = client.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"]
+
+        def update(guardrails: dict[str, Untyped]) -> None:
+            client.update_endpoint(
+                EndpointName=endpoint,
+                EndpointConfigName=config,
+                DeploymentConfig=guardrails,
+            )
+
+        for guardrails, words in (
+            (_shift("CANARY"), "CanarySize is required"),
+            (_shift("LINEAR"), "LinearStepSize is required"),
+            (_shift("CANARY", CanarySize=_percent(51)), "1 to 50 percent .* got 51"),
+            (_shift("LINEAR", LinearStepSize=_percent(9)), "10 to 50 percent .* got 9"),
+            (_shift("LINEAR", LinearStepSize=_percent(51)), "got 51"),
+            (_batch(4), "MaximumBatchSize must be 5 to 50 percent .* got 4"),
+            (_batch(51), "got 51"),
+            ({**_shift("ALL_AT_ONCE"), **_batch(50)}, "not both"),
+        ):
+            with pytest.raises(ClientError, match=f"ValidationException.*{words}"):
+                update(guardrails)
+            assert status(client, endpoint) == "InService"
+        for guardrails in (
+            _shift("CANARY", CanarySize=_percent(50)),
+            _shift("LINEAR", LinearStepSize=_percent(10)),
+            _batch(5),
+        ):
+            update(guardrails)
+            for _ in range(20):
+                aws.run(60)
+            assert status(client, endpoint) == "InService"
 
 
 def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:

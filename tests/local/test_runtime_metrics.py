@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from moto.core.model_instances import model_data
 
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
@@ -61,6 +62,24 @@ def test_requests_are_counted_by_the_minute(aws: HandRunAws) -> None:
     assert _values(variant, "InvocationsPerInstance", "Sum", 60) == [1.5, 0.0, 1.0]
     assert _values(variant, "ModelLatency", "SampleCount", 60) == [3.0, 2.0]
     assert _values(variant, "Invocation4XXErrors", "Average", 60) == [0.0, 0.0]
+
+
+def test_what_was_published_is_not_kept_for_ever(aws: HandRunAws) -> None:
+    """
+    moto keeps a list of all that was ever made; of the runtime's metrics it has none.
+    """
+    scaled_variant(aws)
+    aws.run(120)
+    before = _made_by_moto()
+
+    aws.run(3600)
+
+    assert _made_by_moto() == before
+
+
+def _made_by_moto() -> int:
+    models: list[Untyped] = list(model_data["cloudwatch"].values())
+    return sum(len(model.instances_tracked) for model in models)
 
 
 def test_metric_data_reads_dimensions_in_any_order(aws: HandRunAws) -> None:

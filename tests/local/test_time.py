@@ -286,6 +286,88 @@ def listed(sagemaker: Untyped, endpoint: str) -> list[Untyped]:
     return list(found["InferenceComponents"])
 
 
+@pytest.mark.parametrize("fault", ["", "no-image"])
+def test_a_stack_is_deleted_while_it_is_made(
+    aws: EmbeddedAws, sagemaker: Untyped, fault: str
+) -> None:
+    """
+    What is under way comes to its end or fails, nothing more is made, and all goes.
+    """
+    endpoint, bucket, name = unique("endpoint"), unique("bucket"), unique("stack")
+    config = make_config(
+        aws, variant={"ModelName": make_model(aws), "InstanceType": "ml.g5.12xlarge"}
+    )
+    if fault:
+        aws.fault(fault, endpoint)
+    client = aws.client("cloudformation")
+    made = {"EndpointName": endpoint, "EndpointConfigName": config}
+    resources = {
+        "Endpoint": {"Type": "AWS::SageMaker::Endpoint", "Properties": made},
+        "Bucket": {
+            "Type": "AWS::S3::Bucket",
+            "DependsOn": "Endpoint",
+            "Properties": {"BucketName": bucket},
+        },
+    }
+    stack = client.create_stack(
+        StackName=name, TemplateBody=json.dumps({"Resources": resources})
+    )["StackId"]
+
+    def status() -> str:
+        return str(client.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"])
+
+    client.delete_stack(StackName=name)
+    client.delete_stack(StackName=name)
+    until(lambda: status() == "DELETE_COMPLETE")
+
+    events = client.describe_stack_events(StackName=stack)["StackEvents"]
+    assert {e["LogicalResourceId"] for e in events} == {name, "Endpoint"}
+    assert [
+        e["ResourceStatus"] for e in events[::-1] if e["LogicalResourceId"] == name
+    ] == ["CREATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "DELETE_COMPLETE"]
+    with refused("Could not find endpoint"):
+        endpoint_status(sagemaker, endpoint)
+
+
+def test_a_stack_is_not_deleted_while_it_is_updated(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    CloudFormation's words, which are others than those of an update.
+    """
+    endpoint, name = unique("endpoint"), unique("stack")
+    variant = {"ModelName": make_model(aws), "InstanceType": "ml.g5.12xlarge"}
+    client = aws.client("cloudformation")
+
+    def template() -> str:
+        made = {
+            "EndpointName": endpoint,
+            "EndpointConfigName": make_config(aws, variant=variant),
+        }
+        kind = "AWS::SageMaker::Endpoint"
+        return json.dumps({"Resources": {"E": {"Type": kind, "Properties": made}}})
+
+    def status() -> str:
+        return str(client.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"])
+
+    stack = client.create_stack(StackName=name, TemplateBody=template())["StackId"]
+    until(lambda: status() == "CREATE_COMPLETE")
+    client.update_stack(StackName=name, TemplateBody=template())
+    words = f"Stack [{stack}] cannot be deleted while in status UPDATE_IN_PROGRESS"
+    with refused(words):
+        client.delete_stack(StackName=name)
+    until(lambda: status() == "UPDATE_COMPLETE")
+    client.delete_stack(StackName=name)
+    until(lambda: endpoint not in names(sagemaker))
+
+
+def names(sagemaker: Untyped) -> set[str]:
+    """
+    Return the names of all endpoints.
+    """
+    return {e["EndpointName"] for e in sagemaker.list_endpoints()["Endpoints"]}
+
+
 def test_an_answer_takes_the_time_of_the_model(
     aws: EmbeddedAws, sagemaker: Untyped
 ) -> None:

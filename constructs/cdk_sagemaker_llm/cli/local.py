@@ -59,7 +59,7 @@ def local(
         float | None,
         typer.Option(
             help="How fast time passes: 1 for real time, 60 for a minute a second. "
-            "If left out, nothing takes any.",
+            "At most 86400. If left out, nothing takes any.",
         ),
     ] = None,
     fault: Annotated[

@@ -49,8 +49,7 @@ def _faults(hosting: SageMaker, request: Request) -> Response:
     world = hosting.world
     try:
         if request.method == "PUT":
-            given = json.loads(request.get_data())
-            for fault in [Fault.of(one) for one in given]:
+            for fault in _read(request.get_data()):
                 world.faults.put(fault)
             begin_restarts(world)
             for endpoint in world.endpoints:
@@ -61,9 +60,21 @@ def _faults(hosting: SageMaker, request: Request) -> Response:
                 for fleet in endpoint.fleets.values():
                     fleet.retry()
                 look(world, endpoint)
-    except (ValueError, TypeError, AttributeError) as error:
+    except ValueError as error:
         return Response(f"{error}\n", 400)
     return _json({"faults": world.faults.listed()})
+
+
+def _read(body: bytes) -> list[Fault]:
+    try:
+        given = json.loads(body)
+    except ValueError as error:
+        raise ValueError(f"faults come as a JSON list: {error}") from error
+    if not isinstance(given, list):
+        raise ValueError(  # noqa: TRY004 - what a client sent
+            f"faults come as a JSON list, got {given!r}"
+        )
+    return [Fault.of(one) for one in given]
 
 
 def _json(body: dict[str, Any]) -> Response:

@@ -69,7 +69,7 @@ class EmbeddedAws:
             are deployed with them are run.
 
         speed: How many seconds pass there in one: 1 for real time, 60 for a minute a
-            second. If left out, nothing takes any time.
+            second, at most 86,400. If left out, nothing takes any time.
 
         times: How long instances and copies take, with a speed.
             If left out, the defaults of ``FleetTimes``.
@@ -80,7 +80,7 @@ class EmbeddedAws:
         faults: What goes wrong from the beginning. If left out, nothing does.
 
     Raises:
-        ValueError: If the account is no account's number, or the speed is not positive.
+        ValueError: If the account is no account's number, or the speed is none.
     """
 
     def __init__(

@@ -4,6 +4,7 @@ What goes wrong on request: capacity, containers, images, answers.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
@@ -82,7 +83,7 @@ class Fault:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}")
         if not 0 <= self.rate <= 1:
             raise ValueError(f"rate must be 0 to 1, got {self.rate}")
-        if self.seconds is not None and not self.seconds > 0:
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
             raise ValueError(f"seconds must be more than 0, got {self.seconds}")
         if self.available < 0:
             raise ValueError(f"available must be at least 0, got {self.available}")
@@ -93,13 +94,17 @@ class Fault:
             )
 
     @classmethod
-    def of(cls, given: dict[str, Untyped]) -> Fault:
+    def of(cls, given: Untyped) -> Fault:
         """
         Read a fault from JSON.
 
         Raises:
             ValueError: If it is none.
         """
+        if not isinstance(given, dict):
+            raise ValueError(  # noqa: TRY004 - what a client sent
+                f"a fault is an object with a kind, got {given!r}"
+            )
         known = {field.name: field.type for field in fields(cls)}
         unknown = sorted(given.keys() - known.keys())
         if unknown or "kind" not in given:
@@ -109,11 +114,16 @@ class Fault:
             )
         made = dict(given)
         made["answer"] = str(given.get("answer", "500"))
-        for name, number in (("available", int), ("seed", int), ("rate", float)):
+        if not isinstance(made.get("target", ""), str):
+            raise ValueError(  # noqa: TRY004 - as above
+                f"target must be a name, got {made['target']!r}"
+            )
+        for name in ("available", "seed"):
             if name in made:
-                made[name] = number(made[name])
-        if made.get("seconds") is not None:
-            made["seconds"] = float(made["seconds"])
+                made[name] = _number(name, made[name], int, "a whole number")
+        for name in ("rate", "seconds"):
+            if made.get(name) is not None:
+                made[name] = _number(name, made[name], float, "a number")
         return cls(**made)
 
     @classmethod
@@ -138,6 +148,18 @@ class Fault:
     def _is_status(self) -> bool:
         digits = self.answer.isdecimal()
         return digits and _FIRST_STATUS <= int(self.answer) <= _LAST_STATUS
+
+
+def _number(name: str, given: Untyped, kind: type[float], words: str) -> Untyped:
+    # Text comes from the command line, where there is nothing else.
+    try:
+        read = kind(given)
+    except (TypeError, ValueError, OverflowError):
+        read = None
+    lost = read != given and not isinstance(given, str)
+    if read is None or lost or isinstance(given, bool):
+        raise ValueError(f"{name} must be {words}, got {given!r}")
+    return read
 
 
 class Faults:

@@ -13,6 +13,10 @@ from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
 
+# A day a second. The engine of time, which looks at metrics every ten seconds, would
+# fall behind a faster clock, and nobody would be answered any more.
+_FASTEST = 86_400
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
@@ -29,7 +33,7 @@ class Settings:
         faults: What goes wrong from the beginning.
 
     Raises:
-        ValueError: If the speed is none, or times are given without one.
+        ValueError: If the speed is none or too fast, or times are given without one.
     """
 
     speed: float | None = None
@@ -39,10 +43,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         """
-        Refuse what would have no effect.
+        Refuse what is none, and what would have no effect.
         """
-        if self.speed is not None and not self.speed > 0:
-            raise ValueError(f"speed must be more than 0, got {self.speed}")
+        if not isinstance(self.speed, int | float | None):
+            raise ValueError(  # noqa: TRY004 - as any argument of another kind
+                f"speed must be a number, got {self.speed!r}"
+            )
+        for fault in self.faults:
+            if not isinstance(fault, Fault):
+                raise ValueError(  # noqa: TRY004 - as above
+                    f"faults must be a list of Fault(...), got {fault!r} in it"
+                )
+        if self.speed is not None and not 0 < self.speed <= _FASTEST:
+            raise ValueError(
+                f"speed must be more than 0 and at most {_FASTEST}, got {self.speed}"
+            )
         if self.speed is None and (self.times or self.latency):
             raise ValueError(
                 "times and latency need a speed: without one nothing takes any time"

@@ -54,6 +54,12 @@ class Ground(Protocol):
         Whether what was made stays when something fails.
         """
 
+    @property
+    def is_unwanted(self) -> bool:
+        """
+        Whether the stack is to be deleted, and nothing more is to be made.
+        """
+
     def resolve(self, value: Untyped) -> Untyped:
         """
         Resolve intrinsic functions against the resources as they are now.
@@ -86,16 +92,25 @@ class Lifecycle:
         self._ground = ground
         self._undo: list[Callable[[], object]] = []
         self._leftovers: list[Resource] = []
+        self._unstable: list[Resource] = []
 
     def create(self, plan: Iterable[Declaration]) -> None:
         """
         Make every resource, or roll back and leave nothing.
+
+        Where the stack is to be deleted meanwhile, what is under way comes to its end.
         """
         try:
             for declaration in plan:
                 self._make(declaration)
+                if self._ground.is_unwanted:
+                    return
             self._verify_outputs()
         except ResourceError as failed:
+            if self._ground.is_unwanted:
+                for resource in self._unstable:
+                    self._remove(resource)
+                return
             reason = f"The following resource(s) failed to create: [{failed}]. "
             if self._ground.disable_rollback:
                 self._ground.enter("CREATE_FAILED", reason)
@@ -317,6 +332,7 @@ class Lifecycle:
         except UnstableError as failed:
             # It is there all the same, and goes with the rest.
             self._undo.append(partial(self._remove, failed.resource))
+            self._unstable.append(failed.resource)
             raise
         made.properties = properties
         return made

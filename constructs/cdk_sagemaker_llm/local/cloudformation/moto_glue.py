@@ -28,6 +28,7 @@ from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
 from cdk_sagemaker_llm.local.background import begin
+from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import nested, parameters, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
@@ -54,6 +55,7 @@ _AT_WORK = frozenset(
         "UPDATE_IN_PROGRESS",
         "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
         "UPDATE_ROLLBACK_IN_PROGRESS",
+        "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS",
     }
 )
 _BEYOND_UPDATES = frozenset(
@@ -309,9 +311,19 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         for stack in list(self.stacks.values()):
             if name_or_stack_id in (stack.name, stack.stack_id):
-                self._delete(self._idle(stack.stack_id))
+                self._delete(self.stack_named(stack.stack_id))
 
     def _delete(self, stack: EmbeddedStack) -> None:
+        if stack.status == "DELETE_IN_PROGRESS":
+            return
+        # One that is being made is deleted when what is under way has come to its end,
+        # for which nobody waits where nothing takes time.
+        is_coming = stack.status == "CREATE_IN_PROGRESS" and CLOCK.speed is not None
+        if stack.status in _AT_WORK and not is_coming:
+            raise ValidationError(
+                message=f"Stack [{stack.stack_id}] cannot be deleted while in status "
+                f"{stack.status}"
+            )
         if stack.enable_termination_protection:
             raise ValidationError(
                 message=f"Stack [{stack.name}] cannot be deleted while "

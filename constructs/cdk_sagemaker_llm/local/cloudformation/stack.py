@@ -17,6 +17,7 @@ from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.background import wait_until
 from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.cloudformation import intrinsics
 from cdk_sagemaker_llm.local.cloudformation import parameters as stack_parameters
@@ -132,6 +133,7 @@ class EmbeddedStack(Stack):
         super().__init__(*args, **kwargs)
         self.parent_id: str | None = None
         self.root_id: str | None = None
+        self._is_coming = False
         self.drifts: dict[str, Drift] = {}
         self.drift_detections: dict[str, dict[str, Any]] = {}
         self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
@@ -245,6 +247,13 @@ class EmbeddedStack(Stack):
         Whether the stack has the resources that its template declares.
         """
         return self.status in _DEPLOYED
+
+    @property
+    def is_unwanted(self) -> bool:
+        """
+        Whether it is to be deleted, be it while it is still being made.
+        """
+        return bool(self.status == "DELETE_IN_PROGRESS")
 
     @property
     def failure(self) -> str:
@@ -403,7 +412,11 @@ class EmbeddedStack(Stack):
         """
         plan = self.load(str(self.template), self.parameters)
         self.enter("CREATE_IN_PROGRESS", "User Initiated")
-        Lifecycle(self).create(plan)
+        self._is_coming = True
+        try:
+            Lifecycle(self).create(plan)
+        finally:
+            self._is_coming = False
 
     def change(self, template: str, parameters: dict[str, Any]) -> None:
         """
@@ -444,6 +457,7 @@ class EmbeddedStack(Stack):
             Whether the stack is gone.
         """
         self.enter("DELETE_IN_PROGRESS", "User Initiated")
+        wait_until(lambda: not self._is_coming)
         gone = Lifecycle(self).delete()
         if gone:
             self.enter("DELETE_COMPLETE")

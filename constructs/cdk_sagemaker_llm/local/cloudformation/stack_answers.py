@@ -147,7 +147,7 @@ class StackAnswers(CloudFormationResponse):
 
     def cancel_update_stack(self) -> EmptyResult:
         """
-        Refuse: an update is over before anybody could cancel it.
+        Refuse: without a speed an update is over before anybody could cancel it.
         """
         self._stack_named()
         raise ValidationError(

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.local.sagemaker.deployments import (
     weights_of,
 )
 from cdk_sagemaker_llm.local.sagemaker.fleet import Watch, trial_fleet
+from cdk_sagemaker_llm.local.sagemaker.guardrails import refuse_wrong_guardrails
 from cdk_sagemaker_llm.local.sagemaker.hosted import refuse_overflow_of_all
 from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.states import (
@@ -125,16 +126,19 @@ class Endpoints:
             }
             counts = _retained(endpoint, config, excluded)
         self._refuse_homeless(endpoint, config, counts)
-        endpoint.request = {**endpoint.request, **request}
+        merged = {**endpoint.request, **request}
         # The last one counts again where it is retained.
-        said = endpoint.request if request.get("RetainDeploymentConfig") else request
+        said = merged if request.get("RetainDeploymentConfig") else request
+        guardrails = said.get("DeploymentConfig") or {}
+        refuse_wrong_guardrails(guardrails)
+        endpoint.request = merged
         deploy(
             self._world,
             endpoint,
             config_name=request["EndpointConfigName"],
             config=config,
             counts=counts,
-            guardrails=said.get("DeploymentConfig") or {},
+            guardrails=guardrails,
         )
         return {"EndpointArn": endpoint.arn}
 

@@ -4,14 +4,17 @@ CloudWatch that time runs in: metrics of the runtime, and alarms that change sta
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
+from moto.cloudwatch.exceptions import InvalidFormat, ResourceNotFound
 from moto.cloudwatch.metric_data_expression_parser import parse_expression
 from moto.cloudwatch.models import (
     Alarm,
     CloudWatchBackend,
+    Dimension,
     MetricAggregatedDatum,
     MetricDatum,
     MetricDatumBase,
@@ -26,6 +29,18 @@ from cdk_sagemaker_llm.local.watching.meter import period_of, unit_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
 _DAY = 86_400
+
+
+class _Published(MetricAggregatedDatum):
+    """
+    What the runtime measured in a period.
+    """
+
+    def __new__(cls, *_: Untyped, **__: Untyped) -> Self:
+        """
+        Make one that is forgotten with its series: moto keeps all it ever made.
+        """
+        return object.__new__(cls)
 
 
 class WatchedCloudWatch(CloudWatchBackend):
@@ -45,19 +60,22 @@ class WatchedCloudWatch(CloudWatchBackend):
         """
         Take in what the runtime measured in a period.
         """
-        datum = MetricAggregatedDatum(
+        datum = _Published(
             metric.namespace,
             metric.name,
             min_stat=point.least,
             max_stat=point.most,
             sample_count=point.count,
             sum_stat=point.total,
-            dimensions=[{"Name": n, "Value": v} for n, v in metric.dimensions],
+            dimensions=[],
             timestamp=moment(start),
             unit=unit_of(metric.name),
         )
         series = self._published.get(metric)
-        if series is None:
+        if series:
+            datum.dimensions = series[-1].dimensions
+        else:
+            datum.dimensions = [Dimension(n, v) for n, v in metric.dimensions]
             self._forget(datum.timestamp - timedelta(seconds=_DAY))
             length = _DAY // period_of(metric.name)
             series = self._published[metric] = deque(maxlen=length)
@@ -104,9 +122,9 @@ class WatchedCloudWatch(CloudWatchBackend):
         if any(q.get("Expression", "").startswith("SELECT") for q in queries):
             return super().get_metric_data(queries, start_time, end_time, scan_by)
         super().get_metric_data([], start_time, end_time)  # It refuses wrong times.
-        start, end = (t.replace(microsecond=0) for t in (start_time, end_time))
+        end = end_time.replace(microsecond=0)
         read = [
-            (query, self._read(query, start, end, scan_by))
+            (query, self._read(query, start_time, end, scan_by))
             for query in queries
             if "MetricStat" in query
         ]
@@ -124,6 +142,7 @@ class WatchedCloudWatch(CloudWatchBackend):
     ) -> dict[str, Any]:
         stat = query["MetricStat"]
         period, statistic = int(stat["Period"]), stat["Stat"]
+        start = _rounded(start, period)
         buckets: dict[int, list[MetricDatumBase]] = {}
         for datum in self._named(stat["Metric"]):
             fits = not stat.get("Unit") or datum.unit == stat["Unit"]
@@ -161,20 +180,39 @@ class WatchedCloudWatch(CloudWatchBackend):
             for datum in series
         ]
 
-    def get_metric_statistics(
-        self, namespace: str, metric_name: str, *settings: Untyped, **others: Untyped
-    ) -> list[Any]:
+    def get_metric_statistics(  # noqa: PLR0917 - moto's signature
+        self,
+        namespace: str,
+        metric_name: str,
+        start_time: datetime,
+        end_time: datetime,
+        period: int,
+        stats: list[str],
+        dimensions: list[dict[str, str]],
+        unit: str | None = None,
+    ) -> list[Statistics]:
         """
-        Answer from the metric that is named.
+        Answer by periods from the start on; moto's begin with the first value.
         """
         self._watching.publish_now()
+        in_order = start_time < end_time
+        # The others moto refuses, in the service's words.
+        start = _rounded(start_time, period) if in_order else end_time
         self._asked = {(namespace, metric_name)}
         try:
-            return super().get_metric_statistics(
-                namespace, metric_name, *settings, **others
+            each_value = super().get_metric_statistics(
+                namespace, metric_name, start, end_time, period, [], dimensions, unit
             )
         finally:
             self._asked = None
+        periods: dict[int, Statistics] = {}
+        for datum in (d for one in each_value for d in one.metric_data):
+            number = int((datum.timestamp - start).total_seconds() // period)
+            when = start + timedelta(seconds=number * period)
+            summary = periods.setdefault(number, Statistics(stats, when))
+            summary.metric_data.append(datum)
+            summary.unit = datum.unit
+        return [periods[number] for number in sorted(periods)]
 
     def put_metric_data(
         self, namespace: str, metric_data: list[dict[str, Any]]
@@ -227,10 +265,18 @@ class WatchedCloudWatch(CloudWatchBackend):
         Set a state until the alarm is evaluated again.
         """
         kept = self.alarms.get(alarm_name)
-        before = kept.state_value if kept else ""
+        if kept is None:
+            raise ResourceNotFound(f"There is no alarm {alarm_name}")
+        before = kept.state_value
+        try:
+            json.loads(reason_data or "{}")
+        except ValueError as error:
+            raise InvalidFormat(
+                f"StateReasonData is not valid JSON: {error}"
+            ) from error
         super().set_alarm_state(alarm_name, reason, reason_data, state_value)
         alarms = self._watching.alarms
-        if kept is not None and alarms is not None:
+        if alarms is not None:
             alarms.force(kept, before)
 
     def _forget(self, before: datetime) -> None:
@@ -241,6 +287,13 @@ class WatchedCloudWatch(CloudWatchBackend):
     @property
     def _watching(self) -> Untyped:
         return regions.watching(self.account_id, self.region_name)
+
+
+def _rounded(start: datetime, period: int) -> datetime:
+    # GetMetricStatistics, GetMetricData: down to the whole minute, or to a period that
+    # is shorter.
+    start = start.replace(microsecond=0)
+    return start - timedelta(seconds=start.timestamp() % min(period, 60))
 
 
 def _dimensions(datum: MetricDatumBase) -> dict[str | None, str | None]:
