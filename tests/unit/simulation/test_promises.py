@@ -176,12 +176,23 @@ def test_capacity_stays_in_its_bounds(
     copies=st.integers(1, 3),
     more=st.integers(1, 3),
 )
+# Three copies are just too few here, and serve half a request more by the end.
+@example(
+    method="aggregate",
+    rate=1.5,
+    service=ServiceTimes(
+        decode=((1, 0.02),), max_sequences=4, prompt_seconds_per_token=0.002
+    ),
+    copies=3,
+    more=1,
+)
 def test_more_capacity_never_serves_less(
     method: str, rate: float, service: ServiceTimes, copies: int, more: int
 ) -> None:
     """
-    Of the same requests. Which of them meets which is chance where each is followed:
-    there one in a hundred, and ten, are let pass.
+    Of the same requests, those under way at the end included: no more are lost. Which
+    of them meets which is chance where each is followed: there one in a hundred, and
+    ten, are let pass.
     """
     few = Scenario(
         workloads=(of_rate(rate, service=service, copies=copies),), duration=1800
@@ -193,7 +204,7 @@ def test_more_capacity_never_serves_less(
 
     slack = least.arrived / 100 + 10 if method == "requests" else 1e-6
     assert most.arrived == least.arrived
-    assert most.served >= least.served - slack
+    assert most.served + most.under_way >= least.served + least.under_way - slack
 
 
 @RUNS
