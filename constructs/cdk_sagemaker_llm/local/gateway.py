@@ -129,6 +129,9 @@ class Gateway:
             unknown = AwsError("InvalidClientTokenId", f"AWS has no region {region}.")
             return error_response(unknown, request.environ, service)
         hosting = regions.sagemaker(self._account, region)
+        prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
+        if prefix == "SageMaker":
+            return _control(hosting, request, operation)
         if request.path.startswith(control.PREFIX):
             return control.answer(hosting, request)
         if found := _INVOCATION.fullmatch(request.path):
@@ -144,9 +147,6 @@ class Gateway:
                 name,
                 lambda asked: answer(hosting.world, asked, name, stream=False),
             )
-        prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
-        if prefix == "SageMaker":
-            return _control(hosting, request, operation)
         return _refuse(request, prefix, operation)
 
     def _signed_for(self, request: Request) -> tuple[str, str]:

@@ -27,6 +27,7 @@ _SETTINGS = [Settings()]
 _FAULTS = Faults()
 
 
+@functools.cache
 def exists(account: str, region: str) -> bool:
     """
     Tell whether AWS has such a region.

@@ -31,6 +31,7 @@ def service_model(service: str) -> ServiceModel:
     return get_session().get_service_model(service)
 
 
+@functools.cache
 def input_shape(service: str, operation: str) -> Shape | None:
     """
     Return the shape of an operation's request.
@@ -58,7 +59,12 @@ def has_operation(service: str, operation: str) -> bool:
     """
     Tell whether a service's API has an operation.
     """
-    return operation in service_model(service).operation_names
+    return operation in _operations(service)
+
+
+@functools.cache
+def _operations(service: str) -> frozenset[str]:
+    return frozenset(service_model(service).operation_names)
 
 
 def refuse_wrong_types(service: str, operation: str, request: dict[str, Any]) -> None:
