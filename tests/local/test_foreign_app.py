@@ -166,12 +166,12 @@ def test_the_linters_find_nothing(tmp_path: Path) -> None:
     assert [str(m) for m in found if m.rule.id != "W3010"] == []
 
 
-# Its pins clash with the project's, so that it has an environment of its own.
-@pytest.mark.skipif(not CHECKOV.exists(), reason="`make test` installs checkov")
 def test_checkov_finds_nothing(tmp_path: Path) -> None:
     """
     What is acknowledged has its reason in the template.
     """
+    # Its pins clash with the project's, so that it has an environment of its own.
+    assert CHECKOV.exists(), "install checkov: make .venv-checkov/.ready"
     outdir = foreign_app.synth(tmp_path, Choices(buckets=1))
     done = subprocess.run(
         [

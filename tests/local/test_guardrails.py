@@ -4,8 +4,7 @@ Updates in time: new fleets take over, by shares, by batches, and back on an ala
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from botocore.exceptions import ClientError
@@ -24,6 +23,7 @@ from tests.local.hosting_requests import (
     unique,
 )
 from tests.local.scaled import scaled_variant
+from tests.local.waiting import endpoint_status, until
 
 TIMES = FleetTimes(
     provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
@@ -39,23 +39,6 @@ def _aws() -> Iterator[EmbeddedAws]:
 @pytest.fixture(name="sagemaker", scope="module")
 def _sagemaker(aws: EmbeddedAws) -> Untyped:
     return aws.client("sagemaker")
-
-
-def until(found: Callable[[], object]) -> None:
-    """
-    Poll until something is so.
-    """
-    deadline = time.monotonic() + 30.0
-    while not found():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def status(sagemaker: Untyped, endpoint: str) -> str:
-    """
-    Return an endpoint's state.
-    """
-    return str(sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointStatus"])
 
 
 def config_of(aws: EmbeddedAws, count: int = 1, **model: Untyped) -> str:
@@ -75,7 +58,7 @@ def serving(aws: EmbeddedAws, sagemaker: Untyped, count: int = 1) -> str:
     Make an endpoint of TGI and wait until it serves.
     """
     endpoint = make_endpoint(aws, config_of(aws, count))
-    until(lambda: status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
     return endpoint
 
 
@@ -135,8 +118,8 @@ def test_the_old_fleet_serves_until_the_new_one_does(
 
     assert who(aws, endpoint) == "TGI"
     until(lambda: who(aws, endpoint) == "LMI")
-    assert status(sagemaker, endpoint) == "Updating"
-    until(lambda: status(sagemaker, endpoint) == "InService")
+    assert endpoint_status(sagemaker, endpoint) == "Updating"
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["EndpointConfigName"] == config
     # 400 + 600, and 40 for the old copy to end.
@@ -162,7 +145,8 @@ def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
                     "Type": "CANARY",
                     "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 25},
                     "WaitIntervalInSeconds": 3600,
-                }
+                },
+                "TerminationWaitInSeconds": 3600,
             },
             "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": name}]},
         },
@@ -171,8 +155,10 @@ def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
     answered = [who(aws, endpoint) for _ in range(8)]
     assert answered.count("LMI") == 2
 
+    # Over at once: that it went off counts, not that it is looked at while it is.
     alarm(aws, "ALARM", name)
-    until(lambda: status(sagemaker, endpoint) == "InService")
+    alarm(aws, "OK", name)
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["EndpointConfigName"] == before
     assert name in shown["FailureReason"]
@@ -223,7 +209,7 @@ def test_guardrails_that_contradict_the_reference_are_refused() -> None:
         ):
             with pytest.raises(ClientError, match=f"ValidationException.*{words}"):
                 update(guardrails)
-            assert status(client, endpoint) == "InService"
+            assert endpoint_status(client, endpoint) == "InService"
         for guardrails in (
             _shift("CANARY", CanarySize=_percent(50)),
             _shift("LINEAR", LinearStepSize=_percent(10)),
@@ -232,7 +218,7 @@ def test_guardrails_that_contradict_the_reference_are_refused() -> None:
             update(guardrails)
             for _ in range(20):
                 aws.run(60)
-            assert status(client, endpoint) == "InService"
+            assert endpoint_status(client, endpoint) == "InService"
 
 
 def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
@@ -255,7 +241,7 @@ def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> N
     until(lambda: who(aws, endpoint) == "LMI")
     answered = [who(aws, endpoint) for _ in range(4)]
     assert answered.count("LMI") == 2
-    until(lambda: status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["EndpointConfigName"] == config
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 2
@@ -274,7 +260,7 @@ def hosted(aws: EmbeddedAws, sagemaker: Untyped, copies: int) -> str:
     Make a component on an endpoint of its own and wait until it serves.
     """
     endpoint = make_endpoint(aws, make_config(aws))
-    until(lambda: status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
     name = make_component(aws, endpoint, copies=copies)
     until(lambda: settled(sagemaker, name))
     return name
@@ -399,7 +385,7 @@ def test_components_stay_as_they_are_while_their_endpoint_moves(
     with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
         sagemaker.delete_inference_component(InferenceComponentName=name)
 
-    until(lambda: status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
     shown = component(sagemaker, name)
     assert shown["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
     sagemaker.delete_inference_component(InferenceComponentName=name)

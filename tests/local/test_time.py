@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from botocore.exceptions import ClientError, WaiterError
@@ -25,6 +24,7 @@ from tests.local.hosting_requests import (
     prompt,
     unique,
 )
+from tests.local.waiting import endpoint_status, until
 
 SPEED = 400.0
 TIMES = FleetTimes(
@@ -62,23 +62,6 @@ def refused(words: str) -> Untyped:
     Expect the service's words.
     """
     return pytest.raises(ClientError, match=re.escape(words))
-
-
-def until(found: Callable[[], object], limit: float = 30.0) -> None:
-    """
-    Poll until something is so.
-    """
-    deadline = time.monotonic() + limit
-    while not found():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def endpoint_status(sagemaker: Untyped, name: str) -> str:
-    """
-    Return an endpoint's state.
-    """
-    return str(sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"])
 
 
 def component_status(sagemaker: Untyped, name: str) -> str:

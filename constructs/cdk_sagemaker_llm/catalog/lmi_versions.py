@@ -40,7 +40,7 @@ class LmiVersion:
                 f"got {text!r}"
             )
         minor = int(match[1])
-        unnamed = _LMI_OF_0_36 if minor == 36 and match[2] else 0  # noqa: PLR2004
+        unnamed = _LMI_OF_0_36 if minor == 36 and match[2] else 0  # noqa: PLR2004 - 0.36
         return cls(minor, int(match[3]) if match[3] else unnamed)
 
     def at_least(self, text: str) -> bool:

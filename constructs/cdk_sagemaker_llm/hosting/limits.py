@@ -198,8 +198,7 @@ def gibibytes(size: Size | None) -> float | None:
 
 
 def _unrounded(size: Size) -> float:
-    # Whoever has a size has imported it already.
-    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415
+    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
 
     return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)
 

@@ -174,8 +174,7 @@ class Faults:
         """
         Have something go wrong from now on.
         """
-        # Repeatable on purpose, and no secret.
-        self._faults.append((fault, random.Random(fault.seed)))  # noqa: S311
+        self._faults.append((fault, random.Random(fault.seed)))  # noqa: S311 - no secret
 
     def clear(self) -> None:
         """

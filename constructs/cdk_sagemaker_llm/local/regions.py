@@ -79,6 +79,7 @@ class MotoSurroundings:
     """
 
     def __init__(self, account: str, region: str, partition: str) -> None:
+        self._account, self._region = account, region
         self._scaling = applicationautoscaling_backends[account][region]
         self._s3 = s3_backends[account][partition]
         self._cloudwatch = cloudwatch_backends[account][region]
@@ -133,13 +134,22 @@ class MotoSurroundings:
                 NAMESPACE, resource_id, target.scalable_dimension
             )
 
-    def alarm_state(self, name: str) -> str | None:
+    def has_gone_off(self, alarm: str, since: float) -> bool:
         """
-        Return the state of a CloudWatch alarm; ``None`` if there is none.
+        Tell whether a CloudWatch alarm is in ALARM, or was after a time.
+
+        One that is set by hand, or of a single minute, may be over by the next look.
         """
-        for alarm in self._cloudwatch.get_alarms_by_alarm_names([name]):
-            return str(alarm.state_value)
-        return None
+        if any(
+            one.state_value == "ALARM"
+            for one in self._cloudwatch.get_alarms_by_alarm_names([alarm])
+        ):
+            return True
+        alarms = watching(self._account, self._region).alarms
+        return alarms is not None and any(
+            change.alarm == alarm and change.after == "ALARM" and change.time >= since
+            for change in alarms.history
+        )
 
     def _object(self, location: Location) -> FakeKey | None:
         if location.bucket not in self._s3.buckets:

@@ -25,6 +25,23 @@ HIGH_RESOLUTION = frozenset(
     }
 )
 
+# Metric, statistic and period of what AWS predefines (API reference of Application Auto
+# Scaling, PredefinedMetricType; guide: endpoint-auto-scaling-add-code-define).
+PREDEFINED: Mapping[str, tuple[str, str, int]] = {
+    "SageMakerVariantInvocationsPerInstance": ("InvocationsPerInstance", "Sum", 60),
+    "SageMakerInferenceComponentInvocationsPerCopy": ("InvocationsPerCopy", "Sum", 60),
+    "SageMakerVariantConcurrentRequestsPerModelHighResolution": (
+        "ConcurrentRequestsPerModel",
+        "Maximum",
+        10,
+    ),
+    "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution": (
+        "ConcurrentRequestsPerCopy",
+        "Maximum",
+        10,
+    ),
+}
+
 _BUCKET = 10  # Seconds; the finest period of any metric here.
 _KEPT = 8640  # Buckets of a metric that are kept: one day.
 

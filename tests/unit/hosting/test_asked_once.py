@@ -34,7 +34,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """
     counts: Counter[str] = Counter()
 
-    def counted(name: str, owner: Any, attribute: str) -> None:  # noqa: ANN401
+    def counted(name: str, owner: Any, attribute: str) -> None:  # noqa: ANN401 - any class or module
         answer: Callable[..., Any] = getattr(owner, attribute)
 
         def ask(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - any call

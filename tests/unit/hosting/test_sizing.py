@@ -274,8 +274,7 @@ def test_a_definition_holds_the_plan(stack: Stack) -> None:
     bare = host(Stack(stack, "Inner")).add_model(
         "Mine",
         model=MISTRAL,
-        # A placeholder for a number is a float.
-        resources=ResourceRequirements(accelerators=number),  # type: ignore[arg-type]
+        resources=ResourceRequirements(accelerators=number),  # type: ignore[arg-type]  # a float
     )
 
     assert shared.model.definition is not None

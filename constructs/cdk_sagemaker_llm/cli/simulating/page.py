@@ -17,8 +17,10 @@ from cdk_sagemaker_llm.cli.simulating.comparing import (
 from cdk_sagemaker_llm.cli.simulating.picture import Curve, panels_of
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
+    HEADS,
     Prices,
     Run,
+    cells,
     events_of,
     rows_of,
     sections_of,
@@ -177,22 +179,7 @@ def _figures(played: Played, model: str, prices: Prices) -> str:
 
 
 def _by_time(played: Played, model: str) -> str:
-    names = ("time", "requests/min", "copies", "wanted", "instances", "in line")
-    rows = [
-        (
-            moment(row.begin),
-            f"{row.rate:.1f}",
-            f"{row.copies:.0f}",
-            f"{row.desired:.0f}",
-            f"{row.instances:.0f}",
-            f"{row.waiting:.0f}",
-            "" if row.p50 is None else f"{row.p50:.1f}",
-            "" if row.p95 is None else f"{row.p95:.1f}",
-            f"{row.refused:.0f}",
-        )
-        for row in rows_of(played, model)
-    ]
-    return _table((*names, "p50 s", "p95 s", "lost"), rows)
+    return _table(HEADS, [cells(row) for row in rows_of(played, model)])
 
 
 def _log(played: Played) -> str:

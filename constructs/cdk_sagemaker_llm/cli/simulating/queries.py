@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.cli.simulating.resources import (
     whole,
 )
 from cdk_sagemaker_llm.simulation.metrics import (
+    PREDEFINED,
     SAGEMAKER,
     Metric,
     MetricQuery,
@@ -36,22 +37,6 @@ RECORDED = frozenset(
         "NoCapacityInvocationFailures",
     }
 )
-# Metric, statistic and period of what AWS predefines (docs: PredefinedMetricType; the
-# high-resolution ones come every ten seconds).
-_PREDEFINED: Mapping[str, tuple[str, str, int]] = {
-    "SageMakerVariantInvocationsPerInstance": ("InvocationsPerInstance", "Sum", 60),
-    "SageMakerInferenceComponentInvocationsPerCopy": ("InvocationsPerCopy", "Sum", 60),
-    "SageMakerVariantConcurrentRequestsPerModelHighResolution": (
-        "ConcurrentRequestsPerModel",
-        "Maximum",
-        10,
-    ),
-    "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution": (
-        "ConcurrentRequestsPerCopy",
-        "Maximum",
-        10,
-    ),
-}
 _MINUTE = 60
 
 
@@ -68,7 +53,7 @@ def predefined(name: object, dimensions: Mapping[str, str]) -> MetricQuery:
     Raises:
         UnplayableError: If it is none that a run computes.
     """
-    found = _PREDEFINED.get(str(name))
+    found = PREDEFINED.get(str(name))
     if found is None:
         raise UnplayableError(f"its predefined metric {shown(name)} is not computed")
     metric, statistic, period = found

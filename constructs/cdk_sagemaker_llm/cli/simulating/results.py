@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.simulation.outcome import Series
 from cdk_sagemaker_llm.simulation.recording import SHARES
 from cdk_sagemaker_llm.simulation.report import Section, report
 from cdk_sagemaker_llm.simulation.report.moments import mean_latency, worst_minute
+from cdk_sagemaker_llm.simulation.report.words import moment
 
 _MINUTE = 60.0
 # What a table is made of, in minutes.
@@ -74,6 +75,36 @@ class Row:
     p50: float | None
     p95: float | None
     refused: float
+
+
+HEADS = (
+    "time",
+    "requests/min",
+    "copies",
+    "wanted",
+    "instances",
+    "in line",
+    "p50 s",
+    "p95 s",
+    "lost",
+)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """
+    Write a row under ``HEADS``; what is not there, and no loss, is left empty.
+    """
+    return (
+        moment(row.begin),
+        f"{row.rate:.1f}",
+        f"{row.copies:.0f}",
+        f"{row.desired:.0f}",
+        f"{row.instances:.0f}",
+        f"{row.waiting:.0f}",
+        "" if row.p50 is None else f"{row.p50:.1f}",
+        "" if row.p95 is None else f"{row.p95:.1f}",
+        f"{row.refused:.0f}" if row.refused else "",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,14 @@ from cdk_sagemaker_llm.cli.simulating.comparing import (
 )
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.cli.simulating.results import (
+    HEADS,
     NOT_SCALED,
     Event,
     Prices,
     Row,
     Run,
     all_costs,
+    cells,
     events_of,
     instances_of,
     is_estimated,
@@ -111,35 +113,11 @@ def _title(console: Console, played: Played) -> None:
 
 def _by_time(rows: Sequence[Row]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in (
-        "time",
-        "requests/min",
-        "copies",
-        "wanted",
-        "instances",
-        "in line",
-        "p50 s",
-        "p95 s",
-        "lost",
-    ):
+    for name in HEADS:
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(
-            moment(row.begin),
-            f"{row.rate:.1f}",
-            f"{row.copies:.0f}",
-            f"{row.desired:.0f}",
-            f"{row.instances:.0f}",
-            f"{row.waiting:.0f}",
-            _seconds(row.p50),
-            _seconds(row.p95),
-            f"{row.refused:.0f}" if row.refused else "",
-        )
+        table.add_row(*cells(row))
     return table
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
 
 
 def _curves(console: Console, played: Played, model: str) -> None:

@@ -11,9 +11,7 @@ from moto.cloudwatch.models import (
     Alarm,
     CloudWatchBackend,
     Dimension,
-    Metric,
     MetricDataQuery,
-    MetricStat,
     cloudwatch_backends,
 )
 
@@ -27,6 +25,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     changed,
     physical_name,
 )
+from cdk_sagemaker_llm.local.metric_queries import queries_of
 
 
 class AlarmType:
@@ -106,7 +105,7 @@ def _put(name: str, properties: Properties, scope: Scope) -> None:
         insufficient_data_actions=wanted.get("InsufficientDataActions", []),
         metric_name=wanted.get("MetricName"),
         namespace=wanted.get("Namespace"),
-        metric_data_queries=[_query(query) for query in wanted.get("Metrics", ())],
+        metric_data_queries=queries_of(wanted.get("Metrics", [])),
         unit=wanted.get("Unit"),
         datapoints_to_alarm=wanted.get("DatapointsToAlarm"),
         treat_missing_data=wanted.get("TreatMissingData"),
@@ -119,32 +118,6 @@ def _put(name: str, properties: Properties, scope: Scope) -> None:
     )
     backend.tagger.delete_all_tags_for_resource(alarm.alarm_arn)
     backend.tagger.tag_resource(alarm.alarm_arn, wanted.get("Tags", []))
-
-
-def _query(query: dict[str, Any]) -> MetricDataQuery:
-    stat = query.get("MetricStat")
-    return MetricDataQuery(
-        query_id=query["Id"],
-        label=query.get("Label"),  # type: ignore[arg-type]  # moto's own calls pass None
-        period=query.get("Period"),  # type: ignore[arg-type]  # the same
-        # Left out, it means true; moto's answers would leave it out.
-        return_data=query.get("ReturnData", True),
-        expression=query.get("Expression"),
-        metric_stat=None if stat is None else _stat(stat),
-    )
-
-
-def _stat(stat: dict[str, Any]) -> MetricStat:
-    metric = stat["Metric"]
-    dimensions = [
-        Dimension(one["Name"], one["Value"]) for one in metric.get("Dimensions", ())
-    ]
-    return MetricStat(
-        metric=Metric(metric.get("MetricName"), metric.get("Namespace"), dimensions),
-        period=stat["Period"],
-        stat=stat["Stat"],
-        unit=stat.get("Unit"),  # type: ignore[arg-type]  # moto's own calls pass None
-    )
 
 
 def _observed(alarm: Alarm) -> dict[str, Any]:

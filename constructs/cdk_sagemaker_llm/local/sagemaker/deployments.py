@@ -4,6 +4,7 @@ Moving an endpoint to another configuration: new fleets come, serve, and take ov
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from cdk_sagemaker_llm.local.sagemaker.definitions import variants_of
@@ -92,28 +93,39 @@ def deploy(
         fleet = deployment.fleets[component.variant_name]
         host(world, fleet, component.key, component.request, component.copies)
     endpoint.deployment = deployment
-    alarms = guardrails.get("AutoRollbackConfiguration", {}).get("Alarms", [])
     deployment.rollout = Rollout(
         world.clock.after,
         stages,
         _Fleets(world, endpoint, deployment, first["VariantName"] if batches else None),
         termination_wait=policy.get("TerminationWaitInSeconds", 0),
         limit=(batches or policy).get("MaximumExecutionTimeoutInSeconds"),
-        alarm=(lambda: tripped(world, alarms)) if alarms else None,
+        alarm=rollback_alarm(world, guardrails),
     )
     watch.look = lambda: look(world, endpoint)
     deployment.rollout.start()
 
 
-def tripped(world: World, alarms: list[dict[str, Any]]) -> str | None:
+def rollback_alarm(
+    world: World, guardrails: dict[str, Any]
+) -> Callable[[], str | None] | None:
     """
-    Name an alarm that is in ALARM, in the words of a rollback; ``None`` if none is.
+    Return what names an alarm that goes off from now on, in the words of a rollback.
+
+    ``None`` where a deployment watches none.
     """
-    for alarm in alarms:
-        name = str(alarm["AlarmName"])
-        if world.surroundings.alarm_state(name) == "ALARM":
-            return f"One or more alarms were triggered during the deployment: {name}."
-    return None
+    alarms = guardrails.get("AutoRollbackConfiguration", {}).get("Alarms", [])
+    names = [str(alarm["AlarmName"]) for alarm in alarms]
+    start = world.clock.moment
+
+    def tripped() -> str | None:
+        for name in names:
+            if world.surroundings.has_gone_off(name, start):
+                return (
+                    f"One or more alarms were triggered during the deployment: {name}."
+                )
+        return None
+
+    return tripped if names else None
 
 
 class _Fleets:

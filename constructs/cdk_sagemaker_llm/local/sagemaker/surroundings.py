@@ -46,7 +46,7 @@ class Surroundings(Protocol):
         Remove a scalable target and its policies.
         """
 
-    def alarm_state(self, name: str) -> str | None:
+    def has_gone_off(self, alarm: str, since: float) -> bool:
         """
-        Return the state of a CloudWatch alarm; ``None`` if there is none.
+        Tell whether a CloudWatch alarm is in ALARM, or was after a time.
         """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from cdk_sagemaker_llm.local.sagemaker.deployments import tripped
+from cdk_sagemaker_llm.local.sagemaker.deployments import rollback_alarm
 from cdk_sagemaker_llm.local.sagemaker.fleet import holds
 from cdk_sagemaker_llm.local.sagemaker.hosted import host
 from cdk_sagemaker_llm.local.sagemaker.needs import needs_of
@@ -39,13 +39,12 @@ def replace(
     )
     enter(component, "Updating")
     component.update = update
-    alarms = guardrails.get("AutoRollbackConfiguration", {}).get("Alarms", [])
     update.rollout = Rollout(
         world.clock.after,
         stages,
         _Versions(world, component, update, fleet),
         limit=(policy or {}).get("MaximumExecutionTimeoutInSeconds"),
-        alarm=(lambda: tripped(world, alarms)) if alarms else None,
+        alarm=rollback_alarm(world, guardrails),
     )
     update.rollout.start()
 

@@ -9,42 +9,21 @@ from typing import Any
 
 from moto.applicationautoscaling.models import FakeApplicationAutoscalingPolicy
 from moto.cloudwatch.models import Alarm as KeptAlarm
-from moto.cloudwatch.models import (
-    CloudWatchBackend,
-    Dimension,
-    Metric,
-    MetricDataQuery,
-    MetricStat,
-)
+from moto.cloudwatch.models import CloudWatchBackend
 
+from cdk_sagemaker_llm.local.metric_queries import queries_of
 from cdk_sagemaker_llm.local.watching.alarm_rules import rule_of
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
-from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER
+from cdk_sagemaker_llm.simulation.metrics import PREDEFINED, SAGEMAKER
 from cdk_sagemaker_llm.simulation.scaling import (
     StepAdjustment,
     StepScaling,
     TargetTracking,
 )
+from cdk_sagemaker_llm.simulation.scaling.policies import high_side, low_side
 
-# Which metric a predefined one is, with its statistic and period (guide:
-# endpoint-auto-scaling-add-code-define).
-_PREDEFINED = {
-    "SageMakerVariantInvocationsPerInstance": ("InvocationsPerInstance", "Sum", 60),
-    "SageMakerVariantConcurrentRequestsPerModelHighResolution": (
-        "ConcurrentRequestsPerModel",
-        "Maximum",
-        10,
-    ),
-    "SageMakerInferenceComponentInvocationsPerCopy": ("InvocationsPerCopy", "Sum", 60),
-    "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution": (
-        "ConcurrentRequestsPerCopy",
-        "Maximum",
-        10,
-    ),
-}
 _DEFAULT_COOLDOWN = 300.0
-_MINUTE, _LOW_SECONDS = 60, 15 * 60
-_LOW_SHARE = 0.9  # As the engine's own low alarm has it.
+_MINUTE = 60
 
 
 def put_alarms(
@@ -66,25 +45,24 @@ def put_alarms(
     watched = _watched(policy.resource_id, tracking)
     target = float(tracking["TargetValue"])
     period = int(watched.get("period") or _MINUTE)
-    kinds = [("High", "GreaterThanThreshold", 3, target)]
+    sides = {"High": high_side(target)}
     if not tracking.get("DisableScaleIn"):
-        points = _LOW_SECONDS // period
-        kinds.append(("Low", "LessThanThreshold", points, _LOW_SHARE * target))
+        sides["Low"] = low_side(target, period)
     action = f"{policy.policy_arn}:createdBy/{uuid.uuid4()}"
     kept = {name.rpartition("-Alarm")[2].partition("-")[0]: name for name in names}
     return [
         cloudwatch.put_metric_alarm(
             name=kept.get(kind)
             or f"TargetTracking-{policy.resource_id}-Alarm{kind}-{uuid.uuid4()}",
-            comparison_operator=comparison,
-            evaluation_periods=points,
-            threshold=threshold,
+            comparison_operator=side.comparison,
+            evaluation_periods=side.points,
+            threshold=side.threshold,
             description="DO NOT EDIT OR DELETE. For TargetTrackingScaling policy "
             f"{action}.",
             alarm_actions=[action],
             **watched,
         )
-        for kind, comparison, points, threshold in kinds
+        for kind, side in sides.items()
     ]
 
 
@@ -145,7 +123,7 @@ def _watched(resource_id: str, tracking: dict[str, Any]) -> dict[str, Any]:
     predefined = tracking.get("PredefinedMetricSpecification")
     if predefined:
         kind = predefined["PredefinedMetricType"]
-        name, statistic, period = _PREDEFINED.get(kind, (kind, "Average", _MINUTE))
+        name, statistic, period = PREDEFINED.get(kind, (kind, "Average", _MINUTE))
         return _single(
             SAGEMAKER, name, statistic, _dimensions(resource_id), period=period
         )
@@ -157,7 +135,7 @@ def _watched(resource_id: str, tracking: dict[str, Any]) -> dict[str, Any]:
             "statistic": None,
             "dimensions": [],
             "period": None,
-            "metric_data_queries": [_query(query) for query in custom["Metrics"]],
+            "metric_data_queries": queries_of(custom["Metrics"], _MINUTE),
         }
     return _single(
         custom.get("Namespace", ""),
@@ -196,28 +174,3 @@ def _dimensions(resource_id: str) -> list[dict[str, str]]:
         {"Name": "EndpointName", "Value": endpoint},
         {"Name": "VariantName", "Value": variant},
     ]
-
-
-def _query(query: dict[str, Any]) -> MetricDataQuery:
-    stat = query.get("MetricStat")
-    return MetricDataQuery(
-        query_id=query["Id"],
-        label=query.get("Label"),  # type: ignore[arg-type]  # moto's own calls pass None
-        period=None,  # type: ignore[arg-type]  # the same
-        return_data=query.get("ReturnData", True),
-        expression=query.get("Expression"),
-        metric_stat=None if stat is None else _stat(stat),
-    )
-
-
-def _stat(stat: dict[str, Any]) -> MetricStat:
-    metric = stat["Metric"]
-    dimensions = [
-        Dimension(one["Name"], one["Value"]) for one in metric.get("Dimensions") or ()
-    ]
-    return MetricStat(
-        metric=Metric(metric["MetricName"], metric["Namespace"], dimensions),
-        period=str(_MINUTE),
-        stat=stat["Stat"],
-        unit=stat.get("Unit"),  # type: ignore[arg-type]  # moto's own calls pass None
-    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
 from cdk_sagemaker_llm.simulation.metrics import HIGH_RESOLUTION, Query
@@ -45,6 +46,31 @@ class Bounds:
         Bring a number inside.
         """
         return max(self.minimum, min(self.maximum, count))
+
+
+class Side(NamedTuple):
+    """
+    When one of the two alarms of target tracking goes off.
+    """
+
+    comparison: str
+    threshold: float
+    points: int
+
+
+def high_side(target: float) -> Side:
+    """
+    Return when the alarm goes off that adds capacity.
+    """
+    return Side("GreaterThanThreshold", target, _HIGH_POINTS)
+
+
+def low_side(target: float, period: int) -> Side:
+    """
+    Return when the alarm goes off that takes capacity away.
+    """
+    points = _LOW_MINUTES * _MINUTE // period
+    return Side("LessThanThreshold", _LOW_SHARE * target, points)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,13 +121,7 @@ class TargetTracking:
         """
         The alarm that adds capacity.
         """
-        return AlarmRule(
-            name=self._alarm_names[0],
-            query=self.query,
-            comparison="GreaterThanThreshold",
-            threshold=self.target,
-            evaluation_periods=_HIGH_POINTS,
-        )
+        return self._alarm(self._alarm_names[0], high_side(self.target))
 
     @property
     def low(self) -> AlarmRule | None:
@@ -110,13 +130,8 @@ class TargetTracking:
         """
         if self.disable_scale_in:
             return None
-        return AlarmRule(
-            name=self._alarm_names[1],
-            query=self.query,
-            comparison="LessThanThreshold",
-            threshold=_LOW_SHARE * self.target,
-            evaluation_periods=_LOW_MINUTES * _MINUTE // self.query.period,
-        )
+        side = low_side(self.target, self.query.period)
+        return self._alarm(self._alarm_names[1], side)
 
     @property
     def is_high_resolution(self) -> bool:
@@ -124,6 +139,15 @@ class TargetTracking:
         Whether its metric comes every ten seconds.
         """
         return all(metric.name in HIGH_RESOLUTION for metric in self.query.metrics())
+
+    def _alarm(self, name: str, side: Side) -> AlarmRule:
+        return AlarmRule(
+            name=name,
+            query=self.query,
+            comparison=side.comparison,
+            threshold=side.threshold,
+            evaluation_periods=side.points,
+        )
 
     @property
     def _alarm_names(self) -> tuple[str, str]:

@@ -52,11 +52,11 @@ class Traffic(abc.ABC):
         Return the same traffic with so many times the requests.
         """
 
-    @abc.abstractmethod
-    def starting(self, at: datetime) -> Traffic:
+    def starting(self, at: datetime) -> Self:  # noqa: ARG002 - most do not care
         """
         Return the traffic as it is for a run that starts then.
         """
+        return self
 
     @abc.abstractmethod
     def arrivals(

@@ -8,7 +8,6 @@ import abc
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Self
 
 from cdk_sagemaker_llm.arguments import hold_kinds, raise_faults
@@ -63,12 +62,6 @@ class Rated(Traffic):
         Return the same traffic with so many times the requests.
         """
         return replace(self, factor=self.factor * factor)
-
-    def starting(self, at: datetime) -> Self:  # noqa: ARG002 - a rate alone starts any time
-        """
-        Return the traffic as it is for a run that starts then.
-        """
-        return self
 
     @abc.abstractmethod
     def counted(self, times: Numbers) -> Numbers:

@@ -82,12 +82,6 @@ class Replay(Traffic):
         """
         return replace(self, factor=self.factor * factor)
 
-    def starting(self, at: datetime) -> Self:  # noqa: ARG002 - it is replayed at any time
-        """
-        Return the traffic as it is for a run that starts then.
-        """
-        return self
-
     def arrivals(
         self, generator: np.random.Generator, duration: float
     ) -> Iterator[Arrival]:

@@ -284,7 +284,7 @@ def _names_here(subject: Subject) -> tuple[str, ...]:
 def _known_names(
     readers: tuple[str, ...],
     version: LmiVersion,
-    passes: bool,  # noqa: FBT001
+    passes: bool,  # noqa: FBT001 - cached, so by place
 ) -> tuple[str, ...]:
     names = [name for name in option_names() if is_known(name, readers, version)]
     if passes:

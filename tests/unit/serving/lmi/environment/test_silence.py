@@ -69,8 +69,7 @@ def codes(
         environment,
         container=container,
         version=version,
-        # A placeholder for a number is one of type float.
-        accelerators=accelerators,  # type: ignore[arg-type]
+        accelerators=accelerators,  # type: ignore[arg-type]  # a placeholder is a float
     )
     return [finding.code for finding in found]
 
