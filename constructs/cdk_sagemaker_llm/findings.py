@@ -59,7 +59,8 @@ class Rule:
     ``yield NO_SHARD.finding("num_gpus must be at least 1, got 0")``
 
     Args:
-        code: ``LLM1xx`` stops the synthesis, ``LLM2xx`` is shown and goes on.
+        code: ``LLM1xx`` and ``LLM3xx`` stop the synthesis, ``LLM2xx`` and ``LLM4xx``
+            are shown and let it go on.
             A code keeps its meaning once it was released, so that acknowledging one
             stays right.
 
@@ -77,7 +78,8 @@ class Rule:
         """
         Whether what is found stops the synthesis.
         """
-        return Severity.ERROR if self.code < "LLM2" else Severity.WARNING
+        is_odd = int(self.code.removeprefix("LLM")) // 100 % 2
+        return Severity.ERROR if is_odd else Severity.WARNING
 
     def finding(self, message: str, remedy: str = "") -> Finding:
         """

@@ -51,11 +51,15 @@ def test_warnings_stop_nothing() -> None:
         ("LLM199", Severity.ERROR),
         ("LLM200", Severity.WARNING),
         ("LLM299", Severity.WARNING),
+        ("LLM300", Severity.ERROR),
+        ("LLM399", Severity.ERROR),
+        ("LLM400", Severity.WARNING),
+        ("LLM499", Severity.WARNING),
     ],
 )
 def test_a_rules_code_says_how_certain_it_is(code: str, severity: Severity) -> None:
     """
-    LLM1.. stop a synthesis, LLM2.. do not; a finding is as certain as its rule.
+    LLM1.. and LLM3.. stop a synthesis, LLM2.. and LLM4.. do not; a finding is as certain as its rule.
     """
     rule = Rule(code, "a is wrong", "the makers of a")
 
