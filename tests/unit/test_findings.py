@@ -59,7 +59,8 @@ def test_warnings_stop_nothing() -> None:
 )
 def test_a_rules_code_says_how_certain_it_is(code: str, severity: Severity) -> None:
     """
-    LLM1.. and LLM3.. stop a synthesis, LLM2.. and LLM4.. do not; a finding is as certain as its rule.
+    Odd hundreds stop a synthesis, even ones do not; a finding is as certain as its
+    rule.
     """
     rule = Rule(code, "a is wrong", "the makers of a")
 
