@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from aws_cdk import Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
@@ -33,9 +34,11 @@ from cdk_sagemaker_llm import (
     ScalableCopyCount,
     ScalableInstanceCount,
     ScalableTarget,
+    ScalingStep,
     ServingArtifact,
     ServingFolder,
     SmoothQuant,
+    StepScaling,
     TargetTrackingScaling,
     TensorRtLlm,
     Tgi,
@@ -47,6 +50,7 @@ from cdk_sagemaker_llm.demand import Demand
 GPT2 = HuggingFaceModel("gpt2")
 TYPE = "ml.g5.12xlarge"
 IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
+METRIC = cloudwatch.Metric(namespace="A", metric_name="B")
 Build = Callable[[Stack], Callable[..., object]]
 
 
@@ -174,6 +178,54 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             "It",
             predefined_metric="a",
             target_value=1,
+        ),
+    ),
+    "ScalableTarget.scale_on_metric": (
+        ScalableTarget.scale_on_metric,
+        of_method(a_target, "scale_on_metric", "It", metric=METRIC, target_value=1),
+    ),
+    "ScalableTarget.scale_by_steps": (
+        ScalableTarget.scale_by_steps,
+        of_method(
+            a_target,
+            "scale_by_steps",
+            "It",
+            metric=METRIC,
+            steps=[ScalingStep(lower=1, change=1)],
+        ),
+    ),
+    "ScalableTarget.scale_on_schedule": (
+        ScalableTarget.scale_on_schedule,
+        of_method(
+            a_target,
+            "scale_on_schedule",
+            "It",
+            schedule="rate(1 day)",
+            min_capacity=1,
+        ),
+    ),
+    "ScalableTarget.office_hours": (
+        ScalableTarget.office_hours,
+        of_method(
+            a_target,
+            "office_hours",
+            "It",
+            opens="08:00",
+            closes="18:00",
+            min_capacity=2,
+            closed_capacity=1,
+        ),
+    ),
+    "ScalingStep": (ScalingStep, plain(ScalingStep, lower=1, change=1)),
+    "StepScaling": (
+        StepScaling,
+        lambda stack: partial(
+            StepScaling,
+            stack,
+            "It",
+            target=a_target(stack),
+            metric=METRIC,
+            steps=[ScalingStep(lower=1, change=1)],
         ),
     ),
     "TargetTrackingScaling": (

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 
@@ -30,6 +31,8 @@ from cdk_sagemaker_llm import (
     ProductionVariant,
     ResourceRequirements,
     S3Model,
+    ScalableCopyCount,
+    ScalingStep,
     ServingFolder,
     TensorRtLlm,
     Tgi,
@@ -154,6 +157,69 @@ def _named_twice(stack: Stack) -> object:
 def _scaled_too_far(stack: Stack) -> object:
     component = _host(stack).add_model("It", model=GPT2, resources=ONE)
     return component.auto_scale_copy_count(max_capacity=17)
+
+
+def _scaled_twice(stack: Stack) -> object:
+    component = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    component.auto_scale_copy_count(max_capacity=2)
+    return component.auto_scale_copy_count(max_capacity=2)
+
+
+def _copies(stack: Stack, *, least: int = 1, instances: int = 1) -> ScalableCopyCount:
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.g5.12xlarge", min_instance_count=instances
+    )
+    component = host.add_model("It", model=GPT2, resources=ONE)
+    return component.auto_scale_copy_count(min_capacity=least, max_capacity=2)
+
+
+def _follows_elsewhere(stack: Stack) -> object:
+    metric = cloudwatch.Metric(
+        namespace="A", metric_name="B", period=Duration.seconds(5)
+    )
+    steps = [ScalingStep(lower=1, change=1)]
+    return _copies(stack).scale_by_steps("It", metric=metric, steps=steps)
+
+
+def _steps_with_a_gap(stack: Stack) -> object:
+    return _stepped(
+        stack,
+        ScalingStep(lower=1, upper=2, change=1),
+        ScalingStep(lower=3, change=2),
+    )
+
+
+def _many_steps(stack: Stack) -> object:
+    return _stepped(stack, *(ScalingStep(lower=each, change=1) for each in range(21)))
+
+
+def _stepped(stack: Stack, *steps: ScalingStep) -> object:
+    metric = cloudwatch.Metric(namespace="A", metric_name="B")
+    return _copies(stack).scale_by_steps("It", metric=metric, steps=steps)
+
+
+def _on_no_schedule(stack: Stack) -> object:
+    return _copies(stack).scale_on_schedule(
+        "It", schedule="cron(0 20 * * *)", min_capacity=1
+    )
+
+
+def _half_to_zero(stack: Stack) -> object:
+    component = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    return component.auto_scale_copy_count(min_capacity=0, max_capacity=2)
+
+
+def _to_zero(stack: Stack) -> object:
+    return _copies(stack, least=0, instances=0)
+
+
+def _kept_awake(stack: Stack) -> object:
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.g5.12xlarge", min_instance_count=0
+    )
+    sleeping = host.add_model("Sleeping", model=GPT2, resources=ONE)
+    host.add_model("Awake", model=GPT2, resources=ONE)
+    return sleeping.auto_scale_copy_count(min_capacity=0, max_capacity=2)
 
 
 def _split_too_far(stack: Stack) -> object:
@@ -348,6 +414,15 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=CODE_LLAMA,
         serving=Vllm("0.34.0", max_model_len=16384),
     ),
+    "LLM301": _scaled_twice,
+    "LLM302": _follows_elsewhere,
+    "LLM303": _steps_with_a_gap,
+    "LLM304": _on_no_schedule,
+    "LLM305": _half_to_zero,
+    "LLM401": _many_steps,
+    "LLM402": _to_zero,
+    "LLM403": _to_zero,
+    "LLM404": _kept_awake,
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
     "LLM203": _scaled_too_far,

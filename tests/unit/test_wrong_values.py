@@ -78,6 +78,7 @@ NOT_CALLED = {
     "Registry",
     "Release",
     "RoutingStrategy",
+    "ScalableTargetBase",
     "ServingConfiguration",
     "Setting",
     "Severity",

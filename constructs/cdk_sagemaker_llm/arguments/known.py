@@ -142,6 +142,8 @@ CLASSES: Mapping[str, Kind] = {
         "a RoutingStrategy", _is_a("RoutingStrategy"), _member_written
     ),
     "ScalableTarget": _instance_of("ScalableTarget"),
+    "ScalableTargetBase": _instance_of("ScalableTargetBase", "a ScalableTarget"),
+    "ScalingStep": _instance_of("ScalingStep", way_out="write ScalingStep(...)"),
     "SecretValue": Kind(
         "a SecretValue",
         _is_a("SecretValue"),
@@ -155,6 +157,17 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "Size": _unit("Size", "gibibytes"),
     "SmoothQuant": _instance_of("SmoothQuant"),
+    "TimeZone": _instance_of("TimeZone", way_out="write such as 'Europe/Berlin'"),
+    "appscaling.AdjustmentType": _instance_of("AdjustmentType"),
+    "appscaling.MetricAggregationType": _instance_of("MetricAggregationType"),
+    "appscaling.Schedule": _instance_of(
+        "Schedule", way_out="write such as 'cron(0 20 * * ? *)'"
+    ),
+    "cloudwatch.IMetric": _interface(
+        "a metric of CloudWatch or a MathExpression", "to_metric_config"
+    ),
+    "cloudwatch.TreatMissingData": _instance_of("TreatMissingData"),
+    "datetime": _instance_of("datetime", way_out="write datetime(...)"),
     "ec2.ISecurityGroup": _interface("a security group", "security_group_id"),
     "ec2.IVpc": _interface("a VPC", "vpc_id", way_out="write Vpc.from_lookup(...)"),
     "ec2.SubnetSelection": _instance_of(

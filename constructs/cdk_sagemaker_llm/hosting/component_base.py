@@ -10,9 +10,12 @@ from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.imports import name_in, named
-from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
@@ -31,6 +34,8 @@ class InferenceComponentBase(Resource):
     """The name that applications call, beside the endpoint's."""
     inference_component_arn: str
     """The ARN."""
+    scaling: ScalableCopyCount | None = None
+    """How its copies scale; ``None`` where they do not."""
 
     @staticmethod
     def from_inference_component_name(
@@ -98,27 +103,46 @@ class InferenceComponentBase(Resource):
             resource_arns=[self.endpoint.endpoint_arn, self.inference_component_arn],
         )
 
+    @checked
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableCopyCount:
         """
         Let the number of copies follow their load.
 
+        With ``min_capacity=0`` the first request that finds no copy fails and starts
+        one, which takes minutes: a step policy and its alarm are defined as well. The
+        host needs ``min_instance_count=0`` then.
+
         Args:
             max_capacity: Copies that run at most.
 
-            min_capacity: Copies that always run.
+            min_capacity: Copies that always run; 0 lets the last one go.
 
         Raises:
-            ValueError: If the bounds are wrong.
+            ValueError: If the bounds are wrong, or the copies are scaled already.
         """
-        return ScalableCopyCount(
+        report(self, "", self._twice_findings())
+        self.scaling = ScalableCopyCount(
             self,
             "Scaling",
             inference_component_name=self.inference_component_name,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )
+        return self.scaling
+
+    def _twice_findings(self) -> list[Finding]:
+        if self.scaling is None:
+            return []
+        return [
+            SCALED_TWICE.finding(
+                "the copies are scaled already: auto_scale_copy_count was called "
+                "before",
+                "call the scale_on_ methods of what it returned, which take several "
+                "policies",
+            )
+        ]
 
 
 class _ImportedComponent(InferenceComponentBase):

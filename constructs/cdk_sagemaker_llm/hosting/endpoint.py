@@ -25,7 +25,8 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
-from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
@@ -102,6 +103,7 @@ class Endpoint(EndpointBase):
         """What the inference components reserve, for an endpoint that hosts them."""
         self.chosen_name = endpoint_name
         """The name that was asked for; ``None`` when CloudFormation makes one."""
+        self._scaled: set[str] = set()
         self.cfn_endpoint = sagemaker.CfnEndpoint(
             self,
             "Resource",
@@ -226,7 +228,8 @@ class Endpoint(EndpointBase):
                 named.
 
         Raises:
-            ValueError: If the bounds or the variant are wrong.
+            ValueError: If the bounds or the variant are wrong, or its instances are
+                scaled already.
         """
         if self.endpoint_config.is_imported and variant_name is not None:
             return self._scale(variant_name, min_capacity or 1, max_capacity)
@@ -241,6 +244,14 @@ class Endpoint(EndpointBase):
     def _scale(
         self, variant_name: str, least: int, most: int, *, is_only: bool = False
     ) -> ScalableInstanceCount:
+        if variant_name in self._scaled:
+            fault = SCALED_TWICE.finding(
+                f"the instances of {variant_name!r} are scaled already: "
+                "auto_scale_instance_count was called before",
+                "call the scale_on_ methods of what it returned, which take several "
+                "policies",
+            )
+            report(self, "", [fault])
         scalable = ScalableInstanceCount(
             self,
             "Scaling" if is_only else f"{variant_name}Scaling",
@@ -249,6 +260,7 @@ class Endpoint(EndpointBase):
             min_capacity=least,
             max_capacity=most,
         )
+        self._scaled.add(variant_name)
         self._retain_counts()
         return scalable
 

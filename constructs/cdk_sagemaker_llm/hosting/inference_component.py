@@ -37,7 +37,8 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
+from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
 _Component = sagemaker.CfnInferenceComponent
-SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 STARTS_OUTSIDE = Rule(
     "LLM248", "the copies that start lie outside the bounds of their scaling"
 )
@@ -228,20 +228,39 @@ class InferenceComponent(InferenceComponentBase):
         """
         Let the number of copies follow their load.
 
+        With ``min_capacity=0`` the first request that finds no copy fails and starts
+        one, which takes minutes: a step policy and its alarm are defined as well. The
+        host needs ``min_instance_count=0`` then.
+
         Args:
             max_capacity: Copies that run at most.
 
-            min_capacity: Copies that always run.
+            min_capacity: Copies that always run; 0 lets the last one go.
 
         Raises:
-            ValueError: If the bounds are wrong.
+            ValueError: If the bounds are wrong, the host does not say whether its
+                instances may go to zero, or the copies are scaled already.
         """
-        scalable = super().auto_scale_copy_count(
-            min_capacity=min_capacity, max_capacity=max_capacity
+        host = CopyHost(
+            hosts=host_of(self.endpoint, self.variant_name),
+            resources=self.resources,
+            model=self.model.definition,
         )
-        annotate(self, self._room_findings(max_capacity))
+        found = self._twice_findings()
+        if min_capacity == 0:
+            found += host.zero_findings("min_capacity=0")
+        report(self, "", found)
+        self.scaling = HostedCopyCount(
+            self,
+            "Scaling",
+            host=host,
+            inference_component_name=self.inference_component_name,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+        )
+        annotate(self, host.room_findings("max_capacity", max_capacity))
         annotate(self, self._start_findings(min_capacity, max_capacity))
-        return scalable
+        return self.scaling
 
     def _start_findings(self, least: int, most: int) -> list[Finding]:
         copies = self.resources.copies
@@ -252,22 +271,6 @@ class InferenceComponent(InferenceComponentBase):
                 f"{copies} copies start, and scaling keeps {least} to {most}: they are "
                 "changed as soon as they run",
                 "let copies lie between min_capacity and max_capacity",
-            )
-        ]
-
-    def _room_findings(self, max_capacity: int) -> list[Finding]:
-        host = host_of(self.endpoint, self.variant_name)
-        fleet = None if host is None else host.fleet
-        if fleet is None or not self.resources.is_known:
-            return []
-        most = fleet.alone(self.resources)
-        if max_capacity <= most:
-            return []
-        return [
-            SCALES_PAST_ROOM.finding(
-                f"max_capacity is {max_capacity}, but at most {most} copies fit the "
-                "instances even if no other model runs there",
-                "raise max_instance_count",
             )
         ]
 

@@ -35,13 +35,15 @@ from cdk_sagemaker_llm.hosting.inference_component import (
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, twice_findings
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
+    MinimumNotChosen,
     ProductionVariant,
 )
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -64,7 +66,9 @@ class InferenceComponentEndpoint(Construct):
     Args:
         instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
 
-        instance_count: Instances at the start, and at least from then on.
+        instance_count:
+            Instances at the start, and at least from then on, unless
+            ``min_instance_count`` says less.
 
         max_instance_count:
             Up to how many instances SageMaker adds when copies need them.
@@ -119,6 +123,11 @@ class InferenceComponentEndpoint(Construct):
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
 
+        min_instance_count:
+            Instances that always run; with 0 the last one goes when no component has
+            a copy, which ``auto_scale_copy_count(min_capacity=0)`` lets happen.
+            If left out, it is ``instance_count``.
+
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
@@ -143,11 +152,14 @@ class InferenceComponentEndpoint(Construct):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        min_instance_count: int | None = None,
     ) -> None:
         variant = ProductionVariant(
             instance_type=instance_type,
             initial_instance_count=instance_count,
-            managed_instance_scaling=_bounds(instance_count, max_instance_count),
+            managed_instance_scaling=_bounds(
+                instance_count, min_instance_count, max_instance_count
+            ),
             container_startup_health_check_timeout=container_startup_health_check_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
@@ -182,6 +194,8 @@ class InferenceComponentEndpoint(Construct):
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
         )
+        if min_instance_count == 0:
+            at_synth(self, lambda: host_zero_findings(self._components))
 
     @property
     def endpoint_arn(self) -> str:
@@ -357,7 +371,12 @@ def _grant(component: InferenceComponent, grantee: iam.IGrantable) -> iam.Grant:
     )
 
 
-def _bounds(least: int, most: int | None) -> ManagedInstanceScaling | None:
-    if most is None:
+def _bounds(
+    start: int, least: int | None, most: int | None
+) -> ManagedInstanceScaling | None:
+    if least is None and most is None:
         return None
+    most = start if most is None else most
+    if least is None:
+        return MinimumNotChosen(min_instance_count=start, max_instance_count=most)
     return ManagedInstanceScaling(min_instance_count=least, max_instance_count=most)

@@ -44,7 +44,8 @@ class ManagedInstanceScaling:
     ``ManagedInstanceScaling(min_instance_count=1, max_instance_count=4)``
 
     Args:
-        min_instance_count: Instances that always run.
+        min_instance_count:
+            Instances that always run; none with 0, once no component has a copy.
 
         max_instance_count: Instances that run at most.
     """
@@ -57,6 +58,14 @@ class ManagedInstanceScaling:
         Hold each field to its kind.
         """
         hold_kinds(self)
+
+
+class MinimumNotChosen(ManagedInstanceScaling):
+    """
+    Bounds whose minimum nobody chose: it is what the instances start with.
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

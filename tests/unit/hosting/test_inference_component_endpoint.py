@@ -88,6 +88,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
+        "min_instance_count": 1,
     }
 
 
@@ -138,7 +139,7 @@ def test_every_keyword_reaches_the_template(
                         "InstanceType": "ml.p3.16xlarge",
                         "ManagedInstanceScaling": {
                             "MaxInstanceCount": 3,
-                            "MinInstanceCount": 2,
+                            "MinInstanceCount": 1,
                             "Status": "ENABLED",
                         },
                         "RoutingConfig": {
