@@ -28,7 +28,7 @@ ERROR = "error.txt"
 _App = aws_cdk.App
 
 
-def app_into(outdir: Path) -> type[aws_cdk.App]:
+def app_into(outdir: Path, *, is_watched: bool = True) -> type[aws_cdk.App]:
     """
     Return an app that is written to a folder, and that cdk-nag looks at.
     """
@@ -37,8 +37,9 @@ def app_into(outdir: Path) -> type[aws_cdk.App]:
         def __init__(self, **given: Any) -> None:  # noqa: ANN401 - whatever an app takes
             context = {**STRICT, **(given.pop("context", None) or {})}
             super().__init__(outdir=str(outdir), context=context, **given)
-            checks = AwsSolutionsChecks(self)
-            aws_cdk.Validations.of(self).add_plugins(checks)
+            if is_watched:
+                checks = AwsSolutionsChecks(self)
+                aws_cdk.Validations.of(self).add_plugins(checks)
 
     return Watched
 

@@ -39,9 +39,9 @@ def _found(assemblies: Path) -> dict[str, set[str]]:
     """
     # Its pins clash with the project's, so that it has an environment of its own.
     assert CHECKOV.exists(), "install checkov: make .venv-checkov/.ready"
-    command = [CHECKOV, "--directory", assemblies, "--framework", "cloudformation"]
+    where = ["--directory", str(assemblies), "--framework", "cloudformation"]
     done = subprocess.run(
-        [*command, "--skip-download", "--compact", "--output", "json"],
+        [CHECKOV, *where, "--skip-download", "--compact", "--output", "json"],
         capture_output=True,
         text=True,
         check=False,
