@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
+    from cdk_sagemaker_llm.hosting.model_base import ModelBase
 
 _KIND = "inference-component"
 
@@ -31,6 +32,10 @@ class InferenceComponentBase(Resource):
     """The name that applications call, beside the endpoint's."""
     inference_component_arn: str
     """The ARN."""
+    model: ModelBase | None = None
+    """What its copies run; ``None`` where nothing is known of it."""
+    resource_id: str | None = None
+    """Its resource's id below it, which changes where it must be replaced."""
 
     @staticmethod
     def from_inference_component_name(
