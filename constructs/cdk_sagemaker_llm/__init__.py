@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+    from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
+    from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accelerators",
+    "AdapterInferenceComponent",
     "Assumptions",
     "Case",
     "Container",
@@ -94,6 +97,7 @@ __all__ = [
     "InstanceType",
     "LlmEndpoint",
     "LmiDist",
+    "LoraAdapter",
     "ManagedInstanceScaling",
     "MemoryTerms",
     "Model",
@@ -140,6 +144,7 @@ __all__ = [
 
 _HOMES = {
     "Accelerators": "serving.configuration",
+    "AdapterInferenceComponent": "hosting.adapters",
     "Assumptions": "demand",
     "Case": "fit.releases",
     "Container": "serving.configuration",
@@ -162,6 +167,7 @@ _HOMES = {
     "InstanceType": "catalog.instances",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
+    "LoraAdapter": "hosting.adapter_artifact",
     "ManagedInstanceScaling": "hosting.variant",
     "MemoryTerms": "fit.memory",
     "Model": "hosting.model",

@@ -12,6 +12,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
+    AdapterInferenceComponent,
     Assumptions,
     CustomContainer,
     DeepSpeed,
@@ -23,6 +24,7 @@ from cdk_sagemaker_llm import (
     InstanceType,
     LlmEndpoint,
     LmiDist,
+    LoraAdapter,
     ManagedInstanceScaling,
     Model,
     Network,
@@ -158,6 +160,20 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "InferenceComponent.auto_scale_copy_count": (
         InferenceComponent.auto_scale_copy_count,
         of_method(a_component, "auto_scale_copy_count", max_capacity=2),
+    ),
+    "InferenceComponent.add_adapter": (
+        InferenceComponent.add_adapter,
+        of_method(a_component, "add_adapter", "It", artifact="s3://bucket/a/b/"),
+    ),
+    "AdapterInferenceComponent": (
+        AdapterInferenceComponent,
+        lambda stack: partial(
+            AdapterInferenceComponent,
+            stack,
+            "It",
+            base=a_component(stack),
+            artifact="s3://bucket/a/b/",
+        ),
     ),
     "ServingArtifact": (ServingArtifact, of_stack(ServingArtifact, files={"a": b""})),
     "ScalableTarget": (
@@ -313,6 +329,13 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         S3Model.from_bucket,
         lambda stack: partial(
             S3Model.from_bucket, bucket=s3.Bucket(stack, "It"), prefix="a"
+        ),
+    ),
+    "LoraAdapter": (LoraAdapter, plain(LoraAdapter, uri="s3://bucket/a/b/")),
+    "LoraAdapter.from_bucket": (
+        LoraAdapter.from_bucket,
+        lambda stack: partial(
+            LoraAdapter.from_bucket, bucket=s3.Bucket(stack, "It"), key="a/b/"
         ),
     ),
     "RopeScaling": (RopeScaling, plain(RopeScaling, type="linear", factor=2)),

@@ -17,6 +17,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
+    AdapterInferenceComponent,
     CustomContainer,
     Endpoint,
     EndpointConfig,
@@ -24,6 +25,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LoraAdapter,
     ManagedInstanceScaling,
     Model,
     Network,
@@ -33,6 +35,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     ScalableCopyCount,
     ScalingStep,
+    ServingConfiguration,
     ServingFolder,
     TensorRtLlm,
     Tgi,
@@ -67,6 +70,7 @@ TGI = Tgi("3.3.6")
 SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")
 TEAM = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team"
 ONE = ResourceRequirements(accelerators=1)
+ADAPTER = "s3://bucket/adapters/a/"
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
 
@@ -152,6 +156,35 @@ def _filled_at_deployment(stack: Stack) -> object:
 def _named_twice(stack: Stack) -> object:
     _endpoint(stack, id="First", endpoint_name="chat")
     return _endpoint(stack, endpoint_name="Chat")
+
+
+def _adapted(
+    serving: ServingConfiguration | None = None, artifact: str | LoraAdapter = ADAPTER
+) -> Callable[[Stack], AdapterInferenceComponent]:
+    def define(stack: Stack) -> AdapterInferenceComponent:
+        base = _host(stack).add_model("It", model=GPT2, serving=serving, resources=ONE)
+        return base.add_adapter("A", artifact=artifact)
+
+    return define
+
+
+def _adapted_twice(stack: Stack) -> object:
+    base = _adapted()(stack)
+    return AdapterInferenceComponent(stack, "It", base=base, artifact=ADAPTER)
+
+
+def _adapted_elsewhere(stack: Stack) -> object:
+    endpoint = Endpoint.from_endpoint_name(stack, "Endpoint", "chat")
+    base = InferenceComponent.from_inference_component_name(
+        stack, "It", "chat", endpoint=endpoint
+    )
+    return AdapterInferenceComponent(stack, "A", base=base, artifact=ADAPTER)
+
+
+def _adapted_hundreds_of_times(stack: Stack) -> None:
+    base = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    for number in range(400):
+        base.add_adapter(f"A{number}", artifact=f"{ADAPTER}{number}/")
 
 
 def _scaled_too_far(stack: Stack) -> object:
@@ -403,6 +436,14 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         engine=TGI,
     ),
     "LLM197": _component(resources=ResourceRequirements()),
+    "LLM325": _adapted(artifact="s3://bucket/adapter"),
+    "LLM326": _adapted(TGI),
+    "LLM327": _adapted(Vllm("0.30.0")),
+    "LLM328": _adapted(Vllm(enable_lora=False)),
+    "LLM329": _adapted(artifact=LoraAdapter("s3://bucket/adapters/a/", rank=17)),
+    "LLM330": _adapted_twice,
+    "LLM420": _adapted_elsewhere,
+    "LLM421": _adapted_hundreds_of_times,
     "LLM198": partial(
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
     ),

@@ -122,6 +122,10 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "InstanceType": Kind("an InstanceType", _is_hosting_type, _hosting_type_written),
     "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
+    "InferenceComponentBase": _instance_of(
+        "InferenceComponentBase", "an InferenceComponent"
+    ),
+    "LoraAdapter": _instance_of("LoraAdapter"),
     "Model": _instance_of("Model", "a Model that is defined in a stack"),
     "ModelBase": _instance_of("ModelBase", "a Model that is defined in a stack"),
     "ModelArchitecture": _instance_of("ModelArchitecture"),

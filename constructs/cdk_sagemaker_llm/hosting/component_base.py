@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
+    from cdk_sagemaker_llm.hosting.model_base import ModelBase
 
 _KIND = "inference-component"
 
@@ -36,6 +37,10 @@ class InferenceComponentBase(Resource):
     """The ARN."""
     scaling: ScalableCopyCount | None = None
     """How its copies scale; ``None`` where they do not."""
+    model: ModelBase | None = None
+    """What its copies run; ``None`` where nothing is known of it."""
+    resource_id: str | None = None
+    """Its resource's id below it, which changes where it must be replaced."""
 
     @staticmethod
     def from_inference_component_name(

@@ -78,7 +78,9 @@ def define_component(
         download: How long the model data may take; ``None`` for the default.
     """
     found = [
-        *_name_findings(inference_component_name, inference_component_name_prefix),
+        *component_name_findings(
+            inference_component_name, inference_component_name_prefix
+        ),
         *timeout_findings("container_startup_health_check_timeout", start_up),
         *timeout_findings("model_data_download_timeout", download),
     ]
@@ -153,7 +155,10 @@ def _likeness_findings(model: ModelBase, config: EndpointConfigBase) -> list[Fin
     ]
 
 
-def _name_findings(name: str | None, prefix: str | None) -> list[Finding]:
+def component_name_findings(name: str | None, prefix: str | None) -> list[Finding]:
+    """
+    Check a name, or the beginning of one; not both are given.
+    """
     found = name_findings(COMPONENT_NAME, name)
     if prefix is None:
         return found

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
     from aws_cdk import aws_ec2 as ec2
 
+    from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
+    from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
+
 _Component = sagemaker.CfnInferenceComponent
 STARTS_OUTSIDE = Rule(
     "LLM248", "the copies that start lie outside the bounds of their scaling"
@@ -146,7 +149,7 @@ class InferenceComponent(InferenceComponentBase):
         self.definition = definition
         """What was checked, and is written here."""
         self.endpoint = endpoint
-        self.model = model
+        self.model: ModelBase = model
         self.resources = definition.resources
         self.variant_name = definition.variant_name
         identity = ComponentIdentity(
@@ -156,9 +159,10 @@ class InferenceComponent(InferenceComponentBase):
             is_part=is_part,
         )
         prefix = definition.inference_component_name_prefix
+        self.resource_id = identity.resource_id(self)
         self.cfn_inference_component = _Component(
             self,
-            identity.resource_id(self),
+            self.resource_id,
             endpoint_name=endpoint.endpoint_name,
             variant_name=definition.variant_name,
             inference_component_name=definition.inference_component_name
@@ -261,6 +265,54 @@ class InferenceComponent(InferenceComponentBase):
         annotate(self, host.room_findings("max_capacity", max_capacity))
         annotate(self, self._start_findings(min_capacity, max_capacity))
         return self.scaling
+
+    @checked
+    def add_adapter(
+        self,
+        id: str,
+        *,
+        artifact: str | LoraAdapter,
+        inference_component_name: str | None = None,
+        inference_component_name_prefix: str | None = None,
+    ) -> AdapterInferenceComponent:
+        """
+        Serve a LoRA adapter on this component's copies, as a component of its own.
+
+        A base that says nothing of LoRA is told to take adapters, which restarts it
+        where it runs already: ``Vllm(enable_lora=True)`` says it from the start.
+
+        Args:
+            id: The construct's id.
+
+            artifact:
+                Where the adapter's files are: ``s3://bucket/folder/``,
+                ``s3://bucket/adapter.tar.gz``, or a ``LoraAdapter``.
+
+            inference_component_name:
+                A name of your own.
+                If left out, CloudFormation makes one.
+
+            inference_component_name_prefix:
+                In place of a name, the beginning of one: what follows changes where
+                the adapter has to be replaced.
+
+        Raises:
+            ValueError: If the service would refuse it, or the base cannot serve it; all
+                reasons at once.
+        """
+        # Who serves no adapter does not pay for its checks.
+        from cdk_sagemaker_llm.hosting.adapters import (  # noqa: PLC0415
+            AdapterInferenceComponent,
+        )
+
+        return AdapterInferenceComponent(
+            self,
+            id,
+            base=self,
+            artifact=artifact,
+            inference_component_name=inference_component_name,
+            inference_component_name_prefix=inference_component_name_prefix,
+        )
 
     def _start_findings(self, least: int, most: int) -> list[Finding]:
         copies = self.resources.copies
