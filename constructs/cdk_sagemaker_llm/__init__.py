@@ -34,6 +34,14 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
     from cdk_sagemaker_llm.hosting.network import Network
+    from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
+    from cdk_sagemaker_llm.hosting.rollout import (
+        AllAtOnce,
+        Canary,
+        Linear,
+        Rolling,
+        Rollout,
+    )
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
         ScalableInstanceCount,
@@ -69,7 +77,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accelerators",
+    "AllAtOnce",
     "Assumptions",
+    "Canary",
     "Case",
     "Container",
     "Copies",
@@ -89,6 +99,7 @@ __all__ = [
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
     "InstanceType",
+    "Linear",
     "LlmEndpoint",
     "LmiDist",
     "ManagedInstanceScaling",
@@ -108,6 +119,9 @@ __all__ = [
     "Registry",
     "Release",
     "ResourceRequirements",
+    "RollbackAlarms",
+    "Rolling",
+    "Rollout",
     "RopeScaling",
     "RoutingStrategy",
     "S3Model",
@@ -134,7 +148,9 @@ __all__ = [
 
 _HOMES = {
     "Accelerators": "serving.configuration",
+    "AllAtOnce": "hosting.rollout",
     "Assumptions": "demand",
+    "Canary": "hosting.rollout",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
@@ -154,6 +170,7 @@ _HOMES = {
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
     "InstanceType": "catalog.instances",
+    "Linear": "hosting.rollout",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
     "ManagedInstanceScaling": "hosting.variant",
@@ -173,6 +190,9 @@ _HOMES = {
     "Registry": "catalog.images",
     "Release": "fit.releases",
     "ResourceRequirements": "fit.placement",
+    "RollbackAlarms": "hosting.rollback",
+    "Rolling": "hosting.rollout",
+    "Rollout": "hosting.rollout",
     "RopeScaling": "serving.lmi.tuning",
     "RoutingStrategy": "hosting.variant",
     "S3Model": "models",

@@ -11,7 +11,9 @@ from aws_cdk import Stack
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
+    AllAtOnce,
     Assumptions,
+    Canary,
     CustomContainer,
     DeepSpeed,
     Endpoint,
@@ -20,6 +22,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     InstanceType,
+    Linear,
     LlmEndpoint,
     LmiDist,
     ManagedInstanceScaling,
@@ -28,6 +31,8 @@ from cdk_sagemaker_llm import (
     NeuronX,
     ProductionVariant,
     ResourceRequirements,
+    RollbackAlarms,
+    Rolling,
     RopeScaling,
     S3Model,
     ScalableCopyCount,
@@ -241,6 +246,11 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         ManagedInstanceScaling,
         plain(ManagedInstanceScaling, min_instance_count=1, max_instance_count=2),
     ),
+    "AllAtOnce": (AllAtOnce, plain(AllAtOnce)),
+    "Canary": (Canary, plain(Canary)),
+    "Linear": (Linear, plain(Linear)),
+    "Rolling": (Rolling, plain(Rolling)),
+    "RollbackAlarms": (RollbackAlarms, plain(RollbackAlarms)),
     "Network": (Network, plain(Network)),
     "ResourceRequirements": (ResourceRequirements, plain(ResourceRequirements)),
     "Assumptions": (Assumptions, plain(Assumptions)),

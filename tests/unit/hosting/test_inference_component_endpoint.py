@@ -13,12 +13,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
+    AllAtOnce,
     Assumptions,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
     Network,
     ResourceRequirements,
+    Rolling,
     S3Model,
     TensorRtLlm,
     Tgi,
@@ -88,6 +90,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
+        "rollout": AllAtOnce(termination_wait=Duration.seconds(601)),
     }
 
 
@@ -105,6 +108,8 @@ def _every_keyword_of_a_model(key: kms.IKey) -> dict[str, Any]:
         "environment": {"MAX_BEST_OF": "4"},
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
+        "rollout": Rolling(copies=1),
+        "retain_copy_count": True,
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -159,6 +164,15 @@ def test_every_keyword_reaches_the_template(
         "HostEndpoint": {
             "Type": "AWS::SageMaker::Endpoint",
             "Properties": {
+                "DeploymentConfig": {
+                    "BlueGreenUpdatePolicy": {
+                        "TerminationWaitInSeconds": 601,
+                        "TrafficRoutingConfiguration": {
+                            "Type": "ALL_AT_ONCE",
+                            "WaitIntervalInSeconds": 0,
+                        },
+                    }
+                },
                 "EndpointConfigName": "${HostConfig.EndpointConfigName}",
                 "EndpointName": "shared",
             },
@@ -206,9 +220,14 @@ def test_every_keyword_reaches_the_template(
         "HostLlamaComponentResourcec2216962": {
             "Type": "AWS::SageMaker::InferenceComponent",
             "Properties": {
+                "DeploymentConfig": {
+                    "RollingUpdatePolicy": {
+                        "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 1},
+                        "WaitIntervalInSeconds": 300,
+                    }
+                },
                 "EndpointName": "${HostEndpoint.EndpointName}",
                 "InferenceComponentName": "llama",
-                "RuntimeConfig": {"CopyCount": 3},
                 "Specification": {
                     "ComputeResourceRequirements": {
                         "MinMemoryRequiredInMb": 20480,
