@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
     from cdk_sagemaker_llm.hosting.network import Network
+    from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
+    from cdk_sagemaker_llm.hosting.rollout import (
+        AllAtOnce,
+        Canary,
+        Linear,
+        Rolling,
+        Rollout,
+    )
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
         ScalableInstanceCount,
@@ -75,7 +83,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerators",
     "AdapterInferenceComponent",
+    "AllAtOnce",
     "Assumptions",
+    "Canary",
     "Case",
     "Container",
     "Copies",
@@ -95,6 +105,7 @@ __all__ = [
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
     "InstanceType",
+    "Linear",
     "LlmEndpoint",
     "LmiDist",
     "LoraAdapter",
@@ -115,6 +126,9 @@ __all__ = [
     "Registry",
     "Release",
     "ResourceRequirements",
+    "RollbackAlarms",
+    "Rolling",
+    "Rollout",
     "RopeScaling",
     "RoutingStrategy",
     "S3Model",
@@ -145,7 +159,9 @@ __all__ = [
 _HOMES = {
     "Accelerators": "serving.configuration",
     "AdapterInferenceComponent": "hosting.adapters",
+    "AllAtOnce": "hosting.rollout",
     "Assumptions": "demand",
+    "Canary": "hosting.rollout",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
@@ -165,6 +181,7 @@ _HOMES = {
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
     "InstanceType": "catalog.instances",
+    "Linear": "hosting.rollout",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
     "LoraAdapter": "hosting.adapter_artifact",
@@ -185,6 +202,9 @@ _HOMES = {
     "Registry": "catalog.images",
     "Release": "fit.releases",
     "ResourceRequirements": "fit.placement",
+    "RollbackAlarms": "hosting.rollback",
+    "Rolling": "hosting.rollout",
+    "Rollout": "hosting.rollout",
     "RopeScaling": "serving.lmi.tuning",
     "RoutingStrategy": "hosting.variant",
     "S3Model": "models",

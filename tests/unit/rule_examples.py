@@ -18,12 +18,15 @@ from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
+    AllAtOnce,
+    Canary,
     CustomContainer,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    Linear,
     LlmEndpoint,
     LoraAdapter,
     ManagedInstanceScaling,
@@ -32,6 +35,9 @@ from cdk_sagemaker_llm import (
     NeuronX,
     ProductionVariant,
     ResourceRequirements,
+    RollbackAlarms,
+    Rolling,
+    Rollout,
     S3Model,
     ScalableCopyCount,
     ScalingStep,
@@ -272,6 +278,45 @@ def _scaled_of_any_type(stack: Stack) -> object:
     return llm.auto_scale_instance_count(max_capacity=2)
 
 
+def _rolled_batches(stack: Stack) -> object:
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.xlarge",
+            variant_name=name,
+            initial_instance_count=2,
+            model=Model(stack, name, serving=TGI, model=GPT2),
+        )
+        for name in ("Blue", "Green")
+    ]
+    config = EndpointConfig(stack, "Config", variants=variants)
+    return Endpoint(stack, "It", endpoint_config=config, rollout=Rolling(percent=50))
+
+
+def _rolled_by(rollout: Rollout, **given: Any) -> Callable[[Stack], object]:  # noqa: ANN401 - what the construct takes by keyword
+    return lambda stack: InferenceComponentEndpoint(
+        stack,
+        "Host",
+        instance_type="ml.p4d.24xlarge",
+        max_instance_count=2,
+        rollout=rollout,
+        **given,
+    )
+
+
+def _watched_by_whom(stack: Stack) -> object:
+    config = EndpointConfig.from_endpoint_config_name(stack, "Config", "theirs")
+    return Endpoint(
+        stack, "It", endpoint_config=config, rollout=AllAtOnce(rollback_on=["bad"])
+    )
+
+
+def _reset_by_an_update(stack: Stack) -> object:
+    component = _host(stack).add_model(
+        "It", model=GPT2, resources=ONE, copies=2, rollout=Rolling(copies=1)
+    )
+    return component.auto_scale_copy_count(min_capacity=2, max_capacity=4)
+
+
 def _in_subnets(*ids: str) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         vpc = ec2.Vpc.from_vpc_attributes(
@@ -494,6 +539,25 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=HuggingFaceModel("a/b", architecture="LlamForCausalLM"),
     ),
     "LLM224": partial(_model, serving=Vllm(image=f"{TEAM}/vllm:1")),
+    "LLM335": partial(_endpoint, instance_count=2, rollout=Canary()),
+    "LLM336": partial(_endpoint, rollout=Canary(percent=50)),
+    "LLM337": partial(
+        _endpoint,
+        instance_count=2,
+        rollout=Linear(percent=10, maximum_execution_timeout=Duration.minutes(45)),
+    ),
+    "LLM338": _rolled_batches,
+    "LLM339": partial(_endpoint, rollout=AllAtOnce(rollback_on=RollbackAlarms())),
+    "LLM425": _rolled_by(Canary(percent=50)),
+    "LLM426": partial(
+        _endpoint,
+        rollout=AllAtOnce(termination_wait=Duration.seconds(0), rollback_on=["bad"]),
+    ),
+    "LLM427": _watched_by_whom,
+    "LLM428": _rolled_by(
+        AllAtOnce(rollback_on=RollbackAlarms()), endpoint_name="shared"
+    ),
+    "LLM429": _reset_by_an_update,
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),

@@ -77,6 +77,7 @@ NOT_CALLED = {
     "PropertyValue",
     "Registry",
     "Release",
+    "Rollout",
     "RoutingStrategy",
     "ScalableTargetBase",
     "ServingConfiguration",

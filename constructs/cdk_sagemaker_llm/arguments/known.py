@@ -138,6 +138,12 @@ CLASSES: Mapping[str, Kind] = {
     "Network": _instance_of("Network", way_out="write Network(vpc=...)"),
     "Path": Kind("a Path", lambda value: isinstance(value, Path)),
     "ProductionVariant": _instance_of("ProductionVariant"),
+    "IAlarmRef": _interface("an alarm", "alarm_ref"),
+    "RollbackAlarms": _instance_of("RollbackAlarms"),
+    "Rolling": _instance_of("Rolling", way_out="write Rolling(percent=...)"),
+    "Rollout": Kind(
+        "an AllAtOnce, a Canary, a Linear or a Rolling", _is_a("Rollout"), _called
+    ),
     "ResourceRequirements": _instance_of(
         "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"
     ),

@@ -26,10 +26,13 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.roles import same_role
+from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
+
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
 
 COMPONENT_NAME = "inference_component_name"
 
@@ -52,6 +55,8 @@ def define_component(
     inference_component_name_prefix: str | None,
     start_up: Duration | None,
     download: Duration | None,
+    rollout: Rolling | None = None,
+    retain_copy_count: bool = False,
 ) -> ComponentDefinition:
     """
     Check a component: its name and time-outs, its model on these hosts, and whether
@@ -76,13 +81,19 @@ def define_component(
         start_up: How long a copy may take to answer; ``None`` for the default.
 
         download: How long the model data may take; ``None`` for the default.
+
+        rollout: How an update reaches the copies; ``None`` for the service's own way.
+
+        retain_copy_count: Whether updates leave alone how many copies run.
     """
+    name = inference_component_name or inference_component_name_prefix
     found = [
         *component_name_findings(
             inference_component_name, inference_component_name_prefix
         ),
         *timeout_findings("container_startup_health_check_timeout", start_up),
         *timeout_findings("model_data_download_timeout", download),
+        *component_rollout_findings(rollout, resources.copies, name),
     ]
     if placement is not None:
         found += placement.findings()
@@ -95,6 +106,8 @@ def define_component(
         inference_component_name_prefix=inference_component_name_prefix,
         start_up=start_up,
         download=download or (model.download_timeout if model else None),
+        rollout=rollout,
+        retain_copy_count=retain_copy_count,
         findings=tuple(found),
     )
 

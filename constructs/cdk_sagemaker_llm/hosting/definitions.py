@@ -50,6 +50,8 @@ from cdk_sagemaker_llm.serving.rules import REPEATED
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
+
 ISOLATED_DOWNLOAD = Rule(
     "LLM119", "an isolated network lets the container download no weights"
 )
@@ -155,6 +157,10 @@ class ComponentDefinition:
         download: How long the model data may take; ``None`` for the default.
 
         findings: All that was found of it, but not of its model.
+
+        rollout: How an update reaches the copies; ``None`` for the service's own way.
+
+        retain_copy_count: Whether updates leave alone how many copies run.
     """
 
     resources: ResourceRequirements
@@ -164,6 +170,8 @@ class ComponentDefinition:
     start_up: Duration | None
     download: Duration | None
     findings: tuple[Finding, ...]
+    rollout: Rolling | None = None
+    retain_copy_count: bool = False
 
 
 def define_model(

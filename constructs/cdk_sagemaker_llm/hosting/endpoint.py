@@ -25,6 +25,16 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
+from cdk_sagemaker_llm.hosting.rollback_alarms import (
+    alarms_of,
+    let_look,
+    watched_variants,
+)
+from cdk_sagemaker_llm.hosting.rollout import Rollout
+from cdk_sagemaker_llm.hosting.rollout_checks import (
+    endpoint_rollout_findings,
+    scaled_findings,
+)
 from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
 from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
@@ -82,8 +92,15 @@ class Endpoint(EndpointBase):
             environment refers to it.
             If left out, CloudFormation makes one.
 
+        rollout:
+            How an update reaches it: ``AllAtOnce``, ``Canary``, ``Linear`` or
+            ``Rolling``.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
+
     Raises:
-        ValueError: If the name is not of that form.
+        ValueError: If the name is not of that form, or the service would refuse the
+            rollout.
     """
 
     @checked
@@ -94,8 +111,13 @@ class Endpoint(EndpointBase):
         *,
         endpoint_config: EndpointConfigBase,
         endpoint_name: str | None = None,
+        rollout: Rollout | None = None,
     ) -> None:
-        report(scope, id, own_name_findings(scope, "endpoint_name", endpoint_name))
+        rolled = endpoint_rollout_findings(
+            rollout, endpoint_config.definition.variants, endpoint_name
+        )
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
+        report(scope, id, [*named, *rolled])
         super().__init__(scope, id, physical_name=endpoint_name)
         take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
@@ -114,6 +136,22 @@ class Endpoint(EndpointBase):
             else endpoint_name,
         )
         """The resource itself, for what this class does not offer."""
+        self.rollout = rollout
+        """How an update reaches it; ``None`` for the service's own way."""
+        if rollout is not None:
+            annotate(self, [*rolled, *self._roll_out(rollout)])
+
+    def _roll_out(self, rollout: Rollout) -> list[Finding]:
+        """
+        Have updates rolled out, and turned back by alarms.
+        """
+        config, resource = self.endpoint_config, self.cfn_endpoint
+        name = self.chosen_name or ""
+        alarms = alarms_of(
+            self, rollout.rollback_on, watched_variants(name, config.variants)
+        )
+        resource.deployment_config = rollout.to_property(alarms.names)
+        return let_look(self, _roles_of(config), alarms, resource)
 
     @functools.cached_property
     def endpoint_name(self) -> str:  # type: ignore[override] # asked of Node when used
@@ -149,10 +187,7 @@ class Endpoint(EndpointBase):
         Raises:
             ValueError: If its models have several roles, or are not known.
         """
-        config = self.endpoint_config
-        roles = [model.role for model in _models_of(config)]
-        if config.execution_role is not None:
-            roles = [config.execution_role]
+        roles = _roles_of(self.endpoint_config)
         if not roles or not all(same_role(roles[0], role) for role in roles):
             raise ValueError(
                 f"{self.node.path} must have one known execution role to be granted "
@@ -235,10 +270,12 @@ class Endpoint(EndpointBase):
             return self._scale(variant_name, min_capacity or 1, max_capacity)
         variant = self._variant(variant_name)
         least = variant.initial_instance_count if min_capacity is None else min_capacity
+        rolled = scaled_findings(self.rollout, least, max_capacity, "instances")
+        report(self, "", rolled)
         scalable = self._scale(
             variant.variant_name, least, max_capacity, is_only=variant_name is None
         )
-        annotate(scalable, _type_findings(variant))
+        annotate(scalable, [*_type_findings(variant), *rolled])
         return scalable
 
     def _scale(
@@ -303,6 +340,15 @@ def _type_findings(variant: ProductionVariant) -> list[Finding]:
             "name the type, or deploy once without scaling to change it",
         )
     ]
+
+
+def _roles_of(config: EndpointConfigBase) -> list[iam.IRole]:
+    """
+    Return the execution roles of what a configuration runs, as far as they are known.
+    """
+    if config.execution_role is not None:
+        return [config.execution_role]
+    return [model.role for model in _models_of(config)]
 
 
 def _models_of(config: EndpointConfigBase) -> list[Model]:

@@ -37,6 +37,8 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_look
+from cdk_sagemaker_llm.hosting.rollout_checks import retained_findings, scaled_findings
 from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
 from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
 
 _Component = sagemaker.CfnInferenceComponent
 STARTS_OUTSIDE = Rule(
@@ -92,6 +95,17 @@ class InferenceComponent(InferenceComponentBase):
             If left out, it follows the size of weights that SageMaker downloads; for
             a tarball alone the service's default applies.
 
+        rollout:
+            How an update reaches the copies: ``Rolling``, batch by batch.
+            If left out, all new copies start beside the old ones, or in their place
+            where there is no room.
+
+        retain_copy_count:
+            Whether an update leaves alone how many copies run, which scaling may have
+            changed: the template has no number of copies then.
+            Set it from the second deployment on; what the service starts without a
+            number is not documented.
+
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
@@ -110,6 +124,8 @@ class InferenceComponent(InferenceComponentBase):
         inference_component_name_prefix: str | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
+        rollout: Rolling | None = None,
+        retain_copy_count: bool = False,
     ) -> None:
         found = endpoint_findings(endpoint, variant_name, model)
         placement = None
@@ -125,6 +141,8 @@ class InferenceComponent(InferenceComponentBase):
             inference_component_name_prefix=inference_component_name_prefix,
             start_up=container_startup_health_check_timeout,
             download=model_data_download_timeout,
+            rollout=rollout,
+            retain_copy_count=retain_copy_count,
         )
         if model.definition is not None:
             found += device_findings(model.definition, resources)
@@ -158,16 +176,19 @@ class InferenceComponent(InferenceComponentBase):
             name=definition.inference_component_name,
             is_part=is_part,
         )
-        prefix = definition.inference_component_name_prefix
         self.resource_id = identity.resource_id(self)
+        name, prefix = (
+            definition.inference_component_name,
+            definition.inference_component_name_prefix,
+        )
+        if prefix is not None:
+            name = derived_name(prefix, self, identity)
         self.cfn_inference_component = _Component(
             self,
             self.resource_id,
             endpoint_name=endpoint.endpoint_name,
             variant_name=definition.variant_name,
-            inference_component_name=definition.inference_component_name
-            if prefix is None
-            else derived_name(prefix, self, identity),
+            inference_component_name=name,
             specification=_Component.InferenceComponentSpecificationProperty(
                 model_name=model.model_name,
                 compute_resource_requirements=_requirements(definition.resources),
@@ -179,7 +200,9 @@ class InferenceComponent(InferenceComponentBase):
                     model_data_download_timeout_in_seconds=seconds(definition.download),
                 ),
             ),
-            runtime_config=_Component.InferenceComponentRuntimeConfigProperty(
+            runtime_config=None
+            if definition.retain_copy_count
+            else _Component.InferenceComponentRuntimeConfigProperty(
                 copy_count=definition.resources.copies
             ),
         )
@@ -190,6 +213,19 @@ class InferenceComponent(InferenceComponentBase):
             1, Fn.split("/", self.inference_component_arn)
         )
         annotate(self, definition.findings)
+        if definition.rollout is not None:
+            self._roll_out(definition.rollout, name or "")
+
+    def _roll_out(self, rollout: Rolling, name: str) -> None:
+        """
+        Have updates rolled out, and turned back by alarms.
+        """
+        resource = self.cfn_inference_component
+        watched = Watched(name=name, dimensions={"InferenceComponentName": name})
+        alarms = alarms_of(self, rollout.rollback_on, [watched])
+        resource.deployment_config = rollout.to_component_property(alarms.names)
+        roles = [self.model.role] if isinstance(self.model, Model) else []
+        annotate(self, let_look(self, roles, alarms, resource))
 
     def _take_place(self, placement: Placement | None) -> None:
         if isinstance(self.endpoint, Endpoint):
@@ -264,6 +300,7 @@ class InferenceComponent(InferenceComponentBase):
         )
         annotate(self, host.room_findings("max_capacity", max_capacity))
         annotate(self, self._start_findings(min_capacity, max_capacity))
+        annotate(self, self._rollout_findings(min_capacity, max_capacity))
         return self.scaling
 
     @checked
@@ -313,6 +350,15 @@ class InferenceComponent(InferenceComponentBase):
             inference_component_name=inference_component_name,
             inference_component_name_prefix=inference_component_name_prefix,
         )
+
+    def _rollout_findings(self, least: int, most: int) -> list[Finding]:
+        definition = self.definition
+        return [
+            *scaled_findings(definition.rollout, least, most, "copies"),
+            *retained_findings(
+                definition.rollout, is_retained=definition.retain_copy_count
+            ),
+        ]
 
     def _start_findings(self, least: int, most: int) -> list[Finding]:
         copies = self.resources.copies

@@ -37,6 +37,7 @@ from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.rollout import Rolling, Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
@@ -127,6 +129,11 @@ class InferenceComponentEndpoint(Construct):
             Instances that always run; with 0 the last one goes when no component has
             a copy, which ``auto_scale_copy_count(min_capacity=0)`` lets happen.
             If left out, it is ``instance_count``.
+        rollout:
+            How an update of the instances reaches the endpoint: ``AllAtOnce``,
+            ``Canary``, ``Linear`` or ``Rolling``; that of a model is ``add_model``'s.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -153,6 +160,7 @@ class InferenceComponentEndpoint(Construct):
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
         min_instance_count: int | None = None,
+        rollout: Rollout | None = None,
     ) -> None:
         variant = ProductionVariant(
             instance_type=instance_type,
@@ -176,6 +184,7 @@ class InferenceComponentEndpoint(Construct):
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
+        given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
         report(scope, id, [*named, *given, *config.findings])
         super().__init__(scope, id)
         belongs(self, scope)
@@ -193,6 +202,7 @@ class InferenceComponentEndpoint(Construct):
             "Endpoint",
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
+            rollout=rollout,
         )
         if min_instance_count == 0:
             at_synth(self, lambda: host_zero_findings(self._components))
@@ -253,6 +263,8 @@ class InferenceComponentEndpoint(Construct):
         environment: Mapping[str, str] | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
+        rollout: Rolling | None = None,
+        retain_copy_count: bool = False,
         assumptions: Assumptions | None = None,
     ) -> InferenceComponent:
         """
@@ -299,6 +311,17 @@ class InferenceComponentEndpoint(Construct):
                 If left out, it follows the size of weights that SageMaker downloads;
                 for a tarball alone the service's default applies.
 
+            rollout:
+                How an update reaches the copies: ``Rolling``, batch by batch.
+                If left out, all new copies start beside the old ones, or in their
+                place where there is no room.
+
+            retain_copy_count:
+                Whether an update leaves alone how many copies run, which scaling may
+                have changed: the template has no number of copies then.
+                Set it from the second deployment on; what the service starts without
+                a number is not documented.
+
             assumptions:
                 What to take for granted of the memory that the engine needs, where
                 the cautious figures of the plan refuse what is known to run.
@@ -337,6 +360,8 @@ class InferenceComponentEndpoint(Construct):
             inference_component_name_prefix=inference_component_name_prefix,
             start_up=start_up or hosted_model.start_up_timeout,
             download=model_data_download_timeout,
+            rollout=rollout,
+            retain_copy_count=retain_copy_count,
         )
         plan = sizing.plan(hosted_model.demand)
         told = hosted_model.findings

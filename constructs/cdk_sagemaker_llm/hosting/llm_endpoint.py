@@ -31,6 +31,7 @@ from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.rollout import Rollout
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
@@ -110,6 +112,12 @@ class LlmEndpoint(Construct):
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
 
+        rollout:
+            How an update reaches the endpoint: ``AllAtOnce``, ``Canary``, ``Linear`` or
+            ``Rolling``.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
+
         assumptions:
             What to take for granted of the memory that the engine needs, where the
             cautious figures of the plan refuse what is known to run.
@@ -140,6 +148,7 @@ class LlmEndpoint(Construct):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        rollout: Rollout | None = None,
         assumptions: Assumptions | None = None,
     ) -> None:
         hardware = known_hardware(instance_type)
@@ -175,6 +184,7 @@ class LlmEndpoint(Construct):
         fit = fit_findings(plan, filling.demand, filling.findings)
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
+        given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
         report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
         super().__init__(scope, id)
         belongs(self, scope)
@@ -187,6 +197,7 @@ class LlmEndpoint(Construct):
             "Endpoint",
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
+            rollout=rollout,
         )
         annotate(self, fit)
 

@@ -24,6 +24,7 @@ from cdk_sagemaker_llm import (
     Network,
     ProductionVariant,
     ResourceRequirements,
+    Rolling,
     S3Model,
     Tgi,
 )
@@ -80,6 +81,8 @@ def test_every_keyword_reaches_the_template(
         "inference_component_name_prefix": None,
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
+        "rollout": Rolling(percent=50),
+        "retain_copy_count": True,
     }
     component = InferenceComponent(stack, "Component", **every_keyword)
 
@@ -94,9 +97,14 @@ def test_every_keyword_reaches_the_template(
         "ComponentResourceab7753a4": {
             "Type": COMPONENT,
             "Properties": {
+                "DeploymentConfig": {
+                    "RollingUpdatePolicy": {
+                        "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
+                        "WaitIntervalInSeconds": 300,
+                    }
+                },
                 "EndpointName": "${Endpoint.EndpointName}",
                 "InferenceComponentName": "llama",
-                "RuntimeConfig": {"CopyCount": 3},
                 "Specification": {
                     "ComputeResourceRequirements": {
                         "MinMemoryRequiredInMb": 20480,

@@ -13,12 +13,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
+    AllAtOnce,
     Assumptions,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
     Network,
     ResourceRequirements,
+    Rolling,
     S3Model,
     TensorRtLlm,
     Tgi,
@@ -89,6 +91,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "kms_key": key,
         "detailed_observability": True,
         "min_instance_count": 1,
+        "rollout": AllAtOnce(termination_wait=Duration.seconds(601)),
     }
 
 
@@ -106,6 +109,8 @@ def _every_keyword_of_a_model(key: kms.IKey) -> dict[str, Any]:
         "environment": {"MAX_BEST_OF": "4"},
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
+        "rollout": Rolling(copies=1),
+        "retain_copy_count": True,
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -160,6 +165,15 @@ def test_every_keyword_reaches_the_template(
         "HostEndpoint": {
             "Type": "AWS::SageMaker::Endpoint",
             "Properties": {
+                "DeploymentConfig": {
+                    "BlueGreenUpdatePolicy": {
+                        "TerminationWaitInSeconds": 601,
+                        "TrafficRoutingConfiguration": {
+                            "Type": "ALL_AT_ONCE",
+                            "WaitIntervalInSeconds": 0,
+                        },
+                    }
+                },
                 "EndpointConfigName": "${HostConfig.EndpointConfigName}",
                 "EndpointName": "shared",
             },
@@ -207,9 +221,14 @@ def test_every_keyword_reaches_the_template(
         "HostLlamaComponentResourcec2216962": {
             "Type": "AWS::SageMaker::InferenceComponent",
             "Properties": {
+                "DeploymentConfig": {
+                    "RollingUpdatePolicy": {
+                        "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 1},
+                        "WaitIntervalInSeconds": 300,
+                    }
+                },
                 "EndpointName": "${HostEndpoint.EndpointName}",
                 "InferenceComponentName": "llama",
-                "RuntimeConfig": {"CopyCount": 3},
                 "Specification": {
                     "ComputeResourceRequirements": {
                         "MinMemoryRequiredInMb": 20480,

@@ -15,6 +15,7 @@ from aws_cdk import aws_kms as kms
 from cdk_sagemaker_llm import (
     Assumptions,
     HuggingFaceModel,
+    Linear,
     LlmEndpoint,
     Network,
     S3Model,
@@ -83,6 +84,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
+        "rollout": Linear(percent=50),
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -165,6 +167,16 @@ def test_every_keyword_reaches_the_template(
         "LlmEndpoint": {
             "Type": "AWS::SageMaker::Endpoint",
             "Properties": {
+                "DeploymentConfig": {
+                    "BlueGreenUpdatePolicy": {
+                        "TerminationWaitInSeconds": 0,
+                        "TrafficRoutingConfiguration": {
+                            "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
+                            "Type": "LINEAR",
+                            "WaitIntervalInSeconds": 300,
+                        },
+                    }
+                },
                 "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
                 "EndpointName": "chat",
             },
