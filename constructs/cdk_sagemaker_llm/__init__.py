@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.options import (
+        MetricOptions,
+        VariantMetricOptions,
+    )
     from cdk_sagemaker_llm.hosting.network import Network
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
@@ -93,6 +97,7 @@ __all__ = [
     "LmiDist",
     "ManagedInstanceScaling",
     "MemoryTerms",
+    "MetricOptions",
     "Model",
     "ModelArchitecture",
     "ModelBase",
@@ -126,6 +131,7 @@ __all__ = [
     "Tgi",
     "TgiNeuron",
     "Units",
+    "VariantMetricOptions",
     "Vllm",
     "WeightFormat",
     "find_image",
@@ -158,6 +164,7 @@ _HOMES = {
     "LmiDist": "serving.lmi.lmi_dist",
     "ManagedInstanceScaling": "hosting.variant",
     "MemoryTerms": "fit.memory",
+    "MetricOptions": "hosting.monitoring.options",
     "Model": "hosting.model",
     "ModelArchitecture": "architectures.architecture",
     "ModelBase": "hosting.model_base",
@@ -191,6 +198,7 @@ _HOMES = {
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Units": "fit.placement",
+    "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.lmi.vllm",
     "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",

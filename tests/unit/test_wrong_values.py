@@ -68,6 +68,7 @@ NOT_CALLED = {
     "ImageRelease",
     "InferenceComponentBase",
     "MemoryTerms",
+    "MetricOptions",
     "ModelArchitecture",
     "ModelBase",
     "ModelSource",
@@ -83,6 +84,7 @@ NOT_CALLED = {
     "Severity",
     "Statement",
     "Units",
+    "VariantMetricOptions",
     "find_image",
     "find_instance_type",
 }

@@ -12,6 +12,8 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.imports import name_in, named
+from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 _KIND = "inference-component"
 
 
-class InferenceComponentBase(Resource):
+class InferenceComponentBase(Resource, ComponentMetrics):
     """
     What inference components defined here and imported ones have in common.
     """
@@ -119,6 +121,10 @@ class InferenceComponentBase(Resource):
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )
+
+    def _metric_subject(self) -> Subject:
+        dimensions = {"InferenceComponentName": self.inference_component_name}
+        return Subject(construct=self, dimensions=dimensions)
 
 
 class _ImportedComponent(InferenceComponentBase):

@@ -34,6 +34,8 @@ from cdk_sagemaker_llm.hosting.inference_component import (
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class InferenceComponentEndpoint(Construct):
+class InferenceComponentEndpoint(Construct, VariantMetrics):
     """
     A real-time endpoint whose instances are shared by copies of models.
 
@@ -347,6 +349,9 @@ class InferenceComponentEndpoint(Construct):
             _grant(component, grantee)
         annotate(hosted, fit)
         return component
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
 
 
 def _grant(component: InferenceComponent, grantee: iam.IGrantable) -> iam.Grant:

@@ -28,6 +28,8 @@ from cdk_sagemaker_llm.hosting.hosts import (
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct):
+class LlmEndpoint(Construct, VariantMetrics):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
@@ -252,3 +254,6 @@ class LlmEndpoint(Construct):
         Let a principal invoke the endpoint, plain and with a response stream.
         """
         return self.endpoint.grant_invoke(grantee)
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
