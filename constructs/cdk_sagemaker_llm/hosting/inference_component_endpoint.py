@@ -119,7 +119,17 @@ class InferenceComponentEndpoint(Construct, VariantMetrics):
             hardware.
 
         detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -145,6 +155,8 @@ class InferenceComponentEndpoint(Construct, VariantMetrics):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
     ) -> None:
         variant = ProductionVariant(
             instance_type=instance_type,
@@ -163,6 +175,8 @@ class InferenceComponentEndpoint(Construct, VariantMetrics):
             network=network,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)

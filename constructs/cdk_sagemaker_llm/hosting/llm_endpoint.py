@@ -110,7 +110,17 @@ class LlmEndpoint(Construct, VariantMetrics):
             hardware.
 
         detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
 
         assumptions:
             What to take for granted of the memory that the engine needs, where the
@@ -142,6 +152,8 @@ class LlmEndpoint(Construct, VariantMetrics):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
         assumptions: Assumptions | None = None,
     ) -> None:
         hardware = known_hardware(instance_type)
@@ -172,6 +184,8 @@ class LlmEndpoint(Construct, VariantMetrics):
             hosts_components=False,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
         )
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
         fit = fit_findings(plan, filling.demand, filling.findings)
