@@ -12,6 +12,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.imports import name_in, named
+from cdk_sagemaker_llm.hosting.monitoring.component_alarms import ComponentAlarms
 from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _KIND = "inference-component"
 
 
-class InferenceComponentBase(Resource, ComponentMetrics):
+class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms):
     """
     What inference components defined here and imported ones have in common.
     """

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import (
     VariantMetrics,
     variant_subject,
@@ -47,7 +48,7 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource, VariantMetrics):
+class EndpointBase(Resource, VariantMetrics, VariantAlarms):
     """
     What endpoints defined here and imported ones have in common.
     """

@@ -35,6 +35,7 @@ from cdk_sagemaker_llm.hosting.inference_component import (
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class InferenceComponentEndpoint(Construct, VariantMetrics):
+class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
     """
     A real-time endpoint whose instances are shared by copies of models.
 

@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct, VariantMetrics):
+class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
