@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.options import (
+        MetricOptions,
+        VariantMetricOptions,
+    )
     from cdk_sagemaker_llm.hosting.network import Network
     from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
     from cdk_sagemaker_llm.hosting.rollout import (
@@ -111,6 +115,7 @@ __all__ = [
     "LoraAdapter",
     "ManagedInstanceScaling",
     "MemoryTerms",
+    "MetricOptions",
     "Model",
     "ModelArchitecture",
     "ModelBase",
@@ -150,6 +155,7 @@ __all__ = [
     "Tgi",
     "TgiNeuron",
     "Units",
+    "VariantMetricOptions",
     "Vllm",
     "WeightFormat",
     "find_image",
@@ -187,6 +193,7 @@ _HOMES = {
     "LoraAdapter": "hosting.adapter_artifact",
     "ManagedInstanceScaling": "hosting.variant",
     "MemoryTerms": "fit.memory",
+    "MetricOptions": "hosting.monitoring.options",
     "Model": "hosting.model",
     "ModelArchitecture": "architectures.architecture",
     "ModelBase": "hosting.model_base",
@@ -226,6 +233,7 @@ _HOMES = {
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Units": "fit.placement",
+    "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.lmi.vllm",
     "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",

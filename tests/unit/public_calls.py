@@ -135,6 +135,14 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         InferenceComponentEndpoint.add_model,
         of_method(a_host, "add_model", "It", model=GPT2),
     ),
+    "InferenceComponent.add_alarms": (
+        InferenceComponent.add_alarms,
+        of_method(a_component, "add_alarms"),
+    ),
+    "LlmEndpoint.add_alarms": (
+        LlmEndpoint.add_alarms,
+        of_method(an_endpoint, "add_alarms"),
+    ),
     "Model": (Model, of_stack(Model, serving=Vllm(), model=GPT2)),
     "EndpointConfig": (EndpointConfig, of_stack(EndpointConfig, variants=[])),
     "Endpoint": (

@@ -573,6 +573,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=CODE_LLAMA,
         serving=Tgi("1.4.5", max_batch_total_tokens=65536),
     ),
+    "LLM360": lambda stack: _endpoint(stack).metric_invocations(statistic="p99"),
+    "LLM361": lambda stack: _endpoint(stack).metric_gpu_reservation(),
+    "LLM363": partial(_endpoint, metric_publish_frequency=Duration.seconds(20)),
     "LLM292": partial(
         _endpoint,
         instance_type="ml.g5.xlarge",

@@ -68,6 +68,7 @@ NOT_CALLED = {
     "ImageRelease",
     "InferenceComponentBase",
     "MemoryTerms",
+    "MetricOptions",
     "ModelArchitecture",
     "ModelBase",
     "ModelSource",
@@ -85,6 +86,7 @@ NOT_CALLED = {
     "Severity",
     "Statement",
     "Units",
+    "VariantMetricOptions",
     "find_image",
     "find_instance_type",
 }

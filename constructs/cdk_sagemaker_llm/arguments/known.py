@@ -178,6 +178,9 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "cloudwatch.TreatMissingData": _instance_of("TreatMissingData"),
     "datetime": _instance_of("datetime", way_out="write datetime(...)"),
+    "cloudwatch.IAlarmAction": _interface(
+        "an action of an alarm", "bind", way_out="write SnsAction(topic)"
+    ),
     "ec2.ISecurityGroup": _interface("a security group", "security_group_id"),
     "ec2.IVpc": _interface("a VPC", "vpc_id", way_out="write Vpc.from_lookup(...)"),
     "ec2.SubnetSelection": _instance_of(

@@ -13,6 +13,9 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.imports import name_in, named
+from cdk_sagemaker_llm.hosting.monitoring.component_alarms import ComponentAlarms
+from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 _KIND = "inference-component"
 
 
-class InferenceComponentBase(Resource):
+class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms):
     """
     What inference components defined here and imported ones have in common.
     """
@@ -148,6 +151,10 @@ class InferenceComponentBase(Resource):
                 "policies",
             )
         ]
+
+    def _metric_subject(self) -> Subject:
+        dimensions = {"InferenceComponentName": self.inference_component_name}
+        return Subject(construct=self, dimensions=dimensions)
 
 
 class _ImportedComponent(InferenceComponentBase):

@@ -21,6 +21,12 @@ from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
+from cdk_sagemaker_llm.hosting.monitoring.variants import (
+    VariantMetrics,
+    variant_subject,
+)
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -53,7 +59,7 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource):
+class EndpointBase(Resource, VariantMetrics, VariantAlarms):
     """
     What endpoints defined here and imported ones have in common.
     """
@@ -75,6 +81,9 @@ class EndpointBase(Resource):
             actions=["sagemaker:InvokeEndpoint"],
             resource_arns=[self.endpoint_arn],
         )
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return variant_subject(self, self.endpoint_name, None, variant_name)
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -312,6 +321,10 @@ class Endpoint(EndpointBase):
                 variant_property_type="DesiredWeight"
             )
         ]
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        definition = self.endpoint_config.definition
+        return variant_subject(self, self.endpoint_name, definition, variant_name)
 
     def _variant(self, wanted: str | None) -> ProductionVariant:
         if self.endpoint_config.hosts_components:

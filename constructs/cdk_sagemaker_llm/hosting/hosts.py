@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     size_findings,
     timeout_findings,
 )
+from cdk_sagemaker_llm.hosting.monitoring.publishing import frequency_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
 from cdk_sagemaker_llm.hosting.storage import (
@@ -194,6 +195,10 @@ class EndpointConfigDefinition:
 
         detailed_observability: Whether GPU, host and container metrics are published.
 
+        enhanced_metrics: Whether metrics also come by instance and container.
+
+        metric_publish_frequency: How often metrics come; ``None`` for each minute.
+
         findings: What was found of the variants, alone, together, and with their
             models.
     """
@@ -203,6 +208,8 @@ class EndpointConfigDefinition:
     network: Network | None
     kms_key: kms.IKey | None
     detailed_observability: bool
+    enhanced_metrics: bool
+    metric_publish_frequency: Duration | None
     findings: tuple[Finding, ...]
 
     def variant(self, name: str) -> VariantDefinition | None:
@@ -286,6 +293,8 @@ def define_endpoint_config(
     network: Network | None = None,
     kms_key: kms.IKey | None = None,
     detailed_observability: bool = False,
+    enhanced_metrics: bool = False,
+    metric_publish_frequency: Duration | None = None,
 ) -> EndpointConfigDefinition:
     """
     Check the variants, alone and together.
@@ -302,6 +311,10 @@ def define_endpoint_config(
         kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
 
         detailed_observability: Whether GPU, host and container metrics are published.
+
+        enhanced_metrics: Whether metrics also come by instance and container.
+
+        metric_publish_frequency: How often metrics come; ``None`` for each minute.
     """
     found = [finding for variant in variants for finding in variant.findings]
     found += _name_findings([each.variant.variant_name for each in variants])
@@ -314,6 +327,7 @@ def define_endpoint_config(
         )
     found += _role_findings(variants, hosts_components=hosts_components)
     found += _key_findings(variants) if kms_key is not None else []
+    found += frequency_findings(metric_publish_frequency)
     found += [
         finding
         for each in variants
@@ -328,6 +342,8 @@ def define_endpoint_config(
         network=network,
         kms_key=kms_key,
         detailed_observability=detailed_observability,
+        enhanced_metrics=enhanced_metrics,
+        metric_publish_frequency=metric_publish_frequency,
         findings=tuple(found),
     )
 

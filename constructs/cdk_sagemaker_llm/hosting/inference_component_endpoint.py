@@ -34,6 +34,9 @@ from cdk_sagemaker_llm.hosting.inference_component import (
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
+from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
@@ -61,7 +64,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class InferenceComponentEndpoint(Construct):
+class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
     """
     A real-time endpoint whose instances are shared by copies of models.
 
@@ -123,12 +126,23 @@ class InferenceComponentEndpoint(Construct):
             hardware.
 
         detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
 
         min_instance_count:
             Instances that always run; with 0 the last one goes when no component has
             a copy, which ``auto_scale_copy_count(min_capacity=0)`` lets happen.
             If left out, it is ``instance_count``.
+
         rollout:
             How an update of the instances reaches the endpoint: ``AllAtOnce``,
             ``Canary``, ``Linear`` or ``Rolling``; that of a model is ``add_model``'s.
@@ -161,6 +175,8 @@ class InferenceComponentEndpoint(Construct):
         detailed_observability: bool = False,
         min_instance_count: int | None = None,
         rollout: Rollout | None = None,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
     ) -> None:
         variant = ProductionVariant(
             instance_type=instance_type,
@@ -181,6 +197,8 @@ class InferenceComponentEndpoint(Construct):
             network=network,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
@@ -386,6 +404,9 @@ class InferenceComponentEndpoint(Construct):
             _grant(component, grantee)
         annotate(hosted, fit)
         return component
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
 
 
 def _grant(component: InferenceComponent, grantee: iam.IGrantable) -> iam.Grant:

@@ -28,6 +28,9 @@ from cdk_sagemaker_llm.hosting.hosts import (
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
+from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct):
+class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
@@ -110,7 +113,17 @@ class LlmEndpoint(Construct):
             hardware.
 
         detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
 
         rollout:
             How an update reaches the endpoint: ``AllAtOnce``, ``Canary``, ``Linear`` or
@@ -149,6 +162,8 @@ class LlmEndpoint(Construct):
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
         rollout: Rollout | None = None,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
         assumptions: Assumptions | None = None,
     ) -> None:
         hardware = known_hardware(instance_type)
@@ -179,6 +194,8 @@ class LlmEndpoint(Construct):
             hosts_components=False,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
         )
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
         fit = fit_findings(plan, filling.demand, filling.findings)
@@ -263,3 +280,6 @@ class LlmEndpoint(Construct):
         Let a principal invoke the endpoint, plain and with a response stream.
         """
         return self.endpoint.grant_invoke(grantee)
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants

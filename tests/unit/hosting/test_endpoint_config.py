@@ -102,6 +102,8 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         ),
         "kms_key": key,
         "detailed_observability": True,
+        "enhanced_metrics": True,
+        "metric_publish_frequency": Duration.seconds(10),
     }
 
 
@@ -131,7 +133,11 @@ def test_every_keyword_reaches_the_template(
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,
-                "MetricsConfig": {"EnableDetailedObservability": True},
+                "MetricsConfig": {
+                    "EnableDetailedObservability": True,
+                    "EnableEnhancedMetrics": True,
+                    "MetricPublishFrequencyInSeconds": 10,
+                },
                 "ProductionVariants": [
                     {
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,

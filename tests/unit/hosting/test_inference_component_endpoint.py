@@ -92,6 +92,8 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "detailed_observability": True,
         "min_instance_count": 1,
         "rollout": AllAtOnce(termination_wait=Duration.seconds(601)),
+        "enhanced_metrics": True,
+        "metric_publish_frequency": Duration.seconds(10),
     }
 
 
@@ -134,7 +136,11 @@ def test_every_keyword_reaches_the_template(
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,
-                "MetricsConfig": {"EnableDetailedObservability": True},
+                "MetricsConfig": {
+                    "EnableDetailedObservability": True,
+                    "EnableEnhancedMetrics": True,
+                    "MetricPublishFrequencyInSeconds": 10,
+                },
                 "ProductionVariants": [
                     {
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1701,

@@ -85,6 +85,8 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "kms_key": key,
         "detailed_observability": True,
         "rollout": Linear(percent=50),
+        "enhanced_metrics": True,
+        "metric_publish_frequency": Duration.seconds(10),
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -144,7 +146,11 @@ def test_every_keyword_reaches_the_template(
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {
                 "KmsKeyId": KEY_ARN,
-                "MetricsConfig": {"EnableDetailedObservability": True},
+                "MetricsConfig": {
+                    "EnableDetailedObservability": True,
+                    "EnableEnhancedMetrics": True,
+                    "MetricPublishFrequencyInSeconds": 10,
+                },
                 "ProductionVariants": [
                     {
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
