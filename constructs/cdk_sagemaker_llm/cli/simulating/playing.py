@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedModel
 from cdk_sagemaker_llm.cli.simulating.serving import Service, service_of
+from cdk_sagemaker_llm.cli.simulating.still import still
 from cdk_sagemaker_llm.cli.simulating.traffics import Meant, Wanted, traffic_of
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
@@ -150,7 +151,7 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
         capacity=lambda name, _: told.available.get(name, float("inf")),
         delays=told.delays,
     )
-    notes += _memory_words(scenario)
+    notes += still(scenario)
     outcome = run(scenario, told.method)
     if outcome.method == "aggregate":
         notes.append(_AGGREGATE)
@@ -192,27 +193,6 @@ def _workload(
         timeout=told.wanted.timeout,
         memory_share=service.memory_share,
     )
-
-
-def _memory_words(scenario: Scenario) -> list[str]:
-    """
-    Say of memory metrics that are read that nobody knows them, or that they stand.
-    """
-    read = {
-        query.metric.name
-        for query in scenario.queries
-        if query.metric.name.startswith("GPUMemoryUtilization")
-    }
-    if not read:
-        return []
-    words = ", ".join(sorted(read))
-    unknown = [one.name for one in scenario.workloads if one.memory_share is None]
-    if unknown:
-        return [
-            f"{words} has no values, as what {', '.join(unknown)} holds is not known"
-        ]
-    why = "they take the KV cache then, so that it does not follow the load"
-    return [f"{words} is what engines hold from their start on, by the plan: {why}"]
 
 
 def _times(hosted: Hosted, told: Told) -> FleetTimes:
