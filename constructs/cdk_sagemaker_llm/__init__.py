@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.capacity import (
+        AvailabilityZoneBalance,
+        CapacityReservation,
+        InstancePool,
+        PlacementStrategy,
+        PrefixAwareRouting,
+        RoutingStrategy,
+        ScaleInPolicy,
+        ScaleInStrategy,
+    )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
@@ -45,7 +55,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.variant import (
         ManagedInstanceScaling,
         ProductionVariant,
-        RoutingStrategy,
     )
     from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
     from cdk_sagemaker_llm.serving.configuration import (
@@ -70,6 +79,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerators",
     "Assumptions",
+    "AvailabilityZoneBalance",
+    "CapacityReservation",
     "Case",
     "Container",
     "Copies",
@@ -88,6 +99,7 @@ __all__ = [
     "InferenceComponent",
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
+    "InstancePool",
     "InstanceType",
     "LlmEndpoint",
     "LmiDist",
@@ -100,7 +112,9 @@ __all__ = [
     "Network",
     "NeuronX",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
+    "PrefixAwareRouting",
     "Prepared",
     "ProductionVariant",
     "PropertyValue",
@@ -114,6 +128,8 @@ __all__ = [
     "ScalableCopyCount",
     "ScalableInstanceCount",
     "ScalableTarget",
+    "ScaleInPolicy",
+    "ScaleInStrategy",
     "ServingArtifact",
     "ServingConfiguration",
     "ServingFolder",
@@ -135,6 +151,8 @@ __all__ = [
 _HOMES = {
     "Accelerators": "serving.configuration",
     "Assumptions": "demand",
+    "AvailabilityZoneBalance": "hosting.capacity",
+    "CapacityReservation": "hosting.capacity",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
@@ -153,6 +171,7 @@ _HOMES = {
     "InferenceComponent": "hosting.inference_component",
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
+    "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
@@ -165,7 +184,9 @@ _HOMES = {
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
+    "PlacementStrategy": "hosting.capacity",
     "Plan": "fit.plans",
+    "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",
@@ -174,11 +195,13 @@ _HOMES = {
     "Release": "fit.releases",
     "ResourceRequirements": "fit.placement",
     "RopeScaling": "serving.lmi.tuning",
-    "RoutingStrategy": "hosting.variant",
+    "RoutingStrategy": "hosting.capacity",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
+    "ScaleInPolicy": "hosting.capacity",
+    "ScaleInStrategy": "hosting.capacity",
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",

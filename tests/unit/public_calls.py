@@ -12,6 +12,8 @@ from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
     Assumptions,
+    AvailabilityZoneBalance,
+    CapacityReservation,
     CustomContainer,
     DeepSpeed,
     Endpoint,
@@ -19,6 +21,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstancePool,
     InstanceType,
     LlmEndpoint,
     LmiDist,
@@ -26,6 +29,7 @@ from cdk_sagemaker_llm import (
     Model,
     Network,
     NeuronX,
+    PrefixAwareRouting,
     ProductionVariant,
     ResourceRequirements,
     RopeScaling,
@@ -33,6 +37,8 @@ from cdk_sagemaker_llm import (
     ScalableCopyCount,
     ScalableInstanceCount,
     ScalableTarget,
+    ScaleInPolicy,
+    ScaleInStrategy,
     ServingArtifact,
     ServingFolder,
     SmoothQuant,
@@ -240,6 +246,26 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "ManagedInstanceScaling": (
         ManagedInstanceScaling,
         plain(ManagedInstanceScaling, min_instance_count=1, max_instance_count=2),
+    ),
+    "InstancePool": (
+        InstancePool,
+        plain(InstancePool, instance_type=TYPE, priority=1),
+    ),
+    "CapacityReservation": (
+        CapacityReservation,
+        plain(CapacityReservation, ml_reservation_arn="arn"),
+    ),
+    "ScaleInPolicy": (
+        ScaleInPolicy,
+        plain(ScaleInPolicy, strategy=ScaleInStrategy.IDLE_RELEASE),
+    ),
+    "PrefixAwareRouting": (
+        PrefixAwareRouting,
+        plain(PrefixAwareRouting, prefix_length=1024, concurrency_threshold=1),
+    ),
+    "AvailabilityZoneBalance": (
+        AvailabilityZoneBalance,
+        plain(AvailabilityZoneBalance),
     ),
     "Network": (Network, plain(Network)),
     "ResourceRequirements": (ResourceRequirements, plain(ResourceRequirements)),

@@ -72,12 +72,14 @@ NOT_CALLED = {
     "ModelBase",
     "ModelSource",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
     "Prepared",
     "PropertyValue",
     "Registry",
     "Release",
     "RoutingStrategy",
+    "ScaleInStrategy",
     "ServingConfiguration",
     "Setting",
     "Severity",
@@ -257,8 +259,8 @@ def test_fails_with_one_message(
         (
             wrongly(ProductionVariant, instance_type=TYPE, routing_strategy="random"),
             (
-                "routing_strategy must be a RoutingStrategy, got 'random' (str); write "
-                "RoutingStrategy.RANDOM"
+                "routing_strategy must be a RoutingStrategy or a PrefixAwareRouting, "
+                "got 'random' (str); write RoutingStrategy.RANDOM"
             ),
         ),
         (
