@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.capacity import (
+        AvailabilityZoneBalance,
+        CapacityReservation,
+        InstancePool,
+        PlacementStrategy,
+        PrefixAwareRouting,
+        RoutingStrategy,
+        ScaleInPolicy,
+        ScaleInStrategy,
+    )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
@@ -62,7 +72,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.variant import (
         ManagedInstanceScaling,
         ProductionVariant,
-        RoutingStrategy,
     )
     from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
     from cdk_sagemaker_llm.serving.configuration import (
@@ -89,7 +98,9 @@ __all__ = [
     "AdapterInferenceComponent",
     "AllAtOnce",
     "Assumptions",
+    "AvailabilityZoneBalance",
     "Canary",
+    "CapacityReservation",
     "Case",
     "Container",
     "Copies",
@@ -108,6 +119,7 @@ __all__ = [
     "InferenceComponent",
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
+    "InstancePool",
     "InstanceType",
     "Linear",
     "LlmEndpoint",
@@ -123,7 +135,9 @@ __all__ = [
     "Network",
     "NeuronX",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
+    "PrefixAwareRouting",
     "Prepared",
     "ProductionVariant",
     "PropertyValue",
@@ -141,6 +155,8 @@ __all__ = [
     "ScalableInstanceCount",
     "ScalableTarget",
     "ScalableTargetBase",
+    "ScaleInPolicy",
+    "ScaleInStrategy",
     "ScalingStep",
     "ServingArtifact",
     "ServingConfiguration",
@@ -168,6 +184,8 @@ _HOMES = {
     "AllAtOnce": "hosting.rollout",
     "Assumptions": "demand",
     "Canary": "hosting.rollout",
+    "AvailabilityZoneBalance": "hosting.capacity",
+    "CapacityReservation": "hosting.capacity",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
@@ -186,6 +204,7 @@ _HOMES = {
     "InferenceComponent": "hosting.inference_component",
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
+    "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
     "Linear": "hosting.rollout",
     "LlmEndpoint": "hosting.llm_endpoint",
@@ -201,7 +220,9 @@ _HOMES = {
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
+    "PlacementStrategy": "hosting.capacity",
     "Plan": "fit.plans",
+    "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",
@@ -213,13 +234,15 @@ _HOMES = {
     "Rolling": "hosting.rollout",
     "Rollout": "hosting.rollout",
     "RopeScaling": "serving.lmi.tuning",
-    "RoutingStrategy": "hosting.variant",
+    "RoutingStrategy": "hosting.capacity",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
     "ScalableTargetBase": "hosting.scaling",
     "ScalingStep": "hosting.scaling",
+    "ScaleInPolicy": "hosting.capacity",
+    "ScaleInStrategy": "hosting.capacity",
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",

@@ -52,6 +52,7 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving import check_environment, check_properties
 from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from tests.conftest import ROOT
+from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
     DS,
@@ -582,6 +583,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=CODE_LLAMA,
         serving=Vllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
     ),
+    **CAPACITY,
 }
 
 # Serving folders: their files by size, none for no folder; less than nothing is a pipe.

@@ -73,6 +73,7 @@ NOT_CALLED = {
     "ModelBase",
     "ModelSource",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
     "Prepared",
     "PropertyValue",
@@ -81,6 +82,7 @@ NOT_CALLED = {
     "Rollout",
     "RoutingStrategy",
     "ScalableTargetBase",
+    "ScaleInStrategy",
     "ServingConfiguration",
     "Setting",
     "Severity",
@@ -261,8 +263,8 @@ def test_fails_with_one_message(
         (
             wrongly(ProductionVariant, instance_type=TYPE, routing_strategy="random"),
             (
-                "routing_strategy must be a RoutingStrategy, got 'random' (str); write "
-                "RoutingStrategy.RANDOM"
+                "routing_strategy must be a RoutingStrategy or a PrefixAwareRouting, "
+                "got 'random' (str); write RoutingStrategy.RANDOM"
             ),
         ),
         (

@@ -344,7 +344,7 @@ class Endpoint(EndpointBase):
 
 
 def _type_findings(variant: ProductionVariant) -> list[Finding]:
-    if not is_unresolved(variant.instance_type):
+    if not any(is_unresolved(one) for one in variant.instance_types):
         return []
     return [
         CHANGING_TYPE.finding(
@@ -365,7 +365,7 @@ def _roles_of(config: EndpointConfigBase) -> list[iam.IRole]:
 
 
 def _models_of(config: EndpointConfigBase) -> list[Model]:
-    models = (variant.model for variant in config.variants)
+    models = (model for variant in config.variants for model in variant.models)
     return [model for model in models if isinstance(model, Model)]
 
 

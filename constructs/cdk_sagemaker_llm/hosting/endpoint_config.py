@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     define_endpoint_config,
     define_variant,
+    fit_on,
 )
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model
@@ -164,8 +165,8 @@ class EndpointConfig(EndpointConfigBase):
             network = self.network.access_statements()
             policies = access.allow([*hosting_statements(), *network, *volumes])
         elif volumes:
-            models = (each.variant.model for each in self.definition.variants)
-            for model in models:
+            variants = (each.variant for each in self.definition.variants)
+            for model in dict.fromkeys(m for v in variants for m in v.models):
                 if isinstance(model, Model):
                     policies += access_of(self, model.role).allow(volumes)
         if policies:
@@ -186,8 +187,9 @@ def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
     return [
         finding
         for each in definition.variants
-        if each.model is not None and each.hardware is not None
-        for finding in each.fit_findings(each.model, each.hardware.accelerators)
+        for one in each.types
+        if one.model is not None and one.hardware is not None
+        for finding in fit_on(one.hardware, one.model, one.hardware.accelerators)
     ]
 
 

@@ -4,6 +4,7 @@ The SageMaker InferenceComponent: copies of a model on an endpoint's shared inst
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import jsii
@@ -16,14 +17,20 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.capacity import (
+    AvailabilityZoneBalance,
+    PlacementStrategy,
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.component_checks import (
     COMPONENT_NAME,
     define_component,
-    device_findings,
     endpoint_findings,
     host_of,
-    split_findings,
+    models_by_type,
+    override_findings,
+    resource_findings,
 )
 from cdk_sagemaker_llm.hosting.component_identity import (
     ComponentIdentity,
@@ -32,17 +39,17 @@ from cdk_sagemaker_llm.hosting.component_identity import (
 from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
+from cdk_sagemaker_llm.hosting.per_type import by_type, type_findings
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_look
 from cdk_sagemaker_llm.hosting.rollout_checks import retained_findings, scaled_findings
 from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
 from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
+from cdk_sagemaker_llm.hosting.specifications import specified
 from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
-from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
@@ -70,7 +77,8 @@ class InferenceComponent(InferenceComponentBase):
             What each copy runs, defined here or imported; its role and network must be
             the endpoint's.
 
-        resources: What each copy reserves, and how many copies start.
+        resources: What each copy reserves, and how many copies start; or that for each
+            type of the endpoint's instance pools.
 
         variant_name: The variant whose instances are shared.
 
@@ -105,6 +113,21 @@ class InferenceComponent(InferenceComponentBase):
             changed: the template has no number of copies then.
             Set it from the second deployment on; what the service starts without a
             number is not documented.
+        model_overrides:
+            Models for types of the endpoint's instance pools, in place of ``model``.
+            If left out, copies run the same on all types.
+
+        placement_strategy:
+            Whether copies spread over instances, or share as few as possible.
+            If left out, the service's default applies.
+
+        availability_zone_balance:
+            How evenly copies are spread over zones, beside a placement strategy.
+            If left out, zones are balanced where capacity allows, as a strategy asks.
+
+        data_caching:
+            Whether instances keep image and model data for further copies.
+            If left out, the service decides by the instances' storage.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -118,7 +141,7 @@ class InferenceComponent(InferenceComponentBase):
         *,
         endpoint: EndpointBase,
         model: ModelBase,
-        resources: ResourceRequirements,
+        resources: ResourceRequirements | Mapping[str, ResourceRequirements],
         variant_name: str = "AllTraffic",
         inference_component_name: str | None = None,
         inference_component_name_prefix: str | None = None,
@@ -126,16 +149,36 @@ class InferenceComponent(InferenceComponentBase):
         model_data_download_timeout: Duration | None = None,
         rollout: Rolling | None = None,
         retain_copy_count: bool = False,
+        model_overrides: Mapping[str, ModelBase] | None = None,
+        placement_strategy: PlacementStrategy | None = None,
+        availability_zone_balance: AvailabilityZoneBalance | None = None,
+        data_caching: bool | None = None,
     ) -> None:
-        found = endpoint_findings(endpoint, variant_name, model)
+        host = host_of(endpoint, variant_name)
+        models = models_by_type(host, model, resources, model_overrides)
+        known = () if host is None else tuple(models)
+        report(scope, id, type_findings("resources", resources, known))
+        needs = by_type(resources, models)
+        first, *further = needs.values()
+        own = {name: one.definition for name, one in models.items()}
+        found = endpoint_findings(endpoint, variant_name, *models.values())
+        found += override_findings(host, model_overrides, models)
+        found += resource_findings(resources, host, own)
         placement = None
         if isinstance(endpoint, Endpoint):
-            placement = endpoint.placements.beside(variant_name, id, resources)
+            placement = endpoint.placements.beside(variant_name, id, first, *further)
         definition = define_component(
-            model=model.definition,
-            host=host_of(endpoint, variant_name),
+            model=next(iter(own.values())),
+            further=list(own.values())[1:],
+            host=host,
             placement=placement,
-            resources=resources,
+            resources=first,
+            by_type=needs if len(needs) > 1 else {},
+            scheduling=Scheduling(
+                placement_strategy=placement_strategy,
+                availability_zone_balance=availability_zone_balance,
+                data_caching=data_caching,
+            ),
             variant_name=variant_name,
             inference_component_name=inference_component_name,
             inference_component_name_prefix=inference_component_name_prefix,
@@ -144,30 +187,26 @@ class InferenceComponent(InferenceComponentBase):
             rollout=rollout,
             retain_copy_count=retain_copy_count,
         )
-        if model.definition is not None:
-            found += device_findings(model.definition, resources)
-            found += split_findings(
-                model.definition, host_of(endpoint, variant_name), resources
-            )
         found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
         report(scope, id, [*found, *definition.findings])
         super().__init__(scope, id)
         take_name(scope, COMPONENT_NAME, inference_component_name)
-        self._write(definition, endpoint, model, is_part=False)
+        self._write(definition, endpoint, models, is_part=False)
         self._take_place(placement)
 
     def _write(
         self,
         definition: ComponentDefinition,
         endpoint: EndpointBase,
-        model: ModelBase,
+        models: Mapping[str, ModelBase],
         *,
         is_part: bool,
     ) -> None:
         self.definition = definition
         """What was checked, and is written here."""
         self.endpoint = endpoint
-        self.model: ModelBase = model
+        self.model: ModelBase = next(iter(models.values()))
+        """What each copy runs, on instances of the first choice."""
         self.resources = definition.resources
         self.variant_name = definition.variant_name
         identity = ComponentIdentity(
@@ -189,22 +228,12 @@ class InferenceComponent(InferenceComponentBase):
             endpoint_name=endpoint.endpoint_name,
             variant_name=definition.variant_name,
             inference_component_name=name,
-            specification=_Component.InferenceComponentSpecificationProperty(
-                model_name=model.model_name,
-                compute_resource_requirements=_requirements(definition.resources),
-                startup_parameters=_Component.InferenceComponentStartupParametersProperty(
-                    container_startup_health_check_timeout_in_seconds=seconds(
-                        definition.start_up
-                    )
-                    or START_UP_SECONDS,
-                    model_data_download_timeout_in_seconds=seconds(definition.download),
-                ),
-            ),
             runtime_config=None
             if definition.retain_copy_count
             else _Component.InferenceComponentRuntimeConfigProperty(
                 copy_count=definition.resources.copies
             ),
+            **specified(definition, self.model, models if len(models) > 1 else {}),
         )
         """The resource itself, for what this class does not offer."""
         self.inference_component_arn: str = self.cfn_inference_component.ref
@@ -283,7 +312,7 @@ class InferenceComponent(InferenceComponentBase):
         """
         host = CopyHost(
             hosts=host_of(self.endpoint, self.variant_name),
-            resources=self.resources,
+            resources=[*self.definition.by_type.values()] or [self.resources],
             model=self.model.definition,
         )
         found = self._twice_findings()
@@ -385,20 +414,10 @@ class DefinedInferenceComponent(InferenceComponent):
         definition: ComponentDefinition,
         *,
         endpoint: EndpointBase,
-        model: Model,
+        models: Mapping[str, ModelBase],
         placement: Placement | None,
     ) -> None:
         Resource.__init__(self, scope, id)
         take_name(scope, COMPONENT_NAME, definition.inference_component_name)
-        self._write(definition, endpoint, model, is_part=True)
+        self._write(definition, endpoint, models, is_part=True)
         self._take_place(placement)
-
-
-def _requirements(
-    resources: ResourceRequirements,
-) -> _Component.InferenceComponentComputeResourceRequirementsProperty:
-    return _Component.InferenceComponentComputeResourceRequirementsProperty(
-        number_of_accelerator_devices_required=resources.accelerators,
-        number_of_cpu_cores_required=resources.cpus,
-        min_memory_required_in_mb=resources.memory_mib,
-    )

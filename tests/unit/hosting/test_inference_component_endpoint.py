@@ -15,13 +15,19 @@ from aws_cdk import aws_kms as kms
 from cdk_sagemaker_llm import (
     AllAtOnce,
     Assumptions,
+    AvailabilityZoneBalance,
+    CapacityReservation,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
     Network,
+    PlacementStrategy,
+    PrefixAwareRouting,
     ResourceRequirements,
     Rolling,
     S3Model,
+    ScaleInPolicy,
+    ScaleInStrategy,
     TensorRtLlm,
     Tgi,
     Vllm,
@@ -41,6 +47,7 @@ from tests.unit.hosting.expected import (
     PULL_TGI,
     READ_TARBALL,
     READ_WEIGHTS,
+    RESERVATION_ARN,
     ROLE,
     ROLE_ARN,
     SECURITY_GROUP,
@@ -94,6 +101,16 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "rollout": AllAtOnce(termination_wait=Duration.seconds(601)),
         "enhanced_metrics": True,
         "metric_publish_frequency": Duration.seconds(10),
+        "instance_pools": None,
+        "capacity_reservation": CapacityReservation(RESERVATION_ARN),
+        "routing_strategy": PrefixAwareRouting(
+            prefix_length=4096, concurrency_threshold=16
+        ),
+        "scale_in_policy": ScaleInPolicy(
+            strategy=ScaleInStrategy.CONSOLIDATION,
+            maximum_step_size=2,
+            cooldown=Duration.minutes(30),
+        ),
     }
 
 
@@ -113,6 +130,9 @@ def _every_keyword_of_a_model(key: kms.IKey) -> dict[str, Any]:
         "model_data_download_timeout": Duration.seconds(1201),
         "rollout": Rolling(copies=1),
         "retain_copy_count": True,
+        "placement_strategy": PlacementStrategy.SPREAD,
+        "availability_zone_balance": AvailabilityZoneBalance(max_imbalance=2),
+        "data_caching": True,
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -143,6 +163,12 @@ def test_every_keyword_reaches_the_template(
                 },
                 "ProductionVariants": [
                     {
+                        "CapacityReservationConfig": {
+                            "CapacityReservationPreference": (
+                                "capacity-reservations-only"
+                            ),
+                            "MlReservationArn": RESERVATION_ARN,
+                        },
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1701,
                         "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
                         "InitialInstanceCount": 2,
@@ -151,10 +177,19 @@ def test_every_keyword_reaches_the_template(
                         "ManagedInstanceScaling": {
                             "MaxInstanceCount": 3,
                             "MinInstanceCount": 1,
+                            "ScaleInPolicy": {
+                                "CooldownInMinutes": 30,
+                                "MaximumStepSize": 2,
+                                "Strategy": "CONSOLIDATION",
+                            },
                             "Status": "ENABLED",
                         },
                         "RoutingConfig": {
-                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                            "PrefixAwareRoutingConfig": {
+                                "ConcurrencyThreshold": 16,
+                                "PrefixLength": 4096,
+                            },
+                            "RoutingStrategy": "PREFIX_AWARE",
                         },
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
@@ -241,7 +276,15 @@ def test_every_keyword_reaches_the_template(
                         "NumberOfAcceleratorDevicesRequired": 4,
                         "NumberOfCpuCoresRequired": 10.5,
                     },
+                    "DataCacheConfig": {"EnableCaching": True},
                     "ModelName": "${HostLlamaModel.ModelName}",
+                    "SchedulingConfig": {
+                        "AvailabilityZoneBalance": {
+                            "EnforcementMode": "PERMISSIVE",
+                            "MaxImbalance": 2,
+                        },
+                        "PlacementStrategy": "SPREAD",
+                    },
                     "StartupParameters": {
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
                         "ModelDataDownloadTimeoutInSeconds": 1201,
@@ -263,9 +306,14 @@ def test_no_keyword_is_left_out_above(
     added = InferenceComponentEndpoint.add_model
 
     assert keywords_of(made) == set(every_keyword)
-    # Of what says which driver, one; of a name and its beginning too.
-    assert left_at_default(made, every_keyword) == {"cuda_version", "engine"}
-    assert required_keywords_of(made) == {"instance_type"}
+    # Of what says which driver, one; of a name and its beginning, and of a type and
+    # pools of them, too.
+    assert left_at_default(made, every_keyword) == {
+        "cuda_version",
+        "engine",
+        "instance_pools",
+    }
+    assert required_keywords_of(made) == set()
     assert keywords_of(added) == set(every_keyword_of_a_model)
     assert left_at_default(added, every_keyword_of_a_model) == {
         "inference_component_name_prefix"

@@ -14,10 +14,12 @@ from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
     Assumptions,
+    CapacityReservation,
     HuggingFaceModel,
     Linear,
     LlmEndpoint,
     Network,
+    PrefixAwareRouting,
     S3Model,
     Tgi,
     Vllm,
@@ -37,6 +39,7 @@ from tests.unit.hosting.expected import (
     PULL_TGI,
     READ_TARBALL,
     READ_WEIGHTS,
+    RESERVATION_ARN,
     ROLE,
     ROLE_ARN,
     SECURITY_GROUP,
@@ -87,6 +90,11 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "rollout": Linear(percent=50),
         "enhanced_metrics": True,
         "metric_publish_frequency": Duration.seconds(10),
+        "instance_pools": None,
+        "capacity_reservation": CapacityReservation(RESERVATION_ARN),
+        "routing_strategy": PrefixAwareRouting(
+            prefix_length=4096, concurrency_threshold=16
+        ),
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -153,6 +161,12 @@ def test_every_keyword_reaches_the_template(
                 },
                 "ProductionVariants": [
                     {
+                        "CapacityReservationConfig": {
+                            "CapacityReservationPreference": (
+                                "capacity-reservations-only"
+                            ),
+                            "MlReservationArn": RESERVATION_ARN,
+                        },
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
                         "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
                         "InitialInstanceCount": 2,
@@ -161,7 +175,11 @@ def test_every_keyword_reaches_the_template(
                         "ModelDataDownloadTimeoutInSeconds": 1201,
                         "ModelName": "${LlmModel.ModelName}",
                         "RoutingConfig": {
-                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                            "PrefixAwareRoutingConfig": {
+                                "ConcurrencyThreshold": 16,
+                                "PrefixLength": 4096,
+                            },
+                            "RoutingStrategy": "PREFIX_AWARE",
                         },
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
@@ -195,8 +213,9 @@ def test_no_keyword_is_left_out_above(every_keyword: dict[str, Any]) -> None:
     A new keyword is tested, or this fails.
     """
     assert keywords_of(LlmEndpoint.__init__) == set(every_keyword)
-    assert left_at_default(LlmEndpoint.__init__, every_keyword) == set()
-    assert required_keywords_of(LlmEndpoint.__init__) == {"instance_type"}
+    # Pools stand in place of a type.
+    assert left_at_default(LlmEndpoint.__init__, every_keyword) == {"instance_pools"}
+    assert required_keywords_of(LlmEndpoint.__init__) == set()
 
 
 def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:

@@ -4,6 +4,7 @@ What the hosts of a component's copies allow its scaling.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,13 +34,13 @@ class CopyHost:
     Args:
         hosts: The instances; ``None`` if they are not known.
 
-        resources: What each copy reserves.
+        resources: What each copy reserves, on each type of instance in turn.
 
         model: What each copy runs; ``None`` if that is not known.
     """
 
     hosts: VariantDefinition | None
-    resources: ResourceRequirements
+    resources: Sequence[ResourceRequirements]
     model: ModelDefinition | None
 
     def zero_findings(self, subject: str) -> list[Finding]:
@@ -72,12 +73,13 @@ class CopyHost:
 
             copies: The bound; ``None`` if there is none.
         """
-        fleet = None if self.hosts is None else self.hosts.fleet
+        fleets = () if self.hosts is None else self.hosts.fleets
         if copies is None or is_unresolved(copies):
             return []
-        if fleet is None or not self.resources.is_known:
+        if not fleets or not all(needs.is_known for needs in self.resources):
             return []
-        most = fleet.alone(self.resources)
+        pairs = zip(fleets, self.resources, strict=True)
+        most = max(fleet.alone(needs) for fleet, needs in pairs)
         if copies <= most:
             return []
         return [
