@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, AsyncTopic
+    from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
+    from cdk_sagemaker_llm.hosting.data_capture import CaptureMode, DataCapture
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
     from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
         ScalableTarget,
         TargetTrackingScaling,
     )
+    from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.sizing import Copies
     from cdk_sagemaker_llm.hosting.statements import Statement
     from cdk_sagemaker_llm.hosting.variant import (
@@ -70,10 +74,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerators",
     "Assumptions",
+    "AsyncInference",
+    "AsyncTopic",
+    "BacklogScaling",
+    "CaptureMode",
     "Case",
     "Container",
     "Copies",
     "CustomContainer",
+    "DataCapture",
     "DeepSpeed",
     "Demand",
     "Endpoint",
@@ -119,6 +128,7 @@ __all__ = [
     "ServingFolder",
     "Setting",
     "Severity",
+    "ShadowVariant",
     "SmoothQuant",
     "Statement",
     "TargetTrackingScaling",
@@ -135,10 +145,15 @@ __all__ = [
 _HOMES = {
     "Accelerators": "serving.configuration",
     "Assumptions": "demand",
+    "AsyncInference": "hosting.asynchronous",
+    "AsyncTopic": "hosting.asynchronous",
+    "BacklogScaling": "hosting.backlog",
+    "CaptureMode": "hosting.data_capture",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
     "CustomContainer": "serving.custom",
+    "DataCapture": "hosting.data_capture",
     "DeepSpeed": "serving.lmi.deepspeed",
     "Demand": "demand",
     "Endpoint": "hosting.endpoint",
@@ -184,6 +199,7 @@ _HOMES = {
     "ServingFolder": "serving.lmi.folder",
     "Setting": "fit.memory",
     "Severity": "findings",
+    "ShadowVariant": "hosting.shadow",
     "SmoothQuant": "serving.lmi.tuning",
     "Statement": "hosting.statements",
     "TargetTrackingScaling": "hosting.scaling",

@@ -15,6 +15,8 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, async_findings
+from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_findings
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.host_image import choose_host_image, purpose_findings
 from cdk_sagemaker_llm.hosting.limits import (
@@ -30,6 +32,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     timeout_findings,
 )
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
 from cdk_sagemaker_llm.hosting.storage import (
     LARGEST_VOLUME_GIB,
@@ -196,6 +199,12 @@ class EndpointConfigDefinition:
 
         findings: What was found of the variants, alone, together, and with their
             models.
+
+        shadows: Its shadow variants.
+
+        async_inference: Where requests and answers lie; ``None`` if it answers at once.
+
+        data_capture: What is kept of requests; ``None`` for nothing.
     """
 
     variants: tuple[VariantDefinition, ...]
@@ -204,6 +213,16 @@ class EndpointConfigDefinition:
     kms_key: kms.IKey | None
     detailed_observability: bool
     findings: tuple[Finding, ...]
+    shadows: tuple[VariantDefinition, ...] = ()
+    async_inference: AsyncInference | None = None
+    data_capture: DataCapture | None = None
+
+    @property
+    def every_variant(self) -> tuple[VariantDefinition, ...]:
+        """
+        Its variants, and then their shadows.
+        """
+        return (*self.variants, *self.shadows)
 
     def variant(self, name: str) -> VariantDefinition | None:
         """
@@ -217,6 +236,12 @@ class EndpointConfigDefinition:
         Return this definition with the model that was made for its variants.
         """
         return replace(self, variants=tuple(v.filled_by(model) for v in self.variants))
+
+    def shadowed_by(self, model: Model) -> EndpointConfigDefinition:
+        """
+        Return this definition with the model that was made for its shadows.
+        """
+        return replace(self, shadows=tuple(v.filled_by(model) for v in self.shadows))
 
 
 def known_hardware(instance_type: str | InstanceType) -> InstanceType | None:
@@ -286,6 +311,9 @@ def define_endpoint_config(
     network: Network | None = None,
     kms_key: kms.IKey | None = None,
     detailed_observability: bool = False,
+    shadows: Sequence[VariantDefinition] = (),
+    async_inference: AsyncInference | None = None,
+    data_capture: DataCapture | None = None,
 ) -> EndpointConfigDefinition:
     """
     Check the variants, alone and together.
@@ -302,9 +330,17 @@ def define_endpoint_config(
         kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
 
         detailed_observability: Whether GPU, host and container metrics are published.
+
+        shadows: What is to get copies of the requests.
+
+        async_inference: Where requests and answers lie; ``None`` if it answers at once.
+
+        data_capture: What is kept of requests; ``None`` for nothing.
     """
-    found = [finding for variant in variants for finding in variant.findings]
-    found += _name_findings([each.variant.variant_name for each in variants])
+    every = (*variants, *shadows)
+    found = [finding for variant in every for finding in variant.findings]
+    found += _count_findings(len(variants))
+    found += _name_findings([each.variant.variant_name for each in every])
     if network is not None and not hosts_components:
         found.append(
             ROLE_OR_MODEL.finding(
@@ -313,10 +349,21 @@ def define_endpoint_config(
             )
         )
     found += _role_findings(variants, hosts_components=hosts_components)
-    found += _key_findings(variants) if kms_key is not None else []
+    found += _key_findings(every) if kms_key is not None else []
+    is_async = async_inference is not None
+    found += shadow_findings(
+        [each.has_model for each in shadows],
+        variants=len(variants),
+        hosts_components=hosts_components,
+        is_async=is_async,
+    )
+    found += async_findings(async_inference, hosts_components=hosts_components)
+    found += capture_findings(
+        data_capture, hosts_components=hosts_components, is_async=is_async
+    )
     found += [
         finding
-        for each in variants
+        for each in every
         if each.model is not None
         for finding in each.model_findings(
             each.model, each.variant.container_startup_health_check_timeout
@@ -329,6 +376,9 @@ def define_endpoint_config(
         kms_key=kms_key,
         detailed_observability=detailed_observability,
         findings=tuple(found),
+        shadows=tuple(shadows),
+        async_inference=async_inference,
+        data_capture=data_capture,
     )
 
 
@@ -345,15 +395,16 @@ def _hardware_findings(
         return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
 
 
+def _count_findings(count: int) -> list[Finding]:
+    if 1 <= count <= _MOST_VARIANTS:
+        return []
+    return [
+        VARIANT_NAMES.finding(f"variants must be 1 to {_MOST_VARIANTS}, got {count}")
+    ]
+
+
 def _name_findings(names: Sequence[str]) -> list[Finding]:
-    found = []
-    if not 1 <= len(names) <= _MOST_VARIANTS:
-        found.append(
-            VARIANT_NAMES.finding(
-                f"variants must be 1 to {_MOST_VARIANTS}, got {len(names)}"
-            )
-        )
-    return found + [
+    return [
         VARIANT_NAMES.finding(f"variant_name {name!r} is used more than once")
         for name in sorted({name for name in names if names.count(name) > 1})
     ]

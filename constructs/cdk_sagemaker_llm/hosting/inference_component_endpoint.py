@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
@@ -119,6 +120,11 @@ class InferenceComponentEndpoint(Construct):
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
 
+        data_capture:
+            Where requests and answers are kept; the guide does not say that it works
+            with inference components.
+            If left out, they are not.
+
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
@@ -143,6 +149,7 @@ class InferenceComponentEndpoint(Construct):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        data_capture: DataCapture | None = None,
     ) -> None:
         variant = ProductionVariant(
             instance_type=instance_type,
@@ -161,6 +168,7 @@ class InferenceComponentEndpoint(Construct):
             network=network,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            data_capture=data_capture,
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)

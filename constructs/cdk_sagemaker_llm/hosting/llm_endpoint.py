@@ -32,6 +32,7 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+    from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
@@ -110,6 +114,20 @@ class LlmEndpoint(Construct):
         detailed_observability:
             Whether GPU, host and container metrics go to CloudWatch, at extra cost.
 
+        async_inference:
+            Where requests and answers lie, so that requests wait in a queue and
+            instances may go to zero.
+            If left out, requests are answered at once.
+
+        shadow:
+            Another model, serving or instance type, which gets copies of the requests;
+            its answers are dropped.
+            If left out, there is none.
+
+        data_capture:
+            Where requests and answers are kept.
+            If left out, they are not.
+
         assumptions:
             What to take for granted of the memory that the engine needs, where the
             cautious figures of the plan refuse what is known to run.
@@ -140,6 +158,9 @@ class LlmEndpoint(Construct):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        async_inference: AsyncInference | None = None,
+        shadow: ShadowVariant | None = None,
+        data_capture: DataCapture | None = None,
         assumptions: Assumptions | None = None,
     ) -> None:
         hardware = known_hardware(instance_type)
@@ -165,22 +186,44 @@ class LlmEndpoint(Construct):
             inference_ami_version=inference_ami_version,
             volume_size=volume_size,
         )
+        shadowing = None
+        if shadow is not None:
+            shadowing = define_shadow(
+                shadow,
+                region=region_of(scope),
+                serving=serving or Vllm(),
+                model=model,
+                network=network,
+                role=role,
+                instance_type=hardware or instance_type,
+            )
         config = define_endpoint_config(
             [define_variant(variant, model=filling)],
             hosts_components=False,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            shadows=[shadowing.variant] if shadowing else [],
+            async_inference=async_inference,
+            data_capture=data_capture,
         )
         plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
         fit = fit_findings(plan, filling.demand, filling.findings)
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
-        report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
+        found = [*named, *given, *config.findings, *filling.findings, *fit]
+        report(scope, id, [*found, *(shadowing.findings if shadowing else ())])
         super().__init__(scope, id)
         belongs(self, scope)
         self.model: Model = DefinedModel(self, "Model", replace(filling, plan=plan))
+        self.shadow_model: Model | None = None
+        """The model of the shadow variant; ``None`` without one."""
+        config = config.filled_by(self.model)
+        if shadowing is not None:
+            self.shadow_model = DefinedModel(self, "ShadowModel", shadowing.model)
+            config = config.shadowed_by(self.shadow_model)
+            annotate(self.shadow_model, shadowing.fit)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
-            self, "Config", config.filled_by(self.model)
+            self, "Config", config
         )
         self.endpoint = Endpoint(
             self,
@@ -239,7 +282,7 @@ class LlmEndpoint(Construct):
             max_capacity: Instances that run at most.
 
             min_capacity:
-                Instances that always run.
+                Instances that always run; 0 with ``async_inference`` alone.
                 If left out, it is ``instance_count``.
         """
         return self.endpoint.auto_scale_instance_count(
@@ -252,3 +295,13 @@ class LlmEndpoint(Construct):
         Let a principal invoke the endpoint, plain and with a response stream.
         """
         return self.endpoint.grant_invoke(grantee)
+
+    @checked
+    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal lay requests down, have them answered, and fetch the answers.
+
+        Raises:
+            ValueError: If the endpoint was not defined with ``async_inference``.
+        """
+        return self.endpoint.grant_invoke_async(grantee)

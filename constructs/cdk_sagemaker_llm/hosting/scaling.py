@@ -12,6 +12,11 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.backlog import (
+    BacklogScaling,
+    backlog_findings,
+    unpublished_findings,
+)
 from cdk_sagemaker_llm.hosting.limits import (
     IMPOSSIBLE_COUNT,
     bounds_findings,
@@ -19,7 +24,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     seconds,
     time_findings,
 )
-from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
 if TYPE_CHECKING:
@@ -63,7 +68,7 @@ class ScalableTarget(Construct):
         min_capacity: int,
         max_capacity: int,
     ) -> None:
-        report(scope, id, capacity_findings(min_capacity, max_capacity))
+        report(scope, id, self._capacity_findings(min_capacity, max_capacity))
         super().__init__(scope, id)
         self.cfn_scalable_target = appscaling.CfnScalableTarget(
             self,
@@ -75,6 +80,9 @@ class ScalableTarget(Construct):
             max_capacity=max_capacity,
         )
         """The resource itself, for what this class does not offer."""
+
+    def _capacity_findings(self, least: int, most: int) -> list[Finding]:
+        return capacity_findings(least, most)
 
     @checked
     def scale_to_track_metric(
@@ -203,6 +211,10 @@ class ScalableInstanceCount(_ServingCount):
         min_capacity: Instances that always run.
 
         max_capacity: Instances that run at most.
+
+        asynchronous:
+            Whether requests wait in a queue, so that instances may go to zero;
+            ``None`` if that is not known.
     """
 
     _invocations_metric = "SageMakerVariantInvocationsPerInstance"
@@ -217,7 +229,11 @@ class ScalableInstanceCount(_ServingCount):
         variant_name: str,
         min_capacity: int,
         max_capacity: int,
+        asynchronous: bool | None = False,
     ) -> None:
+        self._endpoint_name = endpoint_name
+        self._asynchronous = asynchronous
+        self._may_be_empty = min_capacity == 0
         super().__init__(
             scope,
             id,
@@ -249,6 +265,64 @@ class ScalableInstanceCount(_ServingCount):
             scale_in_cooldown=scale_in_cooldown,
             scale_out_cooldown=scale_out_cooldown,
         )
+
+    @checked
+    def scale_on_backlog(
+        self,
+        id: str,
+        *,
+        per_instance: float,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> BacklogScaling:
+        """
+        Keep the requests that wait for each instance near a target.
+
+        Where ``min_capacity`` is 0, the first instance starts as soon as one waits.
+
+        Raises:
+            ValueError: If no request waits for the endpoint: it answers at once.
+        """
+        report(self, id, backlog_findings(is_async=self._asynchronous is not False))
+        return BacklogScaling(
+            self,
+            id,
+            scalable_target=self.cfn_scalable_target,
+            endpoint_name=self._endpoint_name,
+            per_instance=per_instance,
+            wakes=self._may_be_empty,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+
+    @checked
+    def scale_to_track_metric(
+        self,
+        id: str,
+        *,
+        predefined_metric: str,
+        target_value: float,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> TargetTrackingScaling:
+        """
+        Keep one of the service's predefined metrics near a target.
+        """
+        policy = super().scale_to_track_metric(
+            id,
+            predefined_metric=predefined_metric,
+            target_value=target_value,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+        is_async = self._asynchronous is True
+        annotate(policy, unpublished_findings(predefined_metric, is_async=is_async))
+        return policy
+
+    def _capacity_findings(self, least: int, most: int) -> list[Finding]:
+        if self._asynchronous is False:
+            return super()._capacity_findings(least, most)
+        return bounded_findings(least, most, 0)
 
 
 class ScalableCopyCount(_ServingCount):
@@ -320,7 +394,14 @@ def capacity_findings(min_capacity: int, max_capacity: int) -> list[Finding]:
                 "what has scaled to zero",
             )
         ]
-    return count_findings("min_capacity", min_capacity, 1) + bounds_findings(
+    return bounded_findings(min_capacity, max_capacity, 1)
+
+
+def bounded_findings(min_capacity: int, max_capacity: int, least: int) -> list[Finding]:
+    """
+    Check that bounds are in order, and the lower one not below the least there is.
+    """
+    return count_findings("min_capacity", min_capacity, least) + bounds_findings(
         "min_capacity", min_capacity, "max_capacity", max_capacity
     )
 

@@ -14,6 +14,7 @@ from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
     Assumptions,
+    DataCapture,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
@@ -27,6 +28,7 @@ from cdk_sagemaker_llm import (
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
     ATTACH_TO_VPC,
+    CAPTURE_CONFIG,
     DECRYPT_WEIGHTS,
     ENCRYPT_VOLUMES,
     FIND_TARBALL,
@@ -45,6 +47,7 @@ from tests.unit.hosting.expected import (
     TARBALL,
     TGI_IMAGE,
     TRT_IMAGE,
+    WRITE_CAPTURED,
     WRITE_LOGS,
     policy,
 )
@@ -88,6 +91,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
+        "data_capture": DataCapture(bucket="s3://captured-bucket"),
     }
 
 
@@ -125,6 +129,7 @@ def test_every_keyword_reaches_the_template(
         "HostConfig": {
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {
+                "DataCaptureConfig": CAPTURE_CONFIG,
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,
@@ -171,6 +176,7 @@ def test_every_keyword_reaches_the_template(
             PUBLISH_METRICS,
             ATTACH_TO_VPC,
             ENCRYPT_VOLUMES,
+            WRITE_CAPTURED,
             PULL_TGI,
             READ_WEIGHTS,
             LIST_WEIGHTS,

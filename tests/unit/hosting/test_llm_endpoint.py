@@ -14,18 +14,24 @@ from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
     Assumptions,
+    AsyncInference,
+    DataCapture,
     HuggingFaceModel,
     LlmEndpoint,
     Network,
     S3Model,
+    ShadowVariant,
     Tgi,
     Vllm,
 )
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
+    ASYNC_CONFIG,
     ATTACH_TO_VPC,
+    CAPTURE_CONFIG,
     DECRYPT_WEIGHTS,
     ENCRYPT_VOLUMES,
+    FIND_REQUESTS,
     FIND_TARBALL,
     KEY_ARN,
     LIST_WEIGHTS,
@@ -34,6 +40,7 @@ from tests.unit.hosting.expected import (
     PUBLISH_METRICS,
     PULL_LMI,
     PULL_TGI,
+    READ_REQUESTS,
     READ_TARBALL,
     READ_WEIGHTS,
     ROLE,
@@ -41,6 +48,8 @@ from tests.unit.hosting.expected import (
     SECURITY_GROUP,
     TARBALL,
     TGI_IMAGE,
+    WRITE_ANSWERS,
+    WRITE_CAPTURED,
     WRITE_LOGS,
     policy,
 )
@@ -83,6 +92,13 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
+        "async_inference": AsyncInference(output="s3://answers-bucket/out/"),
+        "shadow": ShadowVariant(
+            model=S3Model("s3://weights-bucket/llama/", kms_key=key),
+            instance_count=3,
+            share=0.25,
+        ),
+        "data_capture": DataCapture(bucket="s3://captured-bucket"),
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -97,6 +113,7 @@ def test_every_keyword_reaches_the_template(
 
     assert written(stack) == {
         "LlmModelSecurityGroup": SECURITY_GROUP,
+        "LlmShadowModelSecurityGroup": SECURITY_GROUP,
         ACCESS_TO_MINE: policy(
             NAME_OF_MINE,
             "mine",
@@ -109,6 +126,10 @@ def test_every_keyword_reaches_the_template(
             PUBLISH_METRICS,
             ATTACH_TO_VPC,
             ENCRYPT_VOLUMES,
+            WRITE_ANSWERS,
+            READ_REQUESTS,
+            FIND_REQUESTS,
+            WRITE_CAPTURED,
         ),
         "LlmModel": {
             "Type": "AWS::SageMaker::Model",
@@ -137,10 +158,38 @@ def test_every_keyword_reaches_the_template(
             },
             "DependsOn": [ACCESS_TO_MINE],
         },
+        "LlmShadowModel": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {
+                "EnableNetworkIsolation": True,
+                "ExecutionRoleArn": ROLE_ARN,
+                "PrimaryContainer": {
+                    "Environment": {
+                        "HF_MODEL_ID": "/opt/ml/model",
+                        "SM_NUM_GPUS": "8",
+                    },
+                    "Image": TGI_IMAGE,
+                    "ModelDataSource": {
+                        "S3DataSource": {
+                            "CompressionType": "None",
+                            "S3DataType": "S3Prefix",
+                            "S3Uri": "s3://weights-bucket/llama/",
+                        }
+                    },
+                },
+                "VpcConfig": {
+                    "SecurityGroupIds": ["${LlmShadowModelSecurityGroup.GroupId}"],
+                    "Subnets": ["subnet-33333333", "subnet-44444444"],
+                },
+            },
+            "DependsOn": [ACCESS_TO_MINE],
+        },
         "LlmConfig": {
             "DependsOn": [ACCESS_TO_MINE],
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {
+                "AsyncInferenceConfig": ASYNC_CONFIG,
+                "DataCaptureConfig": CAPTURE_CONFIG,
                 "KmsKeyId": KEY_ARN,
                 "MetricsConfig": {"EnableDetailedObservability": True},
                 "ProductionVariants": [
@@ -158,6 +207,20 @@ def test_every_keyword_reaches_the_template(
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
                         "VolumeSizeInGB": 200,
+                    }
+                ],
+                "ShadowProductionVariants": [
+                    {
+                        "ContainerStartupHealthCheckTimeoutInSeconds": 1800,
+                        "InitialInstanceCount": 3,
+                        "InitialVariantWeight": 0.25,
+                        "InstanceType": "ml.p3.16xlarge",
+                        "ModelDataDownloadTimeoutInSeconds": 1800,
+                        "ModelName": "${LlmShadowModel.ModelName}",
+                        "RoutingConfig": {
+                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                        },
+                        "VariantName": "Shadow",
                     }
                 ],
             },
