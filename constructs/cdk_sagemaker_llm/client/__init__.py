@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
+    from cdk_sagemaker_llm.client.async_client import AsyncLlmClient
     from cdk_sagemaker_llm.client.errors import (
         AnswerTimeoutError,
         AnswerTooLargeError,
@@ -25,11 +26,19 @@ if TYPE_CHECKING:
         UnavailableError,
         UnreadableAnswerError,
     )
+    from cdk_sagemaker_llm.client.llm_client import BaseClient, LlmClient
     from cdk_sagemaker_llm.client.reading import (
         read_body,
         read_embeddings,
         read_stream,
     )
+    from cdk_sagemaker_llm.client.requests import (
+        ChatOptions,
+        Message,
+        Options,
+        Schema,
+    )
+    from cdk_sagemaker_llm.client.timeouts import Timeouts
     from cdk_sagemaker_llm.client.tokens import (
         Embeddings,
         FinishReason,
@@ -45,18 +54,26 @@ if TYPE_CHECKING:
 __all__ = [
     "AnswerTimeoutError",
     "AnswerTooLargeError",
+    "AsyncLlmClient",
+    "BaseClient",
     "CancelledRequestError",
+    "ChatOptions",
     "ComponentNameError",
     "ConnectionCutError",
     "ContextTooLongError",
     "Embeddings",
     "FinishReason",
     "Generation",
+    "LlmClient",
     "LlmError",
+    "Message",
     "ModelError",
     "NoCapacityError",
+    "Options",
     "RefusedError",
+    "Schema",
     "ThrottledError",
+    "Timeouts",
     "Token",
     "ToolCall",
     "UnavailableError",
@@ -73,22 +90,31 @@ __all__ = [
 _ERRORS = "client.errors"
 _TOKENS = "client.tokens"
 _READING = "client.reading"
+_REQUESTS = "client.requests"
 # Where each name is, below the library's own package.
 _HOMES = {
     "AnswerTimeoutError": _ERRORS,
     "AnswerTooLargeError": _ERRORS,
+    "AsyncLlmClient": "client.async_client",
+    "BaseClient": "client.llm_client",
     "CancelledRequestError": _ERRORS,
+    "ChatOptions": _REQUESTS,
     "ComponentNameError": _ERRORS,
     "ConnectionCutError": _ERRORS,
     "ContextTooLongError": _ERRORS,
     "Embeddings": _TOKENS,
     "FinishReason": _TOKENS,
     "Generation": _TOKENS,
+    "LlmClient": "client.llm_client",
     "LlmError": _ERRORS,
+    "Message": _REQUESTS,
     "ModelError": _ERRORS,
     "NoCapacityError": _ERRORS,
+    "Options": _REQUESTS,
     "RefusedError": _ERRORS,
+    "Schema": _REQUESTS,
     "ThrottledError": _ERRORS,
+    "Timeouts": "client.timeouts",
     "Token": _TOKENS,
     "ToolCall": _TOKENS,
     "UnavailableError": _ERRORS,
