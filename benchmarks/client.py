@@ -166,7 +166,9 @@ def imported(statement: str) -> float:
     return float(done.stdout)
 
 
-def row(name: str, ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> None:
+def row(
+    name: str, ours: Callable[[], float], theirs: Callable[[], float], rounds: int
+) -> None:
     """
     Measure both sides in turns, after one that does not count, and print the medians.
     """
@@ -187,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="counted rounds a line")
     rounds = parser.parse_args().rounds
-    session = boto3.Session("test", "test", region_name="us-east-1")  # noqa: S106 - no secret: any value does
+    session = boto3.Session("test", "test", region_name="us-east-1")
     direct = Config(proxies={"http": ""})
     print(f"A stream of {TOKENS} tokens, milliseconds, medians of {rounds} pairs.\n")
     print("| format | the client | botocore and json.loads | ratio |")

@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.client.tokens import (
 from cdk_sagemaker_llm.client.tool_calls import ToolCalls
 from cdk_sagemaker_llm.client.troubles import error_of
 from cdk_sagemaker_llm.client.wire.failures import Failure, failed_midway, failure_in
-from cdk_sagemaker_llm.client.wire.recognising import readers, recognise
+from cdk_sagemaker_llm.client.wire.recognising import quick_reader, readers, recognise
 from cdk_sagemaker_llm.client.wire.step import Record, Step, WireFormat
 
 MAX_BYTES = 33_554_432
@@ -120,6 +120,7 @@ class Reader:
     def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
         given = None if wire_format is None else WireFormat(wire_format)
         self._readers = readers(given)
+        self._quick = quick_reader(self._readers)
         self._max_bytes = max_bytes
         self._framing = Framing(max_bytes)
         self._texts: list[str] = []
@@ -161,23 +162,33 @@ class Reader:
         return gather(tokens, texts=self._whole, pieces=self._pieces)
 
     def _read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
-        feed, take = self._framing.feed, self._take
-        try:
-            for chunk in chunks:
-                if self._done:
-                    # To its end, so that the connection can be used again.
-                    continue
-                for record in feed(chunk):
+        feed, take, quick = self._framing.feed, self._take, self._quick
+        for chunk in self._arriving(chunks):
+            if self._done:
+                # To its end, so that the connection can be used again.
+                continue
+            for record in feed(chunk):
+                token = None if self._ended else quick(record)
+                if token is None:
                     yield from take(record)
+                else:
+                    self._note(token)
+                    yield token
+        yield from self._end()
+
+    def _arriving(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """
+        Walk through the chunks; what fails after the answer's end is no failure.
+        """
+        try:
+            yield from chunks
         except LlmError:
-            # What comes after the end does not make the answer less whole.
             if not self._is_complete:
                 raise
         except Exception as error:
             if not self._is_complete:
                 told = f"the connection broke: {type(error).__name__}: {error}"
                 raise ConnectionCutError(told) from error
-        yield from self._end()
 
     def _end(self) -> Iterator[Token]:
         if not self._is_complete:

@@ -116,7 +116,7 @@ def chat_body(
         body["logprobs"] = True
     for name in ("tools", "tool_choice", "model"):
         if name in options:
-            body[name] = options[name]  # type: ignore[literal-required]  # of the three
+            body[name] = options[name]
     return _dump({**body, **options.get("parameters", {})})
 
 

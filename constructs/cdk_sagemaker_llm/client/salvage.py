@@ -18,14 +18,13 @@ _UNESCAPED = re.compile(
     re.DOTALL,
 )
 _DETAILS = '", "details": {'
-# Loops unrolled: a loop over single characters keeps a mark for each of them.
+# Loops that never go back: others keep a mark for every character.
 _TEXT = re.compile(
-    r'"(?:generated_text|content|text)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)',
-    re.DOTALL,
+    r'"(?:generated_text|content|text)"\s*:\s*"((?:[^"\\]++|\\.)*+)', re.DOTALL
 )
-_MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _PAIRS = {"}": "{", "]": "["}
-_WHOLE_ESCAPES = re.compile(r"[^\\]*(?:(?:\\[^u]|\\u[0-9a-fA-F]{4})[^\\]*)*", re.DOTALL)
+_WHOLE_ESCAPES = re.compile(r"(?:[^\\]++|\\[^u]|\\u[0-9a-fA-F]{4})*+", re.DOTALL)
 
 
 def mended(text: str) -> Record:

@@ -39,8 +39,8 @@ def _connect(session: boto3.Session) -> Connect:
         url: str, endpoint: str = "chat", component: str | None = None, **more: Untyped
     ) -> LlmClient:
         direct = Config(proxies={"http": ""})
-        more = {"session": session, "config": direct, "endpoint_url": url} | more
-        return LlmClient(endpoint, component, **more)
+        given: dict[str, Untyped] = {"session": session, "config": direct, **more}
+        return LlmClient(endpoint, component, endpoint_url=url, **given)
 
     return connect
 
@@ -53,7 +53,7 @@ def _connect_async(session: boto3.Session) -> ConnectAsync:
 
     def connect(url: str, endpoint: str = "chat", **more: Untyped) -> AsyncLlmClient:
         direct = Config(proxies={"http": ""})
-        more = {"session": session, "config": direct, "endpoint_url": url} | more
-        return AsyncLlmClient(endpoint, **more)
+        given: dict[str, Untyped] = {"session": session, "config": direct, **more}
+        return AsyncLlmClient(endpoint, endpoint_url=url, **given)
 
     return connect

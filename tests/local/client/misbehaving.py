@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.local.runtime import eventstream
 _HEAD = "HTTP/1.1 {status} Any\r\n{fields}\r\n"
 _LONG = 10.0
 
-Behaviour = Callable[["Peer"], None]
+Behaviour = Callable[["Peer"], object]
 
 
 class Peer:
@@ -112,7 +112,6 @@ class Misbehaving:
         self._behaviours = list(behaviours)
         self.requests: list[bytes] = []
         self.connections = 0
-        self.problems: list[BaseException] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
         self._open: list[socket.socket] = []

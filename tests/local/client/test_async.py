@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -82,20 +81,16 @@ def test_errors_keep_the_text(connect_async: ConnectAsync) -> None:
         asyncio.run(main(server.url))
 
 
-@pytest.mark.parametrize("begun", [False, True], ids=["silent", "in the middle"])
+@pytest.mark.parametrize("when", ["before", "in the middle"])
 @pytest.mark.parametrize("method", ["generate", "stream", "chat", "continue_to_end"])
 def test_a_cancelled_task_frees_its_connection(
-    connect_async: ConnectAsync, method: str, begun: bool
+    connect_async: ConnectAsync, method: str, when: str
 ) -> None:
     """
     At once, before the first byte and after it; its thread ends with it.
     """
     left: list[bool] = []
-
-    def behave(peer: Peer) -> None:
-        for step in BEGIN if begun else ():
-            step(peer)
-        left.append(peer.left())
+    behave = _stalled(left, when, method)
 
     async def ask(client: AsyncLlmClient) -> None:
         if method == "stream":
@@ -107,21 +102,16 @@ def test_a_cancelled_task_frees_its_connection(
     async def main(server: Misbehaving) -> None:
         client = connect_async(server.url)
         task = asyncio.create_task(ask(client))
-        while not server.requests:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: bool(server.requests))
         await asyncio.sleep(0.1)
         began = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        while not left:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: bool(left))
         assert time.monotonic() - began < SOON
         client.close()
 
-    # A streamed answer of another kind ends plain requests by itself.
-    if begun and method in {"generate", "chat"}:
-        behave = _half_a_document(left)
     with Misbehaving(behave) as server:
         asyncio.run(main(server))
 
@@ -162,8 +152,7 @@ def test_a_client_is_of_use_after_a_cancelled_task(connect_async: ConnectAsync) 
         async with connect_async(server.url) as client:
             for _ in range(3):
                 task = asyncio.create_task(client.generate("Who?"))
-                while not server.requests:
-                    await asyncio.sleep(0.01)
+                await asyncio.to_thread(until, lambda: bool(server.requests))
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task
@@ -171,16 +160,24 @@ def test_a_client_is_of_use_after_a_cancelled_task(connect_async: ConnectAsync) 
                 assert (await client.generate("Who?")).text == "The cat"
                 server.requests.clear()
 
-    stall: Behaviour = lambda peer: until(peer.left)  # noqa: E731 - one line
-    behaviours = [stall, answer] * 3
+    behaviours: list[Behaviour] = [lambda peer: peer.left(), answer] * 3
     with Misbehaving(*behaviours) as server:
         asyncio.run(main(server))
 
 
-def _half_a_document(left: list[bool]) -> Callable[[Peer], None]:
+def _stalled(left: list[bool], when: str, method: str) -> Behaviour:
+    """
+    Stop before the answer or in the middle of it, until the client has left.
+    """
+
     def behave(peer: Peer) -> None:
-        peer.head(Content_Type="application/json", Content_Length="500")
-        peer.send(b'{"generated_text": "The c')
+        if when != "before":
+            if method in {"generate", "chat"}:
+                peer.head(Content_Type="application/json", Content_Length="500")
+                peer.send(b'{"generated_text": "The c')
+            else:
+                for step in BEGIN:
+                    step(peer)
         left.append(peer.left())
 
     return behave

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
 PROMPT = "Who are you?"
-CONTAINERS = {
+CONTAINERS: dict[str, tuple[str, dict[str, str], Schema]] = {
     "lmi-0.26": (LMI_26, {}, Schema.LMI),
     "lmi-0.26-lines": (LMI_26, {"output_formatter": "jsonlines"}, Schema.LMI),
     "lmi-0.28": (LMI_28, {}, Schema.LMI),
@@ -56,7 +56,7 @@ def client_of(aws: EmbeddedAws, connect: Connect, name: str) -> LlmClient:
     Deploy a container and make its client.
     """
     image, options, schema = CONTAINERS[name]
-    return connect(aws.url, serve(aws, image, **options), schema=schema)
+    return connect(aws.url, serve(aws, image, None, **options), schema=schema)
 
 
 @EACH

@@ -540,7 +540,7 @@ class TestSize:
         """
 
         def behave(peer: Peer) -> None:
-            send = peer.send
+            send: Callable[[bytes], None] = peer.send
             if method == "stream":
                 peer.begin()
                 send = peer.part

@@ -31,6 +31,21 @@ def read(record: Record) -> Step | None:
     return _document(record, 0)
 
 
+def quick(record: dict[str, Record]) -> Token | None:
+    """
+    Read a line in the middle of a stream; ``None`` if it is anything more.
+    """
+    token = record.get("token")
+    if (
+        token.__class__ is not dict
+        or record.get("details") is not None
+        or record.get("generated_text") is not None
+        or "error" in record
+    ):
+        return None
+    return _token(token)
+
+
 def _line(record: dict[str, Record], token: dict[str, Record]) -> Step:
     details = record.get("details")
     if not isinstance(details, dict):

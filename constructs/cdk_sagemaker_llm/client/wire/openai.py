@@ -36,6 +36,29 @@ def read(record: Record) -> Step | None:
     return step
 
 
+def quick(record: dict[str, Record]) -> Token | None:
+    """
+    Read a chunk that is nothing but a piece of text; ``None`` if it is more.
+    """
+    choices = record.get("choices")
+    if choices.__class__ is not list or len(choices) != 1:
+        return None
+    choice = choices[0]
+    if choice.__class__ is not dict or "error" in record or record.get("usage"):
+        return None
+    get, delta = choice.get, choice.get("delta")
+    if (
+        delta.__class__ is not dict
+        or get("finish_reason") is not None
+        or get("logprobs") is not None
+        or get("index", 0) != 0
+        or len(delta) != 1
+    ):
+        return None
+    text = delta.get("content")
+    return Token(text) if text.__class__ is str and text else None
+
+
 def _add(step: Step, choice: dict[str, Record]) -> None:
     index = as_count(choice.get("index")) or 0
     delta, message = choice.get("delta"), choice.get("message")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from cdk_sagemaker_llm.client.tokens import Token
 from cdk_sagemaker_llm.client.wire import (
     embeddings,
     generated_text,
@@ -15,6 +16,7 @@ from cdk_sagemaker_llm.client.wire import (
 from cdk_sagemaker_llm.client.wire.step import Record, Step, WireFormat
 
 Reader = Callable[[Record], Step | None]
+Quick = Callable[[Record], Token | None]
 
 _READERS: Mapping[WireFormat, Reader] = {
     WireFormat.OPENAI: openai.read,
@@ -42,6 +44,25 @@ def readers(wire_format: WireFormat | None) -> tuple[Reader, ...]:
         return tuple(dict.fromkeys(_READERS.values()))
     names = (wire_format, *_ALSO.get(wire_format, ()))
     return tuple(dict.fromkeys(_READERS[name] for name in names))
+
+
+def quick_reader(candidates: tuple[Reader, ...]) -> Quick:
+    """
+    Return what reads the usual record of a stream, and nothing else.
+    """
+    lines = generated_text.quick if generated_text.read in candidates else _nothing
+    chunks = openai.quick if openai.read in candidates else _nothing
+
+    def read(record: Record) -> Token | None:
+        if record.__class__ is not dict:
+            return None
+        return lines(record) if "token" in record else chunks(record)
+
+    return read
+
+
+def _nothing(_: Record) -> None:
+    return None
 
 
 def recognise(record: Record, candidates: tuple[Reader, ...]) -> Step | None:
