@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.dashboard import LlmDashboard
     from cdk_sagemaker_llm.hosting.monitoring.options import (
         MetricOptions,
         VariantMetricOptions,
@@ -93,6 +94,7 @@ __all__ = [
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
     "InstanceType",
+    "LlmDashboard",
     "LlmEndpoint",
     "LmiDist",
     "ManagedInstanceScaling",
@@ -160,6 +162,7 @@ _HOMES = {
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
     "InstanceType": "catalog.instances",
+    "LlmDashboard": "hosting.monitoring.dashboard",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
     "ManagedInstanceScaling": "hosting.variant",

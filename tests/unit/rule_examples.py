@@ -22,6 +22,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    LlmDashboard,
     LlmEndpoint,
     ManagedInstanceScaling,
     Model,
@@ -222,6 +223,17 @@ def _arn_of_another_kind(stack: Stack) -> object:
     return Endpoint.from_endpoint_arn(stack, "It", arn)
 
 
+def _shown_together(count: int, stack: Stack) -> object:
+    host = Endpoint.from_endpoint_name(stack, "Host", "chat")
+    components = [
+        InferenceComponent.from_inference_component_name(
+            stack, f"It{number}", f"model-{number}", endpoint=host
+        )
+        for number in range(count)
+    ]
+    return LlmDashboard(stack, "It", components=components)
+
+
 def _lmi(given: dict[str, str], **known: Any) -> Callable[[], list[Finding]]:  # noqa: ANN401 - what the function takes by keyword
     environment = {"HF_MODEL_ID": "a/b", **given}
     return partial(_lmi_environment, environment, **known)
@@ -396,6 +408,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM360": lambda stack: _endpoint(stack).metric_invocations(statistic="p99"),
     "LLM361": lambda stack: _endpoint(stack).metric_gpu_reservation(),
     "LLM363": partial(_endpoint, metric_publish_frequency=Duration.seconds(20)),
+    "LLM362": partial(_shown_together, 417),
+    "LLM364": partial(LlmDashboard, id="It"),
+    "LLM445": partial(_shown_together, 31),
     "LLM292": partial(
         _endpoint,
         instance_type="ml.g5.xlarge",

@@ -120,7 +120,12 @@ CLASSES: Mapping[str, Kind] = {
         "an image of the catalogue",
         "write CustomContainer.from_uri(...), or find_image(...)",
     ),
+    "InferenceComponentBase": _instance_of(
+        "InferenceComponentBase", "an InferenceComponent"
+    ),
+    "InferenceComponentEndpoint": _instance_of("InferenceComponentEndpoint"),
     "InstanceType": Kind("an InstanceType", _is_hosting_type, _hosting_type_written),
+    "LlmEndpoint": _instance_of("LlmEndpoint"),
     "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
     "Model": _instance_of("Model", "a Model that is defined in a stack"),
     "ModelBase": _instance_of("ModelBase", "a Model that is defined in a stack"),
