@@ -32,6 +32,7 @@ from cdk_sagemaker_llm.hosting.monitoring.widgets import (
     Widget,
     alarm_states,
     charts_of_all,
+    metrics_in,
     placed,
     text,
 )
@@ -149,7 +150,7 @@ class _Page:
             ]
         models = _models(sections)
         widgets = self._charts(sections, Scalings([]))
-        metrics = sum(len(each["properties"].get("metrics", ())) for each in widgets)
+        metrics = sum(map(metrics_in, widgets))
         if len(widgets) > _MOST_WIDGETS or metrics > _MOST_METRICS:
             return [
                 TOO_MUCH.finding(
@@ -247,9 +248,11 @@ class _Body:
         """
         Return the body, whose names may be known only at deployment.
         """
-        widgets = self._page.widgets(str(self._dashboard.node.id))
+        # Models may have come since the dashboard was defined.
+        report(self._dashboard, "", self._page.findings())
+        widgets = self._page.widgets(self._dashboard.node.id)
         body = {"start": "-PT24H", "periodOverride": "inherit", "widgets": widgets}
-        return str(stack_of(self._dashboard).to_json_string(body))
+        return stack_of(self._dashboard).to_json_string(body)
 
 
 def _models(sections: Sequence[Section]) -> list[Section]:

@@ -138,6 +138,14 @@ def charts_of_all(chart: Chart, models: Sequence[Drawn]) -> list[Widget]:
     ]
 
 
+def metrics_in(widget: Widget) -> int:
+    """
+    Count the metrics that a widget reads; expressions are none.
+    """
+    rows = widget["properties"].get("metrics", ())
+    return sum(len(row) > 1 for row in rows)
+
+
 def parts_of(things: Sequence[T], most: int) -> list[Sequence[T]]:
     """
     Divide things into parts of so many at most.
