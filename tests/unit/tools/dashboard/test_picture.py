@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tools.dashboard.__main__ import panels
 from tools.dashboard.body import body_in
 from tools.dashboard.drawing import Panel, draw, panels_of
-from tools.dashboard.series import curves_of
+from tools.dashboard.series import Key, Values, curves_of
 
 MINUTES = 24 * 60
 
@@ -117,8 +117,8 @@ def test_a_curve_is_missing_where_one_of_its_metrics_is() -> None:
         ["N", "B", "D", "x", {"id": "d0", "stat": "Sum", "visible": False}],
         ["N", "A", "D", "x", {"label": "all", "stat": "Sum"}],
     ]
-    one = {("A", "Sum", ("x",)): [4.0, None, 6.0]}
-    both = {**one, ("B", "Sum", ("x",)): [2.0, 1.0, 0.0]}
+    one: dict[Key, Values] = {("A", "Sum", ("x",)): [4.0, None, 6.0]}
+    both: dict[Key, Values] = {**one, ("B", "Sum", ("x",)): [2.0, 1.0, 0.0]}
 
     assert curves_of(rows, one) == {"copies": None, "all": [4.0, None, 6.0]}
     assert curves_of(rows, both)["copies"] == [2.0, None, None]
