@@ -80,6 +80,7 @@ bench: setup ## Measure checks, plans, the embedded AWS, and synth against L1 cl
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.simulation
 	@$(BIN)/python -m benchmarks.embedded
+	@$(BIN)/python -m benchmarks.examples
 	@$(BIN)/python -m benchmarks.synth
 
 memory: setup ## Hold the memory plan against what vLLM reported when it started.

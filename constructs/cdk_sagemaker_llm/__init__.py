@@ -21,8 +21,23 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+    from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
+    from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, AsyncTopic
+    from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
+    from cdk_sagemaker_llm.hosting.capacity import (
+        AvailabilityZoneBalance,
+        CapacityReservation,
+        InstancePool,
+        PlacementStrategy,
+        PrefixAwareRouting,
+        RoutingStrategy,
+        ScaleInPolicy,
+        ScaleInStrategy,
+    )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
+    from cdk_sagemaker_llm.hosting.data_capture import CaptureMode, DataCapture
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
     from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
@@ -39,18 +54,29 @@ if TYPE_CHECKING:
         VariantMetricOptions,
     )
     from cdk_sagemaker_llm.hosting.network import Network
+    from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
+    from cdk_sagemaker_llm.hosting.rollout import (
+        AllAtOnce,
+        Canary,
+        Linear,
+        Rolling,
+        Rollout,
+    )
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
         ScalableInstanceCount,
         ScalableTarget,
+        ScalableTargetBase,
+        ScalingStep,
+        StepScaling,
         TargetTrackingScaling,
     )
+    from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.sizing import Copies
     from cdk_sagemaker_llm.hosting.statements import Statement
     from cdk_sagemaker_llm.hosting.variant import (
         ManagedInstanceScaling,
         ProductionVariant,
-        RoutingStrategy,
     )
     from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
     from cdk_sagemaker_llm.serving.configuration import (
@@ -74,11 +100,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accelerators",
+    "AdapterInferenceComponent",
+    "AllAtOnce",
     "Assumptions",
+    "AsyncInference",
+    "AsyncTopic",
+    "AvailabilityZoneBalance",
+    "BacklogScaling",
+    "Canary",
+    "CapacityReservation",
+    "CaptureMode",
     "Case",
     "Container",
     "Copies",
     "CustomContainer",
+    "DataCapture",
     "DeepSpeed",
     "Demand",
     "Endpoint",
@@ -93,10 +129,13 @@ __all__ = [
     "InferenceComponent",
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
+    "InstancePool",
     "InstanceType",
+    "Linear",
     "LlmDashboard",
     "LlmEndpoint",
     "LmiDist",
+    "LoraAdapter",
     "ManagedInstanceScaling",
     "MemoryTerms",
     "MetricOptions",
@@ -107,7 +146,9 @@ __all__ = [
     "Network",
     "NeuronX",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
+    "PrefixAwareRouting",
     "Prepared",
     "ProductionVariant",
     "PropertyValue",
@@ -115,19 +156,28 @@ __all__ = [
     "Registry",
     "Release",
     "ResourceRequirements",
+    "RollbackAlarms",
+    "Rolling",
+    "Rollout",
     "RopeScaling",
     "RoutingStrategy",
     "S3Model",
     "ScalableCopyCount",
     "ScalableInstanceCount",
     "ScalableTarget",
+    "ScalableTargetBase",
+    "ScaleInPolicy",
+    "ScaleInStrategy",
+    "ScalingStep",
     "ServingArtifact",
     "ServingConfiguration",
     "ServingFolder",
     "Setting",
     "Severity",
+    "ShadowVariant",
     "SmoothQuant",
     "Statement",
+    "StepScaling",
     "TargetTrackingScaling",
     "TensorRtLlm",
     "Tgi",
@@ -142,11 +192,21 @@ __all__ = [
 
 _HOMES = {
     "Accelerators": "serving.configuration",
+    "AdapterInferenceComponent": "hosting.adapters",
+    "AllAtOnce": "hosting.rollout",
     "Assumptions": "demand",
+    "Canary": "hosting.rollout",
+    "AvailabilityZoneBalance": "hosting.capacity",
+    "CapacityReservation": "hosting.capacity",
+    "AsyncInference": "hosting.asynchronous",
+    "AsyncTopic": "hosting.asynchronous",
+    "BacklogScaling": "hosting.backlog",
+    "CaptureMode": "hosting.data_capture",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
     "CustomContainer": "serving.custom",
+    "DataCapture": "hosting.data_capture",
     "DeepSpeed": "serving.lmi.deepspeed",
     "Demand": "demand",
     "Endpoint": "hosting.endpoint",
@@ -161,10 +221,13 @@ _HOMES = {
     "InferenceComponent": "hosting.inference_component",
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
+    "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
+    "Linear": "hosting.rollout",
     "LlmDashboard": "hosting.monitoring.dashboard",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
+    "LoraAdapter": "hosting.adapter_artifact",
     "ManagedInstanceScaling": "hosting.variant",
     "MemoryTerms": "fit.memory",
     "MetricOptions": "hosting.monitoring.options",
@@ -175,7 +238,9 @@ _HOMES = {
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
+    "PlacementStrategy": "hosting.capacity",
     "Plan": "fit.plans",
+    "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",
@@ -183,19 +248,28 @@ _HOMES = {
     "Registry": "catalog.images",
     "Release": "fit.releases",
     "ResourceRequirements": "fit.placement",
+    "RollbackAlarms": "hosting.rollback",
+    "Rolling": "hosting.rollout",
+    "Rollout": "hosting.rollout",
     "RopeScaling": "serving.lmi.tuning",
-    "RoutingStrategy": "hosting.variant",
+    "RoutingStrategy": "hosting.capacity",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
+    "ScalableTargetBase": "hosting.scaling",
+    "ScalingStep": "hosting.scaling",
+    "ScaleInPolicy": "hosting.capacity",
+    "ScaleInStrategy": "hosting.capacity",
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
     "Setting": "fit.memory",
     "Severity": "findings",
+    "ShadowVariant": "hosting.shadow",
     "SmoothQuant": "serving.lmi.tuning",
     "Statement": "hosting.statements",
+    "StepScaling": "hosting.scaling",
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "Tgi": "serving.tgi.gpu",

@@ -1,5 +1,5 @@
 """
-Every example synthesises, without credentials, and passes the linter.
+The README's code is what works; the examples are held by the tests beside this one.
 """
 
 from __future__ import annotations
@@ -37,21 +37,14 @@ def synthesise(app: Path, outdir: Path) -> str:
     return "\n".join(str(match) for t in templates for match in lint(t.read_text()))
 
 
-@pytest.mark.parametrize("app", APPS, ids=lambda app: app.parent.name)
-def test_an_example_synthesises(app: Path, tmp_path: Path) -> None:
-    """
-    What the examples show is what works.
-    """
-    assert synthesise(app, tmp_path / "cdk.out") == ""
-
-
 def test_there_is_an_example_of_each_capability() -> None:
     """
-    A renamed folder does not silently empty the test above.
+    A renamed folder does not silently empty the tests of examples.
     """
     names = {app.parent.name for app in APPS}
 
     assert {"one_model", "many_models", "backends", "in_a_vpc"} <= names
+    assert {"async_endpoint", "shadow_variant"} <= names
 
 
 def test_the_readme_has_code_to_paste() -> None:

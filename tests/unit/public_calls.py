@@ -8,35 +8,54 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from aws_cdk import Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
+    AdapterInferenceComponent,
+    AllAtOnce,
     Assumptions,
+    AsyncInference,
+    AvailabilityZoneBalance,
+    Canary,
+    CapacityReservation,
     CustomContainer,
+    DataCapture,
     DeepSpeed,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstancePool,
     InstanceType,
+    Linear,
     LlmDashboard,
     LlmEndpoint,
     LmiDist,
+    LoraAdapter,
     ManagedInstanceScaling,
     Model,
     Network,
     NeuronX,
+    PrefixAwareRouting,
     ProductionVariant,
     ResourceRequirements,
+    RollbackAlarms,
+    Rolling,
     RopeScaling,
     S3Model,
     ScalableCopyCount,
     ScalableInstanceCount,
     ScalableTarget,
+    ScaleInPolicy,
+    ScaleInStrategy,
+    ScalingStep,
     ServingArtifact,
     ServingFolder,
+    ShadowVariant,
     SmoothQuant,
+    StepScaling,
     TargetTrackingScaling,
     TensorRtLlm,
     Tgi,
@@ -48,6 +67,7 @@ from cdk_sagemaker_llm.demand import Demand
 GPT2 = HuggingFaceModel("gpt2")
 TYPE = "ml.g5.12xlarge"
 IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
+METRIC = cloudwatch.Metric(namespace="A", metric_name="B")
 Build = Callable[[Stack], Callable[..., object]]
 
 
@@ -70,6 +90,16 @@ def an_endpoint(stack: Stack) -> LlmEndpoint:
     Return a defined endpoint.
     """
     return LlmEndpoint(stack, "Llm", model=GPT2, serving=Vllm(), instance_type=TYPE)
+
+
+def waiting(stack: Stack) -> LlmEndpoint:
+    """
+    Return a defined endpoint whose requests wait in a queue.
+    """
+    given = AsyncInference(output="s3://bucket")
+    return LlmEndpoint(
+        stack, "Llm", model=GPT2, instance_type=TYPE, async_inference=given
+    )
 
 
 def a_host(stack: Stack) -> InferenceComponentEndpoint:
@@ -170,6 +200,20 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         InferenceComponent.auto_scale_copy_count,
         of_method(a_component, "auto_scale_copy_count", max_capacity=2),
     ),
+    "InferenceComponent.add_adapter": (
+        InferenceComponent.add_adapter,
+        of_method(a_component, "add_adapter", "It", artifact="s3://bucket/a/b/"),
+    ),
+    "AdapterInferenceComponent": (
+        AdapterInferenceComponent,
+        lambda stack: partial(
+            AdapterInferenceComponent,
+            stack,
+            "It",
+            base=a_component(stack),
+            artifact="s3://bucket/a/b/",
+        ),
+    ),
     "ServingArtifact": (ServingArtifact, of_stack(ServingArtifact, files={"a": b""})),
     "ScalableTarget": (
         ScalableTarget,
@@ -189,6 +233,54 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             "It",
             predefined_metric="a",
             target_value=1,
+        ),
+    ),
+    "ScalableTarget.scale_on_metric": (
+        ScalableTarget.scale_on_metric,
+        of_method(a_target, "scale_on_metric", "It", metric=METRIC, target_value=1),
+    ),
+    "ScalableTarget.scale_by_steps": (
+        ScalableTarget.scale_by_steps,
+        of_method(
+            a_target,
+            "scale_by_steps",
+            "It",
+            metric=METRIC,
+            steps=[ScalingStep(lower=1, change=1)],
+        ),
+    ),
+    "ScalableTarget.scale_on_schedule": (
+        ScalableTarget.scale_on_schedule,
+        of_method(
+            a_target,
+            "scale_on_schedule",
+            "It",
+            schedule="rate(1 day)",
+            min_capacity=1,
+        ),
+    ),
+    "ScalableTarget.office_hours": (
+        ScalableTarget.office_hours,
+        of_method(
+            a_target,
+            "office_hours",
+            "It",
+            opens="08:00",
+            closes="18:00",
+            min_capacity=2,
+            closed_capacity=1,
+        ),
+    ),
+    "ScalingStep": (ScalingStep, plain(ScalingStep, lower=1, change=1)),
+    "StepScaling": (
+        StepScaling,
+        lambda stack: partial(
+            StepScaling,
+            stack,
+            "It",
+            target=a_target(stack),
+            metric=METRIC,
+            steps=[ScalingStep(lower=1, change=1)],
         ),
     ),
     "TargetTrackingScaling": (
@@ -230,6 +322,15 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             per_instance=1,
         ),
     ),
+    "ScalableInstanceCount.scale_on_backlog": (
+        ScalableInstanceCount.scale_on_backlog,
+        of_method(
+            lambda stack: waiting(stack).auto_scale_instance_count(max_capacity=2),
+            "scale_on_backlog",
+            "It",
+            per_instance=1,
+        ),
+    ),
     "ScalableCopyCount": (
         ScalableCopyCount,
         of_stack(
@@ -256,6 +357,31 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         ManagedInstanceScaling,
         plain(ManagedInstanceScaling, min_instance_count=1, max_instance_count=2),
     ),
+    "AllAtOnce": (AllAtOnce, plain(AllAtOnce)),
+    "Canary": (Canary, plain(Canary)),
+    "Linear": (Linear, plain(Linear)),
+    "Rolling": (Rolling, plain(Rolling)),
+    "RollbackAlarms": (RollbackAlarms, plain(RollbackAlarms)),
+    "InstancePool": (
+        InstancePool,
+        plain(InstancePool, instance_type=TYPE, priority=1),
+    ),
+    "CapacityReservation": (
+        CapacityReservation,
+        plain(CapacityReservation, ml_reservation_arn="arn"),
+    ),
+    "ScaleInPolicy": (
+        ScaleInPolicy,
+        plain(ScaleInPolicy, strategy=ScaleInStrategy.IDLE_RELEASE),
+    ),
+    "PrefixAwareRouting": (
+        PrefixAwareRouting,
+        plain(PrefixAwareRouting, prefix_length=1024, concurrency_threshold=1),
+    ),
+    "AvailabilityZoneBalance": (
+        AvailabilityZoneBalance,
+        plain(AvailabilityZoneBalance),
+    ),
     "Network": (Network, plain(Network)),
     "ResourceRequirements": (ResourceRequirements, plain(ResourceRequirements)),
     "Assumptions": (Assumptions, plain(Assumptions)),
@@ -278,6 +404,13 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             S3Model.from_bucket, bucket=s3.Bucket(stack, "It"), prefix="a"
         ),
     ),
+    "LoraAdapter": (LoraAdapter, plain(LoraAdapter, uri="s3://bucket/a/b/")),
+    "LoraAdapter.from_bucket": (
+        LoraAdapter.from_bucket,
+        lambda stack: partial(
+            LoraAdapter.from_bucket, bucket=s3.Bucket(stack, "It"), key="a/b/"
+        ),
+    ),
     "RopeScaling": (RopeScaling, plain(RopeScaling, type="linear", factor=2)),
     "SmoothQuant": (SmoothQuant, plain(SmoothQuant)),
     "CustomContainer": (
@@ -288,6 +421,9 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         CustomContainer.from_uri,
         plain(CustomContainer.from_uri, uri=IMAGE),
     ),
+    "AsyncInference": (AsyncInference, plain(AsyncInference)),
+    "DataCapture": (DataCapture, plain(DataCapture, bucket="s3://bucket")),
+    "ShadowVariant": (ShadowVariant, plain(ShadowVariant)),
     "DeepSpeed": (DeepSpeed, plain(DeepSpeed, version="0.26.0")),
     "LmiDist": (LmiDist, plain(LmiDist, version="0.30.0")),
     "NeuronX": (NeuronX, plain(NeuronX, version="0.29.0")),

@@ -57,6 +57,9 @@ NOT_CALLED = {
     "Range",
     "WeightFormat",
     "Accelerators",
+    "AsyncTopic",
+    "BacklogScaling",
+    "CaptureMode",
     "Case",
     "Container",
     "Copies",
@@ -73,12 +76,16 @@ NOT_CALLED = {
     "ModelBase",
     "ModelSource",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
     "Prepared",
     "PropertyValue",
     "Registry",
     "Release",
+    "Rollout",
     "RoutingStrategy",
+    "ScalableTargetBase",
+    "ScaleInStrategy",
     "ServingConfiguration",
     "Setting",
     "Severity",
@@ -259,8 +266,8 @@ def test_fails_with_one_message(
         (
             wrongly(ProductionVariant, instance_type=TYPE, routing_strategy="random"),
             (
-                "routing_strategy must be a RoutingStrategy, got 'random' (str); write "
-                "RoutingStrategy.RANDOM"
+                "routing_strategy must be a RoutingStrategy or a PrefixAwareRouting, "
+                "got 'random' (str); write RoutingStrategy.RANDOM"
             ),
         ),
         (

@@ -4,7 +4,8 @@ The pattern for one model that fills the instances of an endpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,13 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.capacity import (
+    CapacityReservation,
+    InstancePool,
+    PrefixAwareRouting,
+    RoutingStrategy,
+)
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -24,7 +30,6 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
 from cdk_sagemaker_llm.hosting.hosts import (
     define_endpoint_config,
     define_variant,
-    known_hardware,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
@@ -32,9 +37,16 @@ from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.per_type import (
+    define_filling,
+    looked_up,
+    make_models,
+)
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -45,7 +57,11 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture
+    from cdk_sagemaker_llm.hosting.rollout import Rollout
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+    from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
@@ -56,7 +72,9 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
     A real-time endpoint that serves one language model, which fills its instances.
 
     Args:
-        instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
+        instance_type:
+            The type's API name, or ``InstanceType.of(...)`` for a new one.
+            If left out, ``instance_pools`` say the types.
 
         serving:
             Which backend serves the model, and how.
@@ -92,7 +110,8 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
             a tarball alone the service's default applies.
 
         instance_provision_timeout:
-            How long to wait for instances, 300 to 3600 seconds.
+            How long to wait for instances, 300 to 3600 seconds; of pools, for all of
+            them together.
             If left out, the service's default applies.
 
         inference_ami_version:
@@ -123,6 +142,39 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
             those of requests follow it with enhanced metrics alone.
             If left out, they come every minute.
 
+        rollout:
+            How an update reaches the endpoint: ``AllAtOnce``, ``Canary``, ``Linear`` or
+            ``Rolling``.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
+
+        instance_pools:
+            In place of ``instance_type``, two to five types: where the first has no
+            capacity, instances of the next one start.
+            If left out, all instances are of one type.
+
+        capacity_reservation:
+            Reserved capacity that instances start in, and nowhere else.
+            If left out, they start on demand.
+
+        routing_strategy:
+            How requests are spread, such as ``PrefixAwareRouting(...)``.
+            If left out, they go to the least busy instance.
+
+        async_inference:
+            Where requests and answers lie, so that requests wait in a queue and
+            instances may go to zero.
+            If left out, requests are answered at once.
+
+        shadow:
+            Another model, serving or instance type, which gets copies of the requests;
+            its answers are dropped.
+            If left out, there is none.
+
+        data_capture:
+            Where requests and answers are kept.
+            If left out, they are not.
+
         assumptions:
             What to take for granted of the memory that the engine needs, where the
             cautious figures of the plan refuse what is known to run.
@@ -138,7 +190,7 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
         scope: Construct,
         id: str,
         *,
-        instance_type: str | InstanceType,
+        instance_type: str | InstanceType | None = None,
         serving: ServingConfiguration | None = None,
         model: ModelSource | None = None,
         instance_count: int = 1,
@@ -153,59 +205,100 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        rollout: Rollout | None = None,
         enhanced_metrics: bool = False,
         metric_publish_frequency: Duration | None = None,
+        instance_pools: Sequence[InstancePool] | None = None,
+        capacity_reservation: CapacityReservation | None = None,
+        routing_strategy: RoutingStrategy
+        | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
+        async_inference: AsyncInference | None = None,
+        shadow: ShadowVariant | None = None,
+        data_capture: DataCapture | None = None,
         assumptions: Assumptions | None = None,
     ) -> None:
-        hardware = known_hardware(instance_type)
-        accelerators = None if hardware is None else hardware.accelerators
-        filling = define_model(
+        known, pools = looked_up(instance_type, instance_pools)
+        variant = ProductionVariant(
+            instance_type=known,
+            instance_pools=pools,
+            initial_instance_count=instance_count,
+            instance_provision_timeout=instance_provision_timeout,
+            inference_ami_version=inference_ami_version,
+            volume_size=volume_size,
+            capacity_reservation=capacity_reservation,
+            routing_strategy=routing_strategy,
+        )
+        define = functools.partial(
+            define_model,
             region=region_of(scope),
             serving=serving or Vllm(),
             model=model,
             network=network,
             role=role,
             environment=environment,
-            accelerators=accelerators,
             start_up=container_startup_health_check_timeout,
         )
-        variant = ProductionVariant(
-            instance_type=hardware or instance_type,
-            initial_instance_count=instance_count,
+        filling = define_filling(variant.instance_types, define, assumptions)
+        first, *further = filling.models
+        variant = replace(
+            variant,
             container_startup_health_check_timeout=(
-                container_startup_health_check_timeout or filling.start_up_timeout
+                container_startup_health_check_timeout or first.start_up_timeout
             ),
             model_data_download_timeout=model_data_download_timeout,
-            instance_provision_timeout=instance_provision_timeout,
-            inference_ami_version=inference_ami_version,
-            volume_size=volume_size,
         )
+        shadowing = None
+        if shadow is not None:
+            shadowing = define_shadow(
+                shadow,
+                region=region_of(scope),
+                serving=serving or Vllm(),
+                model=model,
+                network=network,
+                role=role,
+                instance_type=variant.instance_types[0],
+            )
         config = define_endpoint_config(
-            [define_variant(variant, model=filling)],
+            [define_variant(variant, model=first, further=further)],
             hosts_components=False,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
             enhanced_metrics=enhanced_metrics,
             metric_publish_frequency=metric_publish_frequency,
+            shadows=[shadowing.variant] if shadowing else [],
+            async_inference=async_inference,
+            data_capture=data_capture,
         )
-        plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
-        fit = fit_findings(plan, filling.demand, filling.findings)
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
-        report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
+        given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
+        found = [*named, *given, *config.findings, *filling.findings, *filling.fit]
+        report(scope, id, [*found, *(shadowing.findings if shadowing else ())])
         super().__init__(scope, id)
         belongs(self, scope)
-        self.model: Model = DefinedModel(self, "Model", replace(filling, plan=plan))
+        types = [str(one) for one in variant.instance_types]
+        self.models: tuple[Model, ...] = make_models(self, filling.models, types)
+        """The model on each type of instance; the same where its container is."""
+        self.model: Model = self.models[0]
+        """The model on instances of the first choice."""
+        self.shadow_model: Model | None = None
+        """The model of the shadow variant; ``None`` without one."""
+        config = config.filled_by(*self.models)
+        if shadowing is not None:
+            self.shadow_model = DefinedModel(self, "ShadowModel", shadowing.model)
+            config = config.shadowed_by(self.shadow_model)
+            annotate(self.shadow_model, shadowing.fit)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
-            self, "Config", config.filled_by(self.model)
+            self, "Config", config
         )
         self.endpoint = Endpoint(
             self,
             "Endpoint",
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
+            rollout=rollout,
         )
-        annotate(self, fit)
+        annotate(self, filling.fit)
 
     @property
     def endpoint_arn(self) -> str:
@@ -256,7 +349,7 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
             max_capacity: Instances that run at most.
 
             min_capacity:
-                Instances that always run.
+                Instances that always run; 0 with ``async_inference`` alone.
                 If left out, it is ``instance_count``.
         """
         return self.endpoint.auto_scale_instance_count(
@@ -272,3 +365,13 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
+
+    @checked
+    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal lay requests down, have them answered, and fetch the answers.
+
+        Raises:
+            ValueError: If the endpoint was not defined with ``async_inference``.
+        """
+        return self.endpoint.grant_invoke_async(grantee)

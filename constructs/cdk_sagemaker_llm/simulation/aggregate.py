@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.simulation.circling import REFUSED_PAUSE
+from cdk_sagemaker_llm.simulation.fleet import Copy
 from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
+from cdk_sagemaker_llm.simulation.gauges import Gauges, busy_share
+from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import Outcome
-from cdk_sagemaker_llm.simulation.publishing import Publisher
+from cdk_sagemaker_llm.simulation.publishing import Publisher, spread_of_seconds
 from cdk_sagemaker_llm.simulation.recording import SHARES, Minutes
 from cdk_sagemaker_llm.simulation.requests import TICK
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
@@ -34,6 +37,8 @@ _SAMPLE = 8192
 _MORE = 1.01
 # A copy's load that is a whole number but for rounding is that number.
 _HAIR = 1e-6
+# At so many points the lengths of answers stand for all of them in percentiles.
+_POINTS = 200
 _NOTE = (
     "computed in aggregate, in steps of ten seconds: latencies are approximated by the "
     "batches' equilibrium, and their percentiles by those of the answers' lengths"
@@ -46,9 +51,12 @@ def run(scenario: Scenario) -> Outcome:
     """
     lines = [_Line(scenario, number) for number in range(len(scenario.workloads))]
     stage = Stage(scenario, {line.workload.name: line.fluid for line in lines})
+    queries = scenario.queries
     publishers = [
-        Publisher(line.workload, scenario.endpoint, stage.store) for line in lines
+        Publisher(line.workload, scenario.endpoint, stage.store, queries)
+        for line in lines
     ]
+    gauges = Gauges(scenario, stage.store)
     tick = 0.0
     while tick < scenario.duration:
         since, tick = tick, min(tick + TICK, scenario.duration)
@@ -58,6 +66,9 @@ def run(scenario: Scenario) -> Outcome:
             line.publish(publisher, stage.begin + since)
             if is_minute:
                 line.publish_minute(publisher, stage.begin + since)
+        if gauges.is_read:
+            busy = [(line.workload, line.busy()) for line in lines]
+            gauges.note(stage.begin + since, stage.running_instances, busy)
         stage.timeline.run_until(stage.begin + tick)
         if is_minute:
             stage.close_minute()
@@ -82,6 +93,22 @@ class _Line:
         self._latencies = [0.0] * (1 + len(SHARES))
         self._answered = self._invoked = self._shares = self._errors = 0.0
         self._quantiles = [lot.quantile(share) for share in SHARES]
+        self._many = [lot.quantile((n + 0.5) / _POINTS) for n in range(_POINTS)]
+        self._is_even = scenario.routing != "RANDOM"
+        self._firsts = 0.0
+
+    def busy(self) -> dict[Copy, float]:
+        """
+        Return for which share of the last seconds each copy had something to do.
+        """
+        fluid = self.fluid
+        keys = [key for key in fluid.keys if isinstance(key, Copy)]
+        if not keys:
+            return {}
+        share = 1.0
+        if not fluid.waiting:
+            share = busy_share(fluid.running, len(keys), is_even=self._is_even)
+        return dict.fromkeys(keys, share)
 
     def step(self, seconds: float) -> None:
         """
@@ -101,6 +128,7 @@ class _Line:
                 # What takes longer is not among the answers.
                 latencies[place] += flow.served * min(latency, workload.timeout)
             self._answered += flow.served
+            self._firsts += flow.served * (flow.wait + steady.start + steady.token)
 
     def publish(self, publisher: Publisher, since: float) -> None:
         """
@@ -134,9 +162,27 @@ class _Line:
             overhead = self.workload.service.overhead_seconds
             seconds = self._latencies[0] - overhead * self._answered
             latency = seconds / self._answered
-            publisher.answered(since, seconds, self._answered, latency, latency)
+            spread = self._spread() if publisher.wants_spread else None
+            publisher.answered(
+                since, seconds, self._answered, latency, latency, spread=spread
+            )
+            if publisher.wants_firsts:
+                # Of all answers of the minute their average is known, and it alone.
+                mean = self._firsts / self._answered
+                publisher.begun(since, [mean] * math.ceil(self._answered))
         publisher.failed(since, 0.0, self._errors)
-        self._invoked = self._shares = self._errors = 0.0
+        self._invoked = self._shares = self._errors = self._firsts = 0.0
+
+    def _spread(self) -> Histogram | None:
+        """
+        Return the latencies of the last minute, by the lengths of answers.
+        """
+        flow = self._flow
+        if flow.steady is None:
+            return None
+        steady, before = flow.steady, flow.wait + flow.steady.start
+        seconds = (before + steady.token * tokens for tokens in self._many)
+        return spread_of_seconds(seconds, max(1, round(self._answered / _POINTS)))
 
     def close_minute(self, desired: int) -> None:
         """

@@ -134,6 +134,13 @@ class Fluid:
         return self.waiting + self._running
 
     @property
+    def keys(self) -> tuple[object, ...]:
+        """
+        The copies that serve.
+        """
+        return tuple(self._serving)
+
+    @property
     def running(self) -> float:
         """
         How many are in the batches of the copies that serve.

@@ -27,7 +27,9 @@ class Histogram:
     # By size: how many, and the longest of them.
     _buckets: dict[int, tuple[int, float]] = field(default_factory=dict, repr=False)
 
-    def add(self, latencies: Iterable[float], overhead: float = 0.0) -> None:
+    def add(
+        self, latencies: Iterable[float], overhead: float = 0.0, times: int = 1
+    ) -> None:
         """
         Take in latencies, in seconds.
 
@@ -36,14 +38,17 @@ class Histogram:
 
             overhead: Seconds that come on top of each.
                 If left out, none do.
+
+            times: How often each of them is counted.
+                If left out, it is once.
         """
         buckets = self._buckets
         for latency in latencies:
             seconds = latency + overhead
             size = math.floor(math.log(seconds) / _STEP) if seconds > 0 else _NONE
             count, longest = buckets.get(size, (0, 0.0))
-            buckets[size] = (count + 1, max(longest, seconds))
-            self.count += 1
+            buckets[size] = (count + times, max(longest, seconds))
+            self.count += times
 
     def merge(self, other: Histogram) -> None:
         """

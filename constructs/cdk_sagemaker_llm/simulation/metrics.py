@@ -5,14 +5,19 @@ Metrics as CloudWatch keeps them: values in periods, read by statistic, late.
 from __future__ import annotations
 
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.metric_math import evaluate, names_in
 
 SAGEMAKER = "AWS/SageMaker"
 STATISTICS = ("Average", "Maximum", "Minimum", "SampleCount", "Sum")
+PERCENTILE = re.compile(r"p(?P<share>100|\d{1,2}(\.\d{1,2})?)")
+# What has percentiles: of other metrics nobody keeps single values.
+LATENCIES = frozenset({"FirstChunkLatency", "FirstChunkModelLatency", "ModelLatency"})
 
 # What SageMaker publishes every ten seconds; the rest comes by the minute. The first
 # two by the guide (endpoint-auto-scaling-add-code-define), the third because AWS's own
@@ -89,7 +94,8 @@ class MetricQuery:
     Args:
         metric: Which.
 
-        statistic: One of Average, Maximum, Minimum, SampleCount and Sum.
+        statistic: One of Average, Maximum, Minimum, SampleCount and Sum, or of a
+            latency a percentile such as p99.
 
         period: Seconds; 10, 30 or a multiple of 60.
     """
@@ -102,18 +108,32 @@ class MetricQuery:
         """
         Refuse what cannot be computed from what is kept.
         """
-        if self.statistic not in STATISTICS:
+        if self.statistic not in STATISTICS and not self.is_percentile:
             raise ValueError(
                 f"statistic must be one of {', '.join(STATISTICS)}, got "
                 f"{self.statistic!r}; percentiles are not computed here"
             )
         _check_period(self.period)
 
+    @property
+    def is_percentile(self) -> bool:
+        """
+        Whether it asks for a percentile of a metric that has them.
+        """
+        asks = PERCENTILE.fullmatch(self.statistic) is not None
+        return asks and self.metric.name in LATENCIES
+
     def metrics(self) -> tuple[Metric, ...]:
         """
         Return what is read.
         """
         return (self.metric,)
+
+    def singles(self) -> tuple[MetricQuery, ...]:
+        """
+        Return the queries of one metric in it: itself.
+        """
+        return (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +170,12 @@ class MathQuery:
         Return what is read.
         """
         return tuple(m for query in self.queries.values() for m in query.metrics())
+
+    def singles(self) -> tuple[MetricQuery, ...]:
+        """
+        Return the queries of one metric in it.
+        """
+        return tuple(one for query in self.queries.values() for one in query.singles())
 
 
 def _check_period(period: int) -> None:
@@ -211,6 +237,8 @@ class Datapoint:
     count: float = 0.0
     least: float = float("inf")
     most: float = float("-inf")
+    # The single values, where somebody asks for percentiles of them.
+    spread: Histogram | None = None
 
     def add(self, other: Datapoint) -> None:
         """
@@ -220,11 +248,18 @@ class Datapoint:
         self.count += other.count
         self.least = min(self.least, other.least)
         self.most = max(self.most, other.most)
+        if other.spread is not None:
+            self.spread = self.spread or Histogram()
+            self.spread.merge(other.spread)
 
-    def value(self, statistic: str) -> float:
+    def value(self, statistic: str) -> float | None:
         """
-        Return a statistic.
+        Return a statistic; ``None`` for a percentile of what was not kept.
         """
+        percentile = PERCENTILE.fullmatch(statistic)
+        if percentile is not None:
+            share = float(percentile["share"]) / 100
+            return None if self.spread is None else self.spread.at(share)
         if statistic == "Sum":
             return self.total
         if statistic == "SampleCount":
@@ -258,9 +293,8 @@ class MetricStore:
         bucket = int(time // _BUCKET)
         kept = series.get(bucket)
         if kept is None:
-            series[bucket] = Datapoint(
-                point.total, point.count, point.least, point.most
-            )
+            series[bucket] = kept = Datapoint()
+            kept.add(point)
             if len(series) > _KEPT:
                 # A plain dict looks for its first entry ever longer.
                 series.popitem(last=False)

@@ -4,10 +4,21 @@ What SageMaker says of a model in metrics, every ten seconds.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric, MetricStore
+from collections.abc import Iterable, Sequence
+
+from cdk_sagemaker_llm.simulation.histogram import Histogram
+from cdk_sagemaker_llm.simulation.metrics import (
+    Datapoint,
+    Metric,
+    MetricQuery,
+    MetricStore,
+)
 from cdk_sagemaker_llm.simulation.scenario import Workload
 
 _MICROSECONDS = 1e6
+_NO_ERRORS = ("Invocation5XXErrors", "InvocationModelErrors", "MidStreamErrors")
+FIRSTS = frozenset({"FirstChunkLatency", "FirstChunkModelLatency"})
+_OVERHEADS = ("OverheadLatency", "FirstChunkOverheadLatency")
 
 
 class Publisher:
@@ -24,9 +35,17 @@ class Publisher:
         endpoint: The endpoint's name.
 
         store: Where the metrics go.
+
+        queries: What anybody reads: some metrics are told to those alone who ask.
     """
 
-    def __init__(self, workload: Workload, endpoint: str, store: MetricStore) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        endpoint: str,
+        store: MetricStore,
+        queries: Sequence[MetricQuery] = (),
+    ) -> None:
         is_component = workload.needs is not None
 
         def metric(name: str) -> Metric:
@@ -42,7 +61,16 @@ class Publisher:
         self._concurrency = metric(f"ConcurrentRequests{each}")
         self._latency = metric("ModelLatency")
         self._client_errors = metric("Invocation4XXErrors")
+        # Nothing fails in a run, so that of answers there are zeros alone.
+        self._errors = [metric(name) for name in _NO_ERRORS]
         self._no_capacity = metric("NoCapacityInvocationFailures")
+        self._overhead = workload.service.overhead_seconds * _MICROSECONDS
+        self._overheads = [metric(name) for name in _OVERHEADS]
+        self._first = metric("FirstChunkModelLatency")
+        self._first_seen = metric("FirstChunkLatency")
+        read = {query.metric.name for query in queries}
+        self.wants_firsts = bool(read & FIRSTS)
+        self.wants_spread = any(query.is_percentile for query in queries)
 
     def invoked(self, time: float, count: float, copies: float) -> None:
         """
@@ -65,22 +93,49 @@ class Publisher:
             self._add(self._concurrency, time, Datapoint(total, copies, least, most))
 
     def answered(
-        self, time: float, seconds: float, count: float, least: float, most: float
+        self,
+        time: float,
+        seconds: float,
+        count: float,
+        least: float,
+        most: float,
+        *,
+        spread: Histogram | None = None,
     ) -> None:
         """
         Note how long answers took.
         """
-        if count:
-            self._add(
-                self._latency,
-                time,
-                Datapoint(
-                    seconds * _MICROSECONDS,
-                    count,
-                    least * _MICROSECONDS,
-                    most * _MICROSECONDS,
-                ),
+        if not count:
+            return
+        point = Datapoint(
+            seconds * _MICROSECONDS,
+            count,
+            least * _MICROSECONDS,
+            most * _MICROSECONDS,
+            spread,
+        )
+        self._add(self._latency, time, point)
+        none = Datapoint(0.0, count, 0.0, 0.0)
+        for metric in (self._client_errors, *self._errors):
+            self._add(metric, time, none)
+        each = self._overhead
+        for metric in self._overheads:
+            self._add(metric, time, Datapoint(each * count, count, each, each))
+
+    def begun(self, time: float, firsts: Sequence[float]) -> None:
+        """
+        Note the seconds until the first tokens of answers.
+        """
+        if not firsts:
+            return
+        microseconds = [first * _MICROSECONDS for first in firsts]
+        for metric, more in ((self._first, 0.0), (self._first_seen, self._overhead)):
+            values = [each + more for each in microseconds]
+            spread = spread_of(values) if self.wants_spread else None
+            point = Datapoint(
+                sum(values), len(values), min(values), max(values), spread
             )
+            self._add(metric, time, point)
 
     def failed(self, time: float, no_capacity: float, errors: float) -> None:
         """
@@ -91,3 +146,19 @@ class Publisher:
             self._add(self._no_capacity, time, point)
         if errors:
             self._add(self._client_errors, time, Datapoint(errors, errors, 1.0, 1.0))
+
+
+def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Histogram:
+    """
+    Return single values as they are kept for percentiles.
+    """
+    spread = Histogram()
+    spread.add((value * scale for value in values), times=times)
+    return spread
+
+
+def spread_of_seconds(values: Iterable[float], times: int = 1) -> Histogram:
+    """
+    Return single latencies in seconds as those metrics have them.
+    """
+    return spread_of(values, _MICROSECONDS, times)

@@ -7,12 +7,20 @@ from __future__ import annotations
 import math
 
 from cdk_sagemaker_llm.simulation.circling import UsersRouter
+from cdk_sagemaker_llm.simulation.fleet import Copy
+from cdk_sagemaker_llm.simulation.gauges import Gauges
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import Outcome
-from cdk_sagemaker_llm.simulation.publishing import Publisher
+from cdk_sagemaker_llm.simulation.publishing import (
+    FIRSTS,
+    Publisher,
+    spread_of_seconds,
+)
 from cdk_sagemaker_llm.simulation.recording import Minutes, summary
 from cdk_sagemaker_llm.simulation.routing import Router
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
+from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
+from cdk_sagemaker_llm.simulation.service.first_tokens import TimedCopy
 from cdk_sagemaker_llm.simulation.stage import Stage
 from cdk_sagemaker_llm.simulation.traffic.users import Users
 
@@ -29,17 +37,21 @@ def run(scenario: Scenario) -> Outcome:
         for number, workload in enumerate(scenario.workloads)
     }
     stage = Stage(scenario, routers)
+    gauges = Gauges(scenario, stage.store)
     lines = [
         _Line(workload, routers[workload.name], stage)
         for workload in scenario.workloads
     ]
     tick = 0.0
     while tick < scenario.duration:
-        tick = min(tick + TICK, scenario.duration)
+        since, tick = tick, min(tick + TICK, scenario.duration)
         _play_until(stage, lines, tick)
         # What happened is in the metrics before anybody reads them at this moment.
         for line in lines:
             line.note(tick)
+        if gauges.is_read:
+            busy = [(line.workload, line.busy(tick, tick - since)) for line in lines]
+            gauges.note(stage.begin + since, stage.running_instances, busy)
         stage.timeline.run_until(stage.begin + tick)
         if tick % _MINUTE == 0 or tick == scenario.duration:
             stage.close_minute()
@@ -60,9 +72,18 @@ def router_of(scenario: Scenario, number: int) -> Router:
     seed = int(generator.integers(2**63))
     traffic = workload.traffic
     if isinstance(traffic, Users):
-        return UsersRouter(workload, scenario.routing, traffic, generator, seed)
+        users = UsersRouter(workload, scenario.routing, traffic, generator, seed)
+        users.copy_kind = _copy_kind(scenario)
+        return users
     arrivals = traffic.starting(scenario.start).arrivals(generator, scenario.duration)
-    return Router(workload, scenario.routing, arrivals, seed)
+    router = Router(workload, scenario.routing, arrivals, seed)
+    router.copy_kind = _copy_kind(scenario)
+    return router
+
+
+def _copy_kind(scenario: Scenario) -> type[BatchingCopy]:
+    read = {query.metric.name for query in scenario.queries}
+    return TimedCopy if read & FIRSTS else BatchingCopy
 
 
 def _play_until(stage: Stage, lines: list[_Line], tick: float) -> None:
@@ -91,7 +112,15 @@ class _Line:
         self._stage = stage
         self._latencies: list[float] = []
         endpoint = stage.scenario.endpoint
-        self._publisher = Publisher(workload, endpoint, stage.store)
+        queries = stage.scenario.queries
+        self._publisher = Publisher(workload, endpoint, stage.store, queries)
+
+    def busy(self, tick: float, seconds: float) -> dict[Copy, float]:
+        """
+        Return for which share of the last seconds each copy had something to do.
+        """
+        worked = self.router.take_worked(tick).items()
+        return {c: each / seconds for c, each in worked if isinstance(c, Copy)}
 
     def note(self, tick: float) -> None:
         """
@@ -118,7 +147,10 @@ class _Line:
                 len(latencies),
                 min(latencies),
                 max(latencies),
+                spread=spread_of_seconds(latencies) if publisher.wants_spread else None,
             )
+        if publisher.wants_firsts:
+            publisher.begun(since, router.take_firsts())
         refused = sum(tally.refused.values()) - no_capacity
         publisher.failed(since, no_capacity, refused + tally.timed_out)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from cdk_sagemaker_llm.simulation.outcome import Refusal
 from cdk_sagemaker_llm.simulation.scenario import Routing, Workload
 from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
+from cdk_sagemaker_llm.simulation.service.first_tokens import TimedCopy
 from cdk_sagemaker_llm.simulation.traffic.base import Arrival
 
 _NEVER: Arrival = (math.inf, 0, 0)
@@ -71,6 +72,7 @@ class Router:
         self._random = random.Random(seed)  # noqa: S311 - nothing secret hangs on it
         self._tally = Tally()
         self._patience = workload.timeout - workload.service.overhead_seconds
+        self.copy_kind: type[BatchingCopy] = BatchingCopy
         self._keys: list[object] = []
         self._copies: list[BatchingCopy] = []
         self._loads: list[int] = []
@@ -107,13 +109,31 @@ class Router:
         """
         return sum(copy.waiting for copy in self._copies)
 
+    def take_worked(self, now: float) -> dict[object, float]:
+        """
+        Return for how many seconds each copy had something to do since the last time.
+        """
+        pairs = zip(self._keys, self._copies, strict=True)
+        return {key: copy.take_worked(now) for key, copy in pairs}
+
+    def take_firsts(self) -> list[float]:
+        """
+        Return the seconds to first tokens since the last time, of copies that know.
+        """
+        return [
+            first
+            for copy in self._copies
+            if isinstance(copy, TimedCopy)
+            for first in copy.take_firsts()
+        ]
+
     def add(self, key: object) -> None:
         """
         Let a copy serve from now on.
         """
         workload = self._workload
         self._keys.append(key)
-        self._copies.append(BatchingCopy(workload.service, workload.timeout))
+        self._copies.append(self.copy_kind(workload.service, workload.timeout))
         self._loads.append(0)
         self._dues.append(math.inf)
 

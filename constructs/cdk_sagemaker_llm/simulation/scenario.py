@@ -20,8 +20,13 @@ from cdk_sagemaker_llm.simulation.fleet import (
     Seconds,
     unlimited,
 )
-from cdk_sagemaker_llm.simulation.metrics import MetricDelays
-from cdk_sagemaker_llm.simulation.scaling import Bounds, Policy, ScheduledAction
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays, MetricQuery
+from cdk_sagemaker_llm.simulation.scaling import (
+    Bounds,
+    Policy,
+    ScheduledAction,
+    TargetTracking,
+)
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 from cdk_sagemaker_llm.simulation.traffic.base import Traffic
 from cdk_sagemaker_llm.simulation.traffic.users import Users
@@ -78,6 +83,10 @@ class Workload:
 
         queue_limit: How many requests may wait in line at one copy; more are refused.
             If left out, any number may.
+
+        memory_share: Which part of its accelerators' memory the engine holds, the KV
+            cache that it takes at its start included.
+            If left out, it is not known, and no metric says it.
     """
 
     name: str
@@ -93,6 +102,7 @@ class Workload:
     image: str = ""
     timeout: float = INVOKE_TIMEOUT
     queue_limit: int | None = None
+    memory_share: float | None = None
 
     def __post_init__(self) -> None:
         """
@@ -154,6 +164,10 @@ class Scenario:
         endpoint: The endpoint's name, which its metrics have.
             If left out, it is ``endpoint``.
 
+        variant: The name of a variant with components, which its metrics have.
+            If left out, it is ``AllTraffic``; a model that is the variant's has it as
+            its own name.
+
         pools: The instance types that the endpoint may use.
             If left out, copies are there and no instances are counted: nothing scales.
 
@@ -186,6 +200,7 @@ class Scenario:
     seed: int = 0
     routing: Routing = "LEAST_OUTSTANDING_REQUESTS"
     endpoint: str = "endpoint"
+    variant: str = "AllTraffic"
     pools: tuple[Pool, ...] = ()
     instances: int = 1
     minimum: int | None = None
@@ -202,6 +217,18 @@ class Scenario:
         """
         hold_kinds(self)
         raise_faults(self._faults())
+
+    @property
+    def queries(self) -> tuple[MetricQuery, ...]:
+        """
+        What policies read, metric by metric.
+        """
+        read = (
+            policy.query if isinstance(policy, TargetTracking) else policy.alarm.query
+            for workload in self.workloads
+            for policy in workload.policies
+        )
+        return tuple(single for query in read for single in query.singles())
 
     @property
     def minutes(self) -> int:

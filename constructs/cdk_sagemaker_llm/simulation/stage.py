@@ -83,6 +83,13 @@ class Stage(Listener):
         """
         return self.timeline.now - self.begin
 
+    @property
+    def running_instances(self) -> tuple[Instance, ...]:
+        """
+        The instances that run.
+        """
+        return self.fleet.running_instances if self.fleet is not None else ()
+
     def desired(self, workload: Workload) -> int:
         """
         Return how many copies of a model are asked for.

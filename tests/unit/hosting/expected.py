@@ -19,6 +19,7 @@ NAME_OF_MINE = {
     ]
 }
 KEY_ARN = "arn:aws:kms:us-east-1:111111111111:key/12345678-1234-1234-1234-123456789012"
+RESERVATION_ARN = "arn:aws:sagemaker:us-east-1:111111111111:training-plan/mine"
 ROLE_ARN = "arn:aws:iam::111111111111:role/mine"
 TGI_IMAGE = (
     "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-pytorch-tgi-inference:"
@@ -120,6 +121,39 @@ ENCRYPT_VOLUMES = {
     "Effect": "Allow",
     "Resource": KEY_ARN,
     "Sid": "EncryptVolumes",
+}
+WRITE_ANSWERS = {
+    "Action": ["s3:AbortMultipartUpload", "s3:PutObject"],
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::answers-bucket/out/*",
+    "Sid": "WriteAnswers",
+}
+READ_REQUESTS = {
+    "Action": "s3:GetObject",
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::answers-bucket/*",
+    "Sid": "ReadRequests",
+}
+FIND_REQUESTS = {
+    "Action": "s3:ListBucket",
+    "Condition": {"StringLike": {"s3:prefix": ["*"]}},
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::answers-bucket",
+    "Sid": "FindRequests",
+}
+WRITE_CAPTURED = {
+    "Action": ["s3:AbortMultipartUpload", "s3:PutObject"],
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::captured-bucket/*",
+    "Sid": "WriteCaptured",
+}
+ASYNC_CONFIG = {"OutputConfig": {"S3OutputPath": "s3://answers-bucket/out"}}
+CAPTURE_CONFIG = {
+    "CaptureContentTypeHeader": {"JsonContentTypes": ["application/json"]},
+    "CaptureOptions": [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}],
+    "DestinationS3Uri": "s3://captured-bucket",
+    "EnableCapture": True,
+    "InitialSamplingPercentage": 100,
 }
 WRITE_LOGS = {
     "Action": [

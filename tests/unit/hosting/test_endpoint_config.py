@@ -16,7 +16,10 @@ from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    AsyncInference,
+    CapacityReservation,
     CustomContainer,
+    DataCapture,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponentEndpoint,
@@ -27,6 +30,8 @@ from cdk_sagemaker_llm import (
     ProductionVariant,
     ResourceRequirements,
     RoutingStrategy,
+    ScaleInPolicy,
+    ScaleInStrategy,
     Tgi,
     Vllm,
 )
@@ -34,14 +39,21 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
+    ASYNC_CONFIG,
     ATTACH_TO_VPC,
+    CAPTURE_CONFIG,
     ENCRYPT_VOLUMES,
+    FIND_REQUESTS,
     KEY_ARN,
     LOG_IN,
     NAME_OF_MINE,
     PUBLISH_METRICS,
+    READ_REQUESTS,
+    RESERVATION_ARN,
     ROLE_ARN,
     SECURITY_GROUP,
+    WRITE_ANSWERS,
+    WRITE_CAPTURED,
     WRITE_LOGS,
     policy,
 )
@@ -86,11 +98,14 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         model_data_download_timeout=Duration.seconds(1201),
         instance_provision_timeout=Duration.seconds(2401),
         managed_instance_scaling=ManagedInstanceScaling(
-            min_instance_count=1, max_instance_count=3
+            min_instance_count=1,
+            max_instance_count=3,
+            scale_in_policy=ScaleInPolicy(strategy=ScaleInStrategy.IDLE_RELEASE),
         ),
         routing_strategy=RoutingStrategy.RANDOM,
         inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         volume_size=Size.gibibytes(256),
+        capacity_reservation=CapacityReservation(RESERVATION_ARN),
     )
     return {
         "variants": [hosts],
@@ -104,6 +119,10 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "detailed_observability": True,
         "enhanced_metrics": True,
         "metric_publish_frequency": Duration.seconds(10),
+        # The hosts of components have no shadow: tried in test_shadow.py.
+        "shadow_variants": [],
+        "async_inference": AsyncInference(output="s3://answers-bucket/out/"),
+        "data_capture": DataCapture(bucket="s3://captured-bucket"),
     }
 
 
@@ -125,11 +144,17 @@ def test_every_keyword_reaches_the_template(
             PUBLISH_METRICS,
             ATTACH_TO_VPC,
             ENCRYPT_VOLUMES,
+            WRITE_ANSWERS,
+            READ_REQUESTS,
+            FIND_REQUESTS,
+            WRITE_CAPTURED,
         ),
         "Config": {
             "DependsOn": [ACCESS_TO_MINE],
             "Type": CONFIG,
             "Properties": {
+                "AsyncInferenceConfig": ASYNC_CONFIG,
+                "DataCaptureConfig": CAPTURE_CONFIG,
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,
@@ -140,6 +165,12 @@ def test_every_keyword_reaches_the_template(
                 },
                 "ProductionVariants": [
                     {
+                        "CapacityReservationConfig": {
+                            "CapacityReservationPreference": (
+                                "capacity-reservations-only"
+                            ),
+                            "MlReservationArn": RESERVATION_ARN,
+                        },
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
                         "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
                         "InitialInstanceCount": 2,
@@ -148,6 +179,7 @@ def test_every_keyword_reaches_the_template(
                         "ManagedInstanceScaling": {
                             "MaxInstanceCount": 3,
                             "MinInstanceCount": 1,
+                            "ScaleInPolicy": {"Strategy": "IDLE_RELEASE"},
                             "Status": "ENABLED",
                         },
                         "ModelDataDownloadTimeoutInSeconds": 1201,
@@ -231,7 +263,12 @@ def test_no_keyword_is_left_out_above(
     assert keywords_of(made) == set(every_keyword)
     assert left_at_default(made, every_keyword) == set()
     assert required_keywords_of(made) == {"variants"}
-    assert fields_at_default(hosts) == {"model", "cuda_version", "engine"}
+    assert fields_at_default(hosts) == {
+        "model",
+        "cuda_version",
+        "engine",
+        "instance_pools",
+    }
     assert fields_at_default(smallest) == {
         "variant_name",
         "initial_instance_count",
@@ -245,6 +282,8 @@ def test_no_keyword_is_left_out_above(
         "cuda_version",
         "engine",
         "volume_size",
+        "instance_pools",
+        "capacity_reservation",
     }
 
 

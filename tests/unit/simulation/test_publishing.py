@@ -20,14 +20,24 @@ from tests.unit.simulation.scenarios import of_rate
         ("ConcurrentRequestsPerCopy", 10.0, 2.5, 4.0, 1.0, 4.0),
         ("ModelLatency", 6e6, 2e6, 3.0, 1e6, 4e6),
         ("NoCapacityInvocationFailures", 5.0, 1.0, 5.0, 1.0, 1.0),
-        ("Invocation4XXErrors", 2.0, 1.0, 2.0, 1.0, 1.0),
+        # Of five requests that were answered or refused: the average is a rate.
+        ("Invocation4XXErrors", 2.0, 0.4, 5.0, 0.0, 1.0),
+        ("Invocation5XXErrors", 0.0, 0.0, 3.0, 0.0, 0.0),
+        ("InvocationModelErrors", 0.0, 0.0, 3.0, 0.0, 0.0),
+        ("MidStreamErrors", 0.0, 0.0, 3.0, 0.0, 0.0),
+        # 50 ms each.
+        ("OverheadLatency", 150_000.0, 50_000.0, 3.0, 50_000.0, 50_000.0),
+        ("FirstChunkOverheadLatency", 150_000.0, 50_000.0, 3.0, 50_000.0, 50_000.0),
+        ("FirstChunkModelLatency", 750_000.0, 375_000.0, 2.0, 250_000.0, 500_000.0),
+        ("FirstChunkLatency", 850_000.0, 425_000.0, 2.0, 300_000.0, 550_000.0),
     ],
 )
 def test_each_metric_has_its_statistics(
     name: str, total: float, average: float, count: float, least: float, most: float
 ) -> None:
     """
-    Twelve requests to four copies; three answers in 6 s; five and two refused.
+    Twelve requests to four copies; three answers in 6 s; five and two refused; two
+    first tokens.
     """
     store = MetricStore()
     workload = of_rate(1, needs=ResourceRequirements(accelerators=1))
@@ -36,6 +46,7 @@ def test_each_metric_has_its_statistics(
     publisher.concurrent(0, 10.0, 4, 1.0, 4.0)
     publisher.answered(0, 6.0, 3.0, 1.0, 4.0)
     publisher.failed(0, 5.0, 2.0)
+    publisher.begun(0, [0.25, 0.5])
 
     metric = Metric.of_component(name, "chat")
     found = [

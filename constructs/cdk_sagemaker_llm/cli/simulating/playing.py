@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedModel
 from cdk_sagemaker_llm.cli.simulating.serving import Service, service_of
+from cdk_sagemaker_llm.cli.simulating.still import still
 from cdk_sagemaker_llm.cli.simulating.traffics import Meant, Wanted, traffic_of
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
@@ -139,6 +140,7 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
         seed=told.seed,
         routing=hosted.routing,
         endpoint=hosted.endpoint,
+        variant=hosted.variant,
         pools=hosted.pools,
         instances=hosted.instances,
         minimum=hosted.minimum,
@@ -149,6 +151,7 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
         capacity=lambda name, _: told.available.get(name, float("inf")),
         delays=told.delays,
     )
+    notes += still(scenario)
     outcome = run(scenario, told.method)
     if outcome.method == "aggregate":
         notes.append(_AGGREGATE)
@@ -188,6 +191,7 @@ def _workload(
         start_seconds=start,
         image=model.image,
         timeout=told.wanted.timeout,
+        memory_share=service.memory_share,
     )
 
 

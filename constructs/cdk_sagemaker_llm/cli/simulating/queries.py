@@ -14,6 +14,12 @@ from cdk_sagemaker_llm.cli.simulating.resources import (
     shown,
     whole,
 )
+from cdk_sagemaker_llm.simulation.gauges import (
+    COMPONENTS,
+    ENDPOINTS,
+    OF_COMPONENTS,
+    OF_HOSTS,
+)
 from cdk_sagemaker_llm.simulation.metrics import (
     PREDEFINED,
     SAGEMAKER,
@@ -23,21 +29,39 @@ from cdk_sagemaker_llm.simulation.metrics import (
 )
 from cdk_sagemaker_llm.simulation.metrics import MathQuery as Formula
 
-# What a run records of each model.
-RECORDED = frozenset(
+_MINUTE = 60
+_VARIANT = frozenset({"EndpointName", "VariantName"})
+_COMPONENT = frozenset({"InferenceComponentName"})
+_TYPE = frozenset({"InstanceType"})
+_OF_EACH = frozenset(
     {
-        "ConcurrentRequestsPerCopy",
-        "ConcurrentRequestsPerModel",
+        "FirstChunkLatency",
+        "FirstChunkModelLatency",
+        "FirstChunkOverheadLatency",
         "Invocation4XXErrors",
         "Invocation5XXErrors",
+        "InvocationModelErrors",
         "Invocations",
-        "InvocationsPerCopy",
-        "InvocationsPerInstance",
+        "MidStreamErrors",
         "ModelLatency",
-        "NoCapacityInvocationFailures",
+        "OverheadLatency",
     }
 )
-_MINUTE = 60
+_OF_VARIANT = {"ConcurrentRequestsPerModel", "InvocationsPerInstance"}
+_OF_COMPONENT = {
+    "ConcurrentRequestsPerCopy",
+    "InvocationsPerCopy",
+    "NoCapacityInvocationFailures",
+}
+# What a run records: names by namespace and dimensions.
+RECORDED: Mapping[tuple[str, frozenset[str]], frozenset[str]] = {
+    (SAGEMAKER, _VARIANT): _OF_EACH | _OF_VARIANT,
+    (SAGEMAKER, _COMPONENT): _OF_EACH | _OF_COMPONENT,
+    (ENDPOINTS, _VARIANT): OF_HOSTS,
+    (ENDPOINTS, _VARIANT | _TYPE): OF_HOSTS,
+    (COMPONENTS, _COMPONENT): OF_COMPONENTS,
+    (COMPONENTS, _COMPONENT | _TYPE): OF_COMPONENTS,
+}
 
 
 class UnplayableError(ValueError):
@@ -81,20 +105,32 @@ def query_of(resources: Resources, given: Properties) -> Query:
 def _single(
     resources: Resources, given: Properties, statistic: object, period: int
 ) -> MetricQuery:
-    name, namespace = given.get("MetricName"), given.get("Namespace")
-    if namespace != SAGEMAKER or str(name) not in RECORDED:
-        raise UnplayableError(
-            f"it follows {name} of {namespace}, which no run computes"
-        )
+    name, namespace = str(given.get("MetricName")), str(given.get("Namespace"))
     dimensions = {
         str(each.get("Name")): _dimension(resources, each)
         for each in maps_of(given, "Dimensions")
     }
-    metric = Metric.of(SAGEMAKER, str(name), dimensions)
+    _hold_recorded(namespace, name, frozenset(dimensions))
+    metric = Metric.of(namespace, name, dimensions)
     try:
         return MetricQuery(metric, str(statistic), period)
     except ValueError as fault:
         raise UnplayableError(f"of its metric {name}, {fault}") from fault
+
+
+def _hold_recorded(namespace: str, name: str, dimensions: frozenset[str]) -> None:
+    """
+    Refuse a metric that no run computes.
+    """
+    if name in RECORDED.get((namespace, dimensions), ()):
+        return
+    is_known = any(
+        name in names for (space, _), names in RECORDED.items() if space == namespace
+    )
+    by = f" by {', '.join(sorted(dimensions)) or 'no dimension'}" if is_known else ""
+    raise UnplayableError(
+        f"it follows {name} of {namespace}{by}, which no run computes"
+    )
 
 
 def _dimension(resources: Resources, given: Properties) -> str:

@@ -33,12 +33,16 @@ class Service:
         start_words: Where the start is from.
 
         times_words: What there is to say of measured times.
+
+        memory_share: Which part of its accelerators' memory the engine holds; ``None``
+            if that is not known.
     """
 
     times: ServiceTimes
     start_seconds: float | None
     start_words: str = ""
     times_words: str = ""
+    memory_share: float | None = None
 
 
 def service_of(
@@ -61,8 +65,8 @@ def service_of(
     """
     start, start_words = _start(model)
     chosen = _chosen(model, instance_type, measured)
+    found = model.served.plan_on(instance_type, _accelerators(model, instance_type))
     if chosen is None:
-        found = model.served.plan_on(instance_type, _accelerators(model, instance_type))
         times, times_words = _estimated(found, lengths), ""
     else:
         times, times_words = chosen.times, _measured_words(model, instance_type, chosen)
@@ -71,6 +75,7 @@ def service_of(
         start_seconds=start,
         start_words=start_words,
         times_words=times_words,
+        memory_share=_memory_share(found),
     )
 
 
@@ -107,6 +112,17 @@ def _accelerators(model: HostedModel, instance_type: str) -> int | None:
         return find_instance_type(instance_type).accelerators or None
     except ValueError:
         return None
+
+
+def _memory_share(found: Plan | str) -> float | None:
+    """
+    Return what the engine takes at its start, its KV cache included.
+    """
+    if isinstance(found, str):
+        return None
+    usual = found.expected
+    held = usual.terms.fixed + usual.terms.cuda_graphs + max(usual.kv_cache_room, 0)
+    return min(held / found.capacity, 1.0)
 
 
 def _estimated(found: Plan | str, lengths: Lengths) -> ServiceTimes:

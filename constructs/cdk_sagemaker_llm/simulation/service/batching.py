@@ -44,8 +44,10 @@ class BatchingCopy:
         "_prompt",
         "_room",
         "_running",
+        "_since",
         "_used",
         "_waiting",
+        "_worked",
         "dropped",
         "next",
         "patience",
@@ -67,6 +69,9 @@ class BatchingCopy:
         # this is what it shows at that moment, whether past or to come.
         self._clock = 0.0
         self._free = 0.0
+        # Since when there has been something to do, and the seconds before that.
+        self._since = 0.0
+        self._worked = 0.0
 
     @property
     def waiting(self) -> int:
@@ -117,6 +122,8 @@ class BatchingCopy:
         if free <= now:
             if size:
                 clock += (now - free) / self._paces[size]
+            else:
+                self._since = now
             self._clock = clock
             free = now
         self._used += tokens
@@ -142,7 +149,18 @@ class BatchingCopy:
             self.next = self._free + (running[0][0] - done) * pace
         else:
             self.next = math.inf
+            self._worked += now - self._since
         return arrived, whose
+
+    def take_worked(self, now: float) -> float:
+        """
+        Return for how many seconds it had something to do since the last time.
+        """
+        worked, self._worked = self._worked, 0.0
+        if self._running:
+            worked += now - self._since
+            self._since = now
+        return worked
 
     def give_up(self, now: float) -> None:
         """

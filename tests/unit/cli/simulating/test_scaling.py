@@ -300,7 +300,15 @@ METRIC = {
     "Statistic": "Average",
 }
 CUSTOM = "CustomizedMetricSpecification"
-OWN = {"Namespace": "AWS/SageMaker", "MetricName": "Invocations", "Statistic": "Sum"}
+OWN = {
+    "Namespace": "AWS/SageMaker",
+    "MetricName": "Invocations",
+    "Statistic": "Sum",
+    "Dimensions": [
+        {"Name": "EndpointName", "Value": name_of("Host", "EndpointName")},
+        {"Name": "VariantName", "Value": "AllTraffic"},
+    ],
+}
 TOLD: dict[str, tuple[tuple[Resources, ...], str]] = {
     "an open bound": (
         (target(MaxCapacity={"Ref": "Most"}),),
