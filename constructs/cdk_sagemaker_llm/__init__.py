@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.dashboard import LlmDashboard
     from cdk_sagemaker_llm.hosting.monitoring.options import (
         MetricOptions,
         VariantMetricOptions,
@@ -131,6 +132,7 @@ __all__ = [
     "InstancePool",
     "InstanceType",
     "Linear",
+    "LlmDashboard",
     "LlmEndpoint",
     "LmiDist",
     "LoraAdapter",
@@ -222,6 +224,7 @@ _HOMES = {
     "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
     "Linear": "hosting.rollout",
+    "LlmDashboard": "hosting.monitoring.dashboard",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
     "LoraAdapter": "hosting.adapter_artifact",

@@ -296,6 +296,13 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         return self.endpoint.endpoint_name
 
     @property
+    def components(self) -> tuple[InferenceComponent, ...]:
+        """
+        The components that ``add_model`` has made until now.
+        """
+        return tuple(self._components)
+
+    @property
     def grant_principal(self) -> iam.IPrincipal:
         """
         The execution role of all models, so that other constructs can grant to them.
