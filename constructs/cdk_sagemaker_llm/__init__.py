@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.capacity import (
-        AvailabilityZoneBalance,
         CapacityReservation,
         InstancePool,
-        PlacementStrategy,
         PrefixAwareRouting,
         RoutingStrategy,
         ScaleInPolicy,
@@ -49,6 +47,10 @@ if TYPE_CHECKING:
         ScalableInstanceCount,
         ScalableTarget,
         TargetTrackingScaling,
+    )
+    from cdk_sagemaker_llm.hosting.scheduling import (
+        AvailabilityZoneBalance,
+        PlacementStrategy,
     )
     from cdk_sagemaker_llm.hosting.sizing import Copies
     from cdk_sagemaker_llm.hosting.statements import Statement
@@ -151,7 +153,7 @@ __all__ = [
 _HOMES = {
     "Accelerators": "serving.configuration",
     "Assumptions": "demand",
-    "AvailabilityZoneBalance": "hosting.capacity",
+    "AvailabilityZoneBalance": "hosting.scheduling",
     "CapacityReservation": "hosting.capacity",
     "Case": "fit.releases",
     "Container": "serving.configuration",
@@ -184,7 +186,7 @@ _HOMES = {
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
-    "PlacementStrategy": "hosting.capacity",
+    "PlacementStrategy": "hosting.scheduling",
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",

@@ -41,7 +41,7 @@ class WholeInstancesStack(Stack):
             instance_provision_timeout=Duration.minutes(30),
         )
         instances = llm.auto_scale_instance_count(min_capacity=1, max_capacity=3)
-        instances.scale_on_invocations("Load", per_instance=20)
+        instances.scale_on_invocations("Load", per_minute=20)
         CfnOutput(self, "EndpointName", value=llm.endpoint_name)
 
 

@@ -17,9 +17,11 @@ from cdk_sagemaker_llm.hosting.capacity import (
     RoutingStrategy,
     ScaleInPolicy,
     ScaleInStrategy,
-    Scheduling,
 )
 from cdk_sagemaker_llm.hosting.limits import minute_findings, range_findings
+from cdk_sagemaker_llm.hosting.scheduling import (
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.variant import ManagedInstanceScaling, ProductionVariant
 from cdk_sagemaker_llm.serving.rules import API
 
