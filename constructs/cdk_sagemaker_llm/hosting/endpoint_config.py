@@ -16,11 +16,11 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
+from cdk_sagemaker_llm.hosting.host_types import fit_on
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     define_endpoint_config,
     define_variant,
-    fit_on,
 )
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network

@@ -202,7 +202,7 @@ def test_a_type_that_deployment_alone_knows_is_not_guessed_at(stack: Stack) -> N
     Neither is its priority, nor a reservation; the other types' host image is for it.
     """
     name = CfnParameter(stack, "Type").value_as_string
-    number = CfnParameter(stack, "Number", type="Number").value_as_number
+    number: Any = CfnParameter(stack, "Number", type="Number").value_as_number
     given = [InstancePool(name, priority=number), InstancePool(G5, priority=2)]
     arn = CapacityReservation(CfnParameter(stack, "Arn").value_as_string)
     p5 = "ml.p5.48xlarge"

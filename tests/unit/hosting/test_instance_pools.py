@@ -538,6 +538,34 @@ class TestBuildingBlocks:
                 resources=ONE,
             )
 
+    def test_fails_if_nothing_names_an_imported_endpoints_types(
+        self, stack: Stack, model: Model
+    ) -> None:
+        """
+        By resources; up to five, as the API takes them.
+        """
+        imported = Endpoint.from_endpoint_name(stack, "Imported", "chat")
+        sizes = ("", 2, 4, 8, 12, 16)
+        six = {f"ml.g5.{size}xlarge": ONE for size in sizes}
+
+        with pytest.raises(ValueError, match="LLM315 .* resources for each type"):
+            InferenceComponent(
+                stack,
+                "Component",
+                endpoint=imported,
+                model=model,
+                model_overrides={SMALL: model},
+                resources=ONE,
+            )
+        with pytest.raises(ValueError, match="must be for 1 to 5 instance types"):
+            InferenceComponent(
+                stack, "Component", endpoint=imported, model=model, resources=six
+            )
+        five = {name: six[name] for name in list(six)[:5]}
+        InferenceComponent(
+            stack, "Component", endpoint=imported, model=model, resources=five
+        )
+
     def test_an_imported_endpoints_types_are_those_that_are_named(
         self, stack: Stack, model: Model
     ) -> None:
