@@ -104,7 +104,7 @@ def _pools_findings(
         found.append(
             WRONG_POOLS.finding(
                 "a pool's model stands in place of the variant's, which has none",
-                "give the variant a model",
+                "leave it out, or give a ProductionVariant both",
             )
         )
     if variant.routing_strategy is RoutingStrategy.LEAST_OUTSTANDING_REQUESTS:

@@ -269,7 +269,7 @@ def test_service_times_follow_what_is_reserved_on_a_type() -> None:
     )
 
     one, two = (
-        service_of(model, kind, Lengths(100, 100)).times.decode[0][1]
+        service_of(model, kind, Lengths(prompt=100, answer=100)).times.decode[0][1]
         for kind in (LARGE, "ml.g6e.24xlarge")
     )
     assert two < one
