@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.cli.assembly import (
     text_of,
     unknown_version,
 )
+from cdk_sagemaker_llm.cli.pools import model_in, pools_in, specifications_in
 from cdk_sagemaker_llm.cli.references import means
 from cdk_sagemaker_llm.cli.reports import Report
 from cdk_sagemaker_llm.cli.shapes import is_intrinsic
@@ -81,10 +82,11 @@ def _reports(path: Path, found: Assembly) -> list[Report]:
             for name, properties in stack.of_type("Model")
         ),
         *(
-            _component_report(stack, name, properties.get("Specification", {}))
+            _component_report(stack, name, specification)
             for stack in found.stacks
             for name, properties in stack.of_type("InferenceComponent")
-            if "Container" in properties.get("Specification", {})
+            for specification in specifications_in(properties)
+            if "Container" in specification
         ),
         *(
             _unchecked(name, "its template is not in the assembly")
@@ -245,10 +247,22 @@ def _accelerators(stacks: Sequence[Stack], stack: Stack, model: str) -> int | No
 def _of_components(stacks: Sequence[Stack], stack: Stack, model: str) -> int | None:
     for other in stacks:
         for _, properties in other.of_type("InferenceComponent"):
-            specification = properties.get("Specification", {})
-            if means(other, specification.get("ModelName"), stack, model):
-                return _reserved(specification)
+            found = [
+                _reserved(specification)
+                for specification in specifications_in(properties)
+                if means(other, specification.get("ModelName"), stack, model)
+            ]
+            if found:
+                return _fewest(found)
     return None
+
+
+def _fewest(found: Sequence[int | None]) -> int | None:
+    """
+    Return the fewest accelerators that a model has on any type of instance.
+    """
+    known = [number for number in found if number is not None]
+    return min(known) if len(known) == len(found) else None
 
 
 def _reserved(specification: Mapping[str, Any]) -> int | None:
@@ -261,8 +275,13 @@ def _of_variants(stacks: Sequence[Stack], stack: Stack, model: str) -> int | Non
     for other in stacks:
         for _, properties in other.of_type("EndpointConfig"):
             for variant in variants_in(properties):
-                if means(other, variant.get("ModelName"), stack, model):
-                    return _accelerators_of(str(variant.get("InstanceType")))
+                found = [
+                    _accelerators_of(str(pool.get("InstanceType")))
+                    for pool in pools_in(variant)
+                    if means(other, model_in(variant, pool), stack, model)
+                ]
+                if found:
+                    return _fewest(found)
     return None
 
 

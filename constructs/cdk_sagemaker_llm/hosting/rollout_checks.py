@@ -34,7 +34,7 @@ from cdk_sagemaker_llm.hosting.rollout import (
 from cdk_sagemaker_llm.serving.rules import API
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.hosts import VariantDefinition
+    from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
     from cdk_sagemaker_llm.hosting.rollout import Batch, Counted, Rollout
 
 _GUARDRAILS = "SageMaker developer guide, deployment-guardrails-exclusions"

@@ -158,7 +158,8 @@ class _Reader:
         own = given.get("InstanceType")
         if not found and isinstance(own, str) and not own.startswith("${"):
             found = [Pool(own)]
-        return tuple(found)
+        # Figures are of the first choice.
+        return tuple(sorted(found, key=lambda pool: pool.priority))
 
     def _bounds(
         self, given: Properties, instances: int, models: tuple[HostedModel, ...]

@@ -118,7 +118,7 @@ def test_instance_pools_and_needs_by_type_are_read(tmp_path: Path) -> None:
     ]
     found = only(tmp_path, hosts)
 
-    assert found.pools == (Pool("ml.g6.xlarge", 2), Pool("ml.g5.xlarge", 1))
+    assert found.pools == (Pool("ml.g5.xlarge", 1), Pool("ml.g6.xlarge", 2))
     wanted = ResourceRequirements(accelerators=1, memory_mib=2048)
     assert found.models[0].needs == {"ml.g5.xlarge": wanted, "ml.g6.xlarge": wanted}
 
