@@ -409,6 +409,8 @@ def test_switching_it_on_is_checked_like_the_rest(stack: Stack) -> None:
         (Vllm(), 17, "the adapter's rank is 17, and its base takes ranks up to 16"),
         (LORA, 64, "serve the base with enable_lora=True and max_lora_rank=64"),
         (LORA, 65, "max_lora_rank=128"),
+        (LORA, 257, "max_lora_rank=320"),
+        (LORA, 513, "train an adapter of a smaller rank"),
         (
             Vllm(enable_lora=True, max_lora_rank=64),
             65,
