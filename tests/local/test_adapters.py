@@ -231,6 +231,22 @@ def test_an_adapter_needs_a_base_on_its_endpoint(
         adapt(embedded_aws, endpoint, base, url, ComputeResourceRequirements=needs)
 
 
+def test_a_base_that_does_not_serve_takes_no_adapters(
+    embedded_aws: EmbeddedAws, endpoint: str, bucket: str
+) -> None:
+    """
+    It has to be in service before the adapter comes.
+    """
+    model = make_model(embedded_aws, image=LMI_36, container=LORA)
+    embedded_aws.fault("cannot-start", model)
+    try:
+        base = make_component(embedded_aws, endpoint, model=model)
+        with pytest.raises(ClientError, match="to take adapters, and is Failed"):
+            adapt(embedded_aws, endpoint, base, f"s3://{bucket}/a/")
+    finally:
+        embedded_aws.clear_faults()
+
+
 def test_an_adapter_without_its_files_fails(
     embedded_aws: EmbeddedAws, endpoint: str, base: str, bucket: str
 ) -> None:

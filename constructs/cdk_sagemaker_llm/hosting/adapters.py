@@ -112,7 +112,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
         self.artifact = adapter
         """Where its files are."""
         switch_on(base)
-        role = _role_of(self.endpoint)
+        role = _role_of(base)
         self.cfn_inference_component = self._resource(name, prefix, scope)
         """The resource itself, for what this class does not offer."""
         if role is not None:
@@ -202,7 +202,11 @@ def _kind_findings(base: InferenceComponentBase) -> list[Finding]:
     ]
 
 
-def _role_of(endpoint: EndpointBase) -> iam.IRole | None:
-    if not isinstance(endpoint, Endpoint):
-        return None
-    return endpoint.endpoint_config.execution_role
+def _role_of(base: InferenceComponentBase) -> iam.IRole | None:
+    """
+    Return the role that reads an adapter: the endpoint's, which is the base's model's.
+    """
+    endpoint = base.endpoint
+    if isinstance(endpoint, Endpoint) and endpoint.endpoint_config.execution_role:
+        return endpoint.endpoint_config.execution_role
+    return None if base.model is None else base.model.role
