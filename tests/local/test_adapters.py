@@ -8,11 +8,19 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
+from aws_cdk import App, DefaultStackSynthesizer, Environment, Stack
+from aws_cdk.assertions import Template
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm import (
+    CustomContainer,
+    InferenceComponentEndpoint,
+    ResourceRequirements,
+)
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.conftest import ROOT, Cdk
 from tests.local.hosting_requests import (
@@ -307,11 +315,99 @@ def test_an_adapter_has_no_copies_to_count(
         )
 
 
+class Callers:
+    """
+    Requests in flight, one after the other from each caller, until the end.
+    """
+
+    def __init__(self, aws: EmbeddedAws, endpoint: str) -> None:
+        self._aws, self._endpoint = aws, endpoint
+        self._threads: list[Thread] = []
+        self._ends = Event()
+        self.outcomes: list[str] = []
+
+    def __enter__(self) -> Self:
+        """
+        Nobody calls yet.
+        """
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """
+        Let all callers end.
+        """
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+    def keep_calling(self, component: str) -> None:
+        """
+        Have one more caller call a component.
+        """
+        self._threads.append(Thread(target=self._call, args=(component,)))
+        self._threads[-1].start()
+
+    def _call(self, component: str) -> None:
+        while not self._ends.wait(0.2):
+            try:
+                chat_with(self._aws, self._endpoint, component)
+            except ClientError as error:
+                self.outcomes.append(str(error))
+            else:
+                self.outcomes.append("answered")
+
+
 def synth_command(app: Path) -> str:
     """
     Return the command with which the CDK CLI runs an app.
     """
     return f"{sys.executable} {app}"
+
+
+def renamed(bucket: str, base_name: str) -> dict[str, object]:
+    """
+    Return the template of a base of this name, with two adapters that have none.
+    """
+    stack = Stack(
+        App(analytics_reporting=False),
+        "Renamed",
+        env=Environment(account="123456789012", region="us-east-1"),
+        synthesizer=DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
+    )
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.p4d.24xlarge")
+    base = host.add_model(
+        "Chat",
+        # A container without an artifact, which the template alone deploys.
+        serving=CustomContainer.from_uri(LMI_36, environment={"HF_MODEL_ID": "a/b"}),
+        resources=ResourceRequirements(accelerators=1),
+        inference_component_name=base_name,
+    )
+    for key in ("a/", "c.tar.gz"):
+        base.add_adapter(f"Adapter{key[0]}", artifact=f"s3://{bucket}/{key}")
+    return dict(Template.from_stack(stack).to_json())
+
+
+def test_adapters_move_with_a_base_that_is_replaced(
+    embedded_aws: EmbeddedAws, bucket: str
+) -> None:
+    """
+    New ones come with the new base; the old ones go before the old base does.
+    """
+    stacks, name, old, new = Stacks(embedded_aws), *map(unique, ("stack", "old", "new"))
+    assert stacks.create(name, renamed(bucket, old)) == "CREATE_COMPLETE"
+    before = {*stacks.physical_ids(name).values()}
+    assert stacks.update(name, renamed(bucket, new)) == "UPDATE_COMPLETE"
+
+    gone = [
+        logical
+        for logical, status, _ in stacks.events(name)
+        if status == "DELETE_COMPLETE"
+    ]
+    assert [("Adapter" in logical) for logical in gone] == [True, True, False]
+    listed = embedded_aws.client("sagemaker").list_inference_components()
+    arns = {each["InferenceComponentArn"] for each in listed["InferenceComponents"]}
+    assert not before & arns
+    assert stacks.delete(name) == "DELETE_COMPLETE"
 
 
 def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
@@ -337,7 +433,10 @@ def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
         tenant: chat_with(embedded_aws, names["EndpointName"], names[f"{tenant}Name"])
         for tenant in ("Bakery", "Library", "Museum", "Base")
     }
-    second = cdk(*deploy, app=synth_command(more), outdir=tmp_path / "second")
+    with Callers(embedded_aws, names["EndpointName"]) as callers:
+        for name in (names["BaseName"], names["BakeryName"]):
+            callers.keep_calling(name)
+        second = cdk(*deploy, app=synth_command(more), outdir=tmp_path / "second")
     assert second.returncode == 0, second.stdout
     changed = [
         logical
@@ -355,6 +454,8 @@ def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
         names["LibraryName"],
         names["MuseumName"],
     ]
+    assert len(callers.outcomes) >= 2
+    assert set(callers.outcomes) == {"answered"}
     assert answers["Base"]["model"] == "lmi"
     assert len({text_of(answer) for answer in answers.values()}) == 1
     assert spoken["model"] == theatre
