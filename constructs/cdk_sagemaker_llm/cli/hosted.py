@@ -4,6 +4,7 @@ The models of a synthesised app: what is wrong with each, and what cannot be jud
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,11 @@ from cdk_sagemaker_llm.cli.references import means
 from cdk_sagemaker_llm.cli.reports import Report
 from cdk_sagemaker_llm.cli.shapes import is_intrinsic
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.adapter_specification import (
+    SCHEME,
+    address_findings,
+    specification_findings,
+)
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.environment import (
     CHECKED_FAMILIES,
@@ -41,6 +47,8 @@ from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 
 # Stands for a value that deployment alone knows, in the form of the CDK's own.
 _AT_DEPLOYMENT = "${Token[Template.0]}"
+_REFERENCE = re.compile(r"\$\{[^}]*\}")
+_HAVE_CONTAINERS = {"Container", "BaseInferenceComponentName"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,8 @@ class _Subject:
 
 def hosted_reports(path: Path) -> list[Report]:
     """
-    Check every model of a cloud assembly, and every component with a container.
+    Check every model of a cloud assembly, every component with a container, and every
+    adapter.
 
     Raises:
         AssemblyError: If its manifest cannot be read.
@@ -86,7 +95,7 @@ def _reports(path: Path, found: Assembly) -> list[Report]:
             for stack in found.stacks
             for name, properties in stack.of_type("InferenceComponent")
             for specification in specifications_in(properties)
-            if "Container" in specification
+            if not _HAVE_CONTAINERS.isdisjoint(specification)
         ),
         *(
             _unchecked(name, "its template is not in the assembly")
@@ -115,13 +124,25 @@ def _component_report(
     stack: Stack, name: str, specification: Mapping[str, Any]
 ) -> Report:
     """
-    Check a component that names a container instead of a model.
+    Check a component that names a container instead of a model, or an adapter.
     """
-    subject, own = f"{stack.name}/{name}", specification["Container"]
+    subject, own = f"{stack.name}/{name}", specification.get("Container", {})
     if is_intrinsic(own):
         return _unchecked(subject, "its container is known at deployment only")
+    if "BaseInferenceComponentName" in specification:
+        return _adapter_report(subject, specification)
     container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
     return _container_report(subject, stack, container, _reserved(specification))
+
+
+def _adapter_report(subject: str, specification: Mapping[str, Any]) -> Report:
+    url = specification.get("Container", {}).get("ArtifactUrl")
+    found = list(specification_findings(specification))
+    address = _REFERENCE.sub(_AT_DEPLOYMENT, text_of(url or ""))
+    # The API takes other addresses of S3, of which nothing is checked.
+    if address.startswith(SCHEME):
+        found += address_findings(address)
+    return Report(subject, found)
 
 
 def _container_report(
