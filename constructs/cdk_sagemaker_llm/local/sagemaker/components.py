@@ -8,6 +8,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.definitions import variants_of
+from cdk_sagemaker_llm.local.sagemaker.guardrails import refuse_wrong_guardrails
 from cdk_sagemaker_llm.local.sagemaker.hosted import (
     host,
     refuse_overflow,
@@ -139,6 +140,8 @@ class Components:
         refuse_moving_endpoint(endpoint)
         self._refuse_specification(endpoint, merged)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
+        guardrails = merged.get("DeploymentConfig", {})
+        refuse_wrong_guardrails(guardrails, [copies], "copies")
         fleet = endpoint.fleets[component.variant_name]
         self._refuse_version(endpoint, component, merged, copies)
         replace(self._world, component, fleet, merged, copies)
