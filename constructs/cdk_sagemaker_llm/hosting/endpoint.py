@@ -267,17 +267,17 @@ class Endpoint(EndpointBase):
             return self._scale(variant_name, min_capacity or 1, max_capacity)
         variant = self._variant(variant_name)
         least = variant.initial_instance_count if min_capacity is None else min_capacity
-        rolled = scaled_findings(self.rollout, least, max_capacity, "instances")
-        report(self, "", rolled)
         scalable = self._scale(
             variant.variant_name, least, max_capacity, is_only=variant_name is None
         )
-        annotate(scalable, [*_type_findings(variant), *rolled])
+        annotate(scalable, _type_findings(variant))
         return scalable
 
     def _scale(
         self, variant_name: str, least: int, most: int, *, is_only: bool = False
     ) -> ScalableInstanceCount:
+        rolled = scaled_findings(self.rollout, least, most, "instances")
+        report(self, "", rolled)
         scalable = ScalableInstanceCount(
             self,
             "Scaling" if is_only else f"{variant_name}Scaling",
@@ -287,6 +287,7 @@ class Endpoint(EndpointBase):
             max_capacity=most,
         )
         self._retain_counts()
+        annotate(scalable, rolled)
         return scalable
 
     def _retain_counts(self) -> None:

@@ -386,6 +386,45 @@ def test_an_alarm_of_another_stack_is_referred_to(app: App) -> None:
     assert exported["Fn::ImportValue"].startswith("Watching:ExportsOutputFnGetAttBad")
 
 
+def test_a_composite_alarm_is_shown_to_who_may_look_at_all(stack: Stack) -> None:
+    """
+    CloudWatch hides it from others.
+    """
+    rule = cloudwatch.AlarmRule.from_alarm(
+        own_alarm(stack), cloudwatch.AlarmState.ALARM
+    )
+    both = cloudwatch.CompositeAlarm(stack, "Both", alarm_rule=rule)
+    filled(stack, [both, "by-name"])
+
+    assert watched(stack) == ["${Both}", "by-name"]
+    assert looks_at(stack, "LlmModelAccess") == "*"
+
+
+def test_variants_of_one_role_look_by_one_policy(
+    stack: Stack, own_role: iam.IRole
+) -> None:
+    """
+    Also where two objects stand for it.
+    """
+    twin = iam.Role.from_role_arn(stack, "Twin", own_role.role_arn)
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.xlarge",
+            variant_name=name,
+            model=Model(stack, name, model=GPT2, serving=TGI, role=role),
+        )
+        for name, role in (("Blue", own_role), ("Green", twin))
+    ]
+    config = EndpointConfig(stack, "Config", variants=variants)
+    rollout = AllAtOnce(rollback_on=[own_alarm(stack)])
+    Endpoint(stack, "It", endpoint_config=config, rollout=rollout)
+
+    assert sorted(written(stack, "IAM::Policy")) == [
+        "ItRollbackAccessPolicy",
+        "SageMakerAccessminePolicy",
+    ]
+
+
 def test_a_given_role_may_look_too(stack: Stack, own_role: iam.IRole) -> None:
     """
     By a policy of its own where the alarm is referred to.

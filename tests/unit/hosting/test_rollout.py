@@ -700,6 +700,15 @@ def test_an_imported_configuration_can_be_rolled_out(stack: Stack) -> None:
     How many instances it has is not known, and nothing is said of it.
     """
     config = EndpointConfig.from_endpoint_config_name(stack, "Theirs", "theirs")
-    Endpoint(stack, "It", endpoint_config=config, rollout=Canary(instances=5))
+    endpoint = Endpoint(
+        stack, "It", endpoint_config=config, rollout=Canary(instances=5)
+    )
 
     assert codes_of(stack) == []
+    with pytest.raises(ValueError, match=r"LLM336 instances of Canary .*pass 1 to 4"):
+        endpoint.auto_scale_instance_count(
+            variant_name="Blue", min_capacity=9, max_capacity=20
+        )
+    endpoint.auto_scale_instance_count(
+        variant_name="Blue", min_capacity=10, max_capacity=20
+    )
