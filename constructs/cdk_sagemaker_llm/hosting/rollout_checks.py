@@ -280,7 +280,7 @@ def waited_seconds(rollout: Rollout) -> float:
     """
     Return how long a rollout waits at least, from its first step to its end.
     """
-    if type(rollout) is AllAtOnce:
+    if isinstance(rollout, AllAtOnce):
         return wait_seconds(rollout.termination_wait)
     waits = rollout.waits
     between = rollout.steps * wait_seconds(waits["wait_interval"])

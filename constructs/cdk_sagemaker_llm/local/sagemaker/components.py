@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.local.sagemaker.adapters import (
     refuse_deleting_base,
 )
 from cdk_sagemaker_llm.local.sagemaker.definitions import variants_of
+from cdk_sagemaker_llm.local.sagemaker.guardrails import refuse_wrong_guardrails
 from cdk_sagemaker_llm.local.sagemaker.hosted import (
     host,
     refuse_overflow,
@@ -155,6 +156,8 @@ class Components:
         if missing is not None:
             raise validation(missing)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
+        guardrails = merged.get("DeploymentConfig", {})
+        refuse_wrong_guardrails(guardrails, [copies], "copies")
         fleet = endpoint.fleets[component.variant_name]
         self._refuse_version(endpoint, component, merged, copies)
         replace(self._world, component, fleet, merged, copies)

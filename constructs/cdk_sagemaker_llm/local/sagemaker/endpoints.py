@@ -131,7 +131,13 @@ class Endpoints:
         # The last one counts again where it is retained.
         said = merged if request.get("RetainDeploymentConfig") else request
         guardrails = said.get("DeploymentConfig") or {}
-        refuse_wrong_guardrails(guardrails)
+        refuse_wrong_guardrails(
+            guardrails,
+            [
+                counts.get(each["VariantName"], each.get("InitialInstanceCount", 0))
+                for each in config["ProductionVariants"]
+            ],
+        )
         endpoint.request = merged
         deploy(
             self._world,
