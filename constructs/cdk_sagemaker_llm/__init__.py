@@ -21,7 +21,19 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+    from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
+    from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.capacity import (
+        AvailabilityZoneBalance,
+        CapacityReservation,
+        InstancePool,
+        PlacementStrategy,
+        PrefixAwareRouting,
+        RoutingStrategy,
+        ScaleInPolicy,
+        ScaleInStrategy,
+    )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
@@ -33,11 +45,26 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.options import (
+        MetricOptions,
+        VariantMetricOptions,
+    )
     from cdk_sagemaker_llm.hosting.network import Network
+    from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
+    from cdk_sagemaker_llm.hosting.rollout import (
+        AllAtOnce,
+        Canary,
+        Linear,
+        Rolling,
+        Rollout,
+    )
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
         ScalableInstanceCount,
         ScalableTarget,
+        ScalableTargetBase,
+        ScalingStep,
+        StepScaling,
         TargetTrackingScaling,
     )
     from cdk_sagemaker_llm.hosting.sizing import Copies
@@ -45,7 +72,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.variant import (
         ManagedInstanceScaling,
         ProductionVariant,
-        RoutingStrategy,
     )
     from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
     from cdk_sagemaker_llm.serving.configuration import (
@@ -69,7 +95,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accelerators",
+    "AdapterInferenceComponent",
+    "AllAtOnce",
     "Assumptions",
+    "AvailabilityZoneBalance",
+    "Canary",
+    "CapacityReservation",
     "Case",
     "Container",
     "Copies",
@@ -88,11 +119,15 @@ __all__ = [
     "InferenceComponent",
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
+    "InstancePool",
     "InstanceType",
+    "Linear",
     "LlmEndpoint",
     "LmiDist",
+    "LoraAdapter",
     "ManagedInstanceScaling",
     "MemoryTerms",
+    "MetricOptions",
     "Model",
     "ModelArchitecture",
     "ModelBase",
@@ -100,7 +135,9 @@ __all__ = [
     "Network",
     "NeuronX",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
+    "PrefixAwareRouting",
     "Prepared",
     "ProductionVariant",
     "PropertyValue",
@@ -108,12 +145,19 @@ __all__ = [
     "Registry",
     "Release",
     "ResourceRequirements",
+    "RollbackAlarms",
+    "Rolling",
+    "Rollout",
     "RopeScaling",
     "RoutingStrategy",
     "S3Model",
     "ScalableCopyCount",
     "ScalableInstanceCount",
     "ScalableTarget",
+    "ScalableTargetBase",
+    "ScaleInPolicy",
+    "ScaleInStrategy",
+    "ScalingStep",
     "ServingArtifact",
     "ServingConfiguration",
     "ServingFolder",
@@ -121,11 +165,13 @@ __all__ = [
     "Severity",
     "SmoothQuant",
     "Statement",
+    "StepScaling",
     "TargetTrackingScaling",
     "TensorRtLlm",
     "Tgi",
     "TgiNeuron",
     "Units",
+    "VariantMetricOptions",
     "Vllm",
     "WeightFormat",
     "find_image",
@@ -134,7 +180,12 @@ __all__ = [
 
 _HOMES = {
     "Accelerators": "serving.configuration",
+    "AdapterInferenceComponent": "hosting.adapters",
+    "AllAtOnce": "hosting.rollout",
     "Assumptions": "demand",
+    "Canary": "hosting.rollout",
+    "AvailabilityZoneBalance": "hosting.capacity",
+    "CapacityReservation": "hosting.capacity",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
@@ -153,11 +204,15 @@ _HOMES = {
     "InferenceComponent": "hosting.inference_component",
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
+    "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
+    "Linear": "hosting.rollout",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
+    "LoraAdapter": "hosting.adapter_artifact",
     "ManagedInstanceScaling": "hosting.variant",
     "MemoryTerms": "fit.memory",
+    "MetricOptions": "hosting.monitoring.options",
     "Model": "hosting.model",
     "ModelArchitecture": "architectures.architecture",
     "ModelBase": "hosting.model_base",
@@ -165,7 +220,9 @@ _HOMES = {
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
+    "PlacementStrategy": "hosting.capacity",
     "Plan": "fit.plans",
+    "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",
@@ -173,12 +230,19 @@ _HOMES = {
     "Registry": "catalog.images",
     "Release": "fit.releases",
     "ResourceRequirements": "fit.placement",
+    "RollbackAlarms": "hosting.rollback",
+    "Rolling": "hosting.rollout",
+    "Rollout": "hosting.rollout",
     "RopeScaling": "serving.lmi.tuning",
-    "RoutingStrategy": "hosting.variant",
+    "RoutingStrategy": "hosting.capacity",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
+    "ScalableTargetBase": "hosting.scaling",
+    "ScalingStep": "hosting.scaling",
+    "ScaleInPolicy": "hosting.capacity",
+    "ScaleInStrategy": "hosting.capacity",
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
@@ -186,11 +250,13 @@ _HOMES = {
     "Severity": "findings",
     "SmoothQuant": "serving.lmi.tuning",
     "Statement": "hosting.statements",
+    "StepScaling": "hosting.scaling",
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Units": "fit.placement",
+    "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.lmi.vllm",
     "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",

@@ -8,10 +8,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from aws_cdk import Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
+    AdapterInferenceComponent,
+    AllAtOnce,
     Assumptions,
+    AvailabilityZoneBalance,
+    Canary,
+    CapacityReservation,
     CustomContainer,
     DeepSpeed,
     Endpoint,
@@ -19,23 +25,33 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstancePool,
     InstanceType,
+    Linear,
     LlmEndpoint,
     LmiDist,
+    LoraAdapter,
     ManagedInstanceScaling,
     Model,
     Network,
     NeuronX,
+    PrefixAwareRouting,
     ProductionVariant,
     ResourceRequirements,
+    RollbackAlarms,
+    Rolling,
     RopeScaling,
     S3Model,
     ScalableCopyCount,
     ScalableInstanceCount,
     ScalableTarget,
+    ScaleInPolicy,
+    ScaleInStrategy,
+    ScalingStep,
     ServingArtifact,
     ServingFolder,
     SmoothQuant,
+    StepScaling,
     TargetTrackingScaling,
     TensorRtLlm,
     Tgi,
@@ -47,6 +63,7 @@ from cdk_sagemaker_llm.demand import Demand
 GPT2 = HuggingFaceModel("gpt2")
 TYPE = "ml.g5.12xlarge"
 IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
+METRIC = cloudwatch.Metric(namespace="A", metric_name="B")
 Build = Callable[[Stack], Callable[..., object]]
 
 
@@ -124,6 +141,14 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         InferenceComponentEndpoint.add_model,
         of_method(a_host, "add_model", "It", model=GPT2),
     ),
+    "InferenceComponent.add_alarms": (
+        InferenceComponent.add_alarms,
+        of_method(a_component, "add_alarms"),
+    ),
+    "LlmEndpoint.add_alarms": (
+        LlmEndpoint.add_alarms,
+        of_method(an_endpoint, "add_alarms"),
+    ),
     "Model": (Model, of_stack(Model, serving=Vllm(), model=GPT2)),
     "EndpointConfig": (EndpointConfig, of_stack(EndpointConfig, variants=[])),
     "Endpoint": (
@@ -155,6 +180,20 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         InferenceComponent.auto_scale_copy_count,
         of_method(a_component, "auto_scale_copy_count", max_capacity=2),
     ),
+    "InferenceComponent.add_adapter": (
+        InferenceComponent.add_adapter,
+        of_method(a_component, "add_adapter", "It", artifact="s3://bucket/a/b/"),
+    ),
+    "AdapterInferenceComponent": (
+        AdapterInferenceComponent,
+        lambda stack: partial(
+            AdapterInferenceComponent,
+            stack,
+            "It",
+            base=a_component(stack),
+            artifact="s3://bucket/a/b/",
+        ),
+    ),
     "ServingArtifact": (ServingArtifact, of_stack(ServingArtifact, files={"a": b""})),
     "ScalableTarget": (
         ScalableTarget,
@@ -174,6 +213,54 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             "It",
             predefined_metric="a",
             target_value=1,
+        ),
+    ),
+    "ScalableTarget.scale_on_metric": (
+        ScalableTarget.scale_on_metric,
+        of_method(a_target, "scale_on_metric", "It", metric=METRIC, target_value=1),
+    ),
+    "ScalableTarget.scale_by_steps": (
+        ScalableTarget.scale_by_steps,
+        of_method(
+            a_target,
+            "scale_by_steps",
+            "It",
+            metric=METRIC,
+            steps=[ScalingStep(lower=1, change=1)],
+        ),
+    ),
+    "ScalableTarget.scale_on_schedule": (
+        ScalableTarget.scale_on_schedule,
+        of_method(
+            a_target,
+            "scale_on_schedule",
+            "It",
+            schedule="rate(1 day)",
+            min_capacity=1,
+        ),
+    ),
+    "ScalableTarget.office_hours": (
+        ScalableTarget.office_hours,
+        of_method(
+            a_target,
+            "office_hours",
+            "It",
+            opens="08:00",
+            closes="18:00",
+            min_capacity=2,
+            closed_capacity=1,
+        ),
+    ),
+    "ScalingStep": (ScalingStep, plain(ScalingStep, lower=1, change=1)),
+    "StepScaling": (
+        StepScaling,
+        lambda stack: partial(
+            StepScaling,
+            stack,
+            "It",
+            target=a_target(stack),
+            metric=METRIC,
+            steps=[ScalingStep(lower=1, change=1)],
         ),
     ),
     "TargetTrackingScaling": (
@@ -241,6 +328,31 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         ManagedInstanceScaling,
         plain(ManagedInstanceScaling, min_instance_count=1, max_instance_count=2),
     ),
+    "AllAtOnce": (AllAtOnce, plain(AllAtOnce)),
+    "Canary": (Canary, plain(Canary)),
+    "Linear": (Linear, plain(Linear)),
+    "Rolling": (Rolling, plain(Rolling)),
+    "RollbackAlarms": (RollbackAlarms, plain(RollbackAlarms)),
+    "InstancePool": (
+        InstancePool,
+        plain(InstancePool, instance_type=TYPE, priority=1),
+    ),
+    "CapacityReservation": (
+        CapacityReservation,
+        plain(CapacityReservation, ml_reservation_arn="arn"),
+    ),
+    "ScaleInPolicy": (
+        ScaleInPolicy,
+        plain(ScaleInPolicy, strategy=ScaleInStrategy.IDLE_RELEASE),
+    ),
+    "PrefixAwareRouting": (
+        PrefixAwareRouting,
+        plain(PrefixAwareRouting, prefix_length=1024, concurrency_threshold=1),
+    ),
+    "AvailabilityZoneBalance": (
+        AvailabilityZoneBalance,
+        plain(AvailabilityZoneBalance),
+    ),
     "Network": (Network, plain(Network)),
     "ResourceRequirements": (ResourceRequirements, plain(ResourceRequirements)),
     "Assumptions": (Assumptions, plain(Assumptions)),
@@ -261,6 +373,13 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         S3Model.from_bucket,
         lambda stack: partial(
             S3Model.from_bucket, bucket=s3.Bucket(stack, "It"), prefix="a"
+        ),
+    ),
+    "LoraAdapter": (LoraAdapter, plain(LoraAdapter, uri="s3://bucket/a/b/")),
+    "LoraAdapter.from_bucket": (
+        LoraAdapter.from_bucket,
+        lambda stack: partial(
+            LoraAdapter.from_bucket, bucket=s3.Bucket(stack, "It"), key="a/b/"
         ),
     ),
     "RopeScaling": (RopeScaling, plain(RopeScaling, type="linear", factor=2)),

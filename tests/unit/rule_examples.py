@@ -12,24 +12,36 @@ from functools import partial
 from typing import Any
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
+    AdapterInferenceComponent,
+    AllAtOnce,
+    Canary,
     CustomContainer,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    Linear,
     LlmEndpoint,
+    LoraAdapter,
     ManagedInstanceScaling,
     Model,
     Network,
     NeuronX,
     ProductionVariant,
     ResourceRequirements,
+    RollbackAlarms,
+    Rolling,
+    Rollout,
     S3Model,
+    ScalableCopyCount,
+    ScalingStep,
+    ServingConfiguration,
     ServingFolder,
     TensorRtLlm,
     Tgi,
@@ -40,6 +52,7 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving import check_environment, check_properties
 from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from tests.conftest import ROOT
+from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
     DS,
@@ -64,6 +77,7 @@ TGI = Tgi("3.3.6")
 SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")
 TEAM = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team"
 ONE = ResourceRequirements(accelerators=1)
+ADAPTER = "s3://bucket/adapters/a/"
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
 
@@ -151,9 +165,101 @@ def _named_twice(stack: Stack) -> object:
     return _endpoint(stack, endpoint_name="Chat")
 
 
+def _adapted(
+    serving: ServingConfiguration | None = None, artifact: str | LoraAdapter = ADAPTER
+) -> Callable[[Stack], AdapterInferenceComponent]:
+    def define(stack: Stack) -> AdapterInferenceComponent:
+        base = _host(stack).add_model("It", model=GPT2, serving=serving, resources=ONE)
+        return base.add_adapter("A", artifact=artifact)
+
+    return define
+
+
+def _adapted_twice(stack: Stack) -> object:
+    base = _adapted()(stack)
+    return AdapterInferenceComponent(stack, "It", base=base, artifact=ADAPTER)
+
+
+def _adapted_elsewhere(stack: Stack) -> object:
+    endpoint = Endpoint.from_endpoint_name(stack, "Endpoint", "chat")
+    base = InferenceComponent.from_inference_component_name(
+        stack, "It", "chat", endpoint=endpoint
+    )
+    return AdapterInferenceComponent(stack, "A", base=base, artifact=ADAPTER)
+
+
+def _adapted_hundreds_of_times(stack: Stack) -> None:
+    base = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    for number in range(400):
+        base.add_adapter(f"A{number}", artifact=f"{ADAPTER}{number}/")
+
+
 def _scaled_too_far(stack: Stack) -> object:
     component = _host(stack).add_model("It", model=GPT2, resources=ONE)
     return component.auto_scale_copy_count(max_capacity=17)
+
+
+def _scaled_twice(stack: Stack) -> object:
+    component = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    component.auto_scale_copy_count(max_capacity=2)
+    return component.auto_scale_copy_count(max_capacity=2)
+
+
+def _copies(stack: Stack, *, least: int = 1, instances: int = 1) -> ScalableCopyCount:
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.g5.12xlarge", min_instance_count=instances
+    )
+    component = host.add_model("It", model=GPT2, resources=ONE)
+    return component.auto_scale_copy_count(min_capacity=least, max_capacity=2)
+
+
+def _follows_elsewhere(stack: Stack) -> object:
+    metric = cloudwatch.Metric(
+        namespace="A", metric_name="B", period=Duration.seconds(5)
+    )
+    steps = [ScalingStep(lower=1, change=1)]
+    return _copies(stack).scale_by_steps("It", metric=metric, steps=steps)
+
+
+def _steps_with_a_gap(stack: Stack) -> object:
+    return _stepped(
+        stack,
+        ScalingStep(lower=1, upper=2, change=1),
+        ScalingStep(lower=3, change=2),
+    )
+
+
+def _many_steps(stack: Stack) -> object:
+    return _stepped(stack, *(ScalingStep(lower=each, change=1) for each in range(21)))
+
+
+def _stepped(stack: Stack, *steps: ScalingStep) -> object:
+    metric = cloudwatch.Metric(namespace="A", metric_name="B")
+    return _copies(stack).scale_by_steps("It", metric=metric, steps=steps)
+
+
+def _on_no_schedule(stack: Stack) -> object:
+    return _copies(stack).scale_on_schedule(
+        "It", schedule="cron(0 20 * * *)", min_capacity=1
+    )
+
+
+def _half_to_zero(stack: Stack) -> object:
+    component = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    return component.auto_scale_copy_count(min_capacity=0, max_capacity=2)
+
+
+def _to_zero(stack: Stack) -> object:
+    return _copies(stack, least=0, instances=0)
+
+
+def _kept_awake(stack: Stack) -> object:
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.g5.12xlarge", min_instance_count=0
+    )
+    sleeping = host.add_model("Sleeping", model=GPT2, resources=ONE)
+    host.add_model("Awake", model=GPT2, resources=ONE)
+    return sleeping.auto_scale_copy_count(min_capacity=0, max_capacity=2)
 
 
 def _split_too_far(stack: Stack) -> object:
@@ -171,6 +277,45 @@ def _scaled_of_any_type(stack: Stack) -> object:
     any_type = CfnParameter(stack, "Type").value_as_string
     llm = LlmEndpoint(stack, "It", model=GPT2, instance_type=any_type)
     return llm.auto_scale_instance_count(max_capacity=2)
+
+
+def _rolled_batches(stack: Stack) -> object:
+    variants = [
+        ProductionVariant(
+            instance_type="ml.g5.xlarge",
+            variant_name=name,
+            initial_instance_count=2,
+            model=Model(stack, name, serving=TGI, model=GPT2),
+        )
+        for name in ("Blue", "Green")
+    ]
+    config = EndpointConfig(stack, "Config", variants=variants)
+    return Endpoint(stack, "It", endpoint_config=config, rollout=Rolling(percent=50))
+
+
+def _rolled_by(rollout: Rollout, **given: Any) -> Callable[[Stack], object]:  # noqa: ANN401 - what the construct takes by keyword
+    return lambda stack: InferenceComponentEndpoint(
+        stack,
+        "Host",
+        instance_type="ml.p4d.24xlarge",
+        max_instance_count=2,
+        rollout=rollout,
+        **given,
+    )
+
+
+def _watched_by_whom(stack: Stack) -> object:
+    config = EndpointConfig.from_endpoint_config_name(stack, "Config", "theirs")
+    return Endpoint(
+        stack, "It", endpoint_config=config, rollout=AllAtOnce(rollback_on=["bad"])
+    )
+
+
+def _reset_by_an_update(stack: Stack) -> object:
+    component = _host(stack).add_model(
+        "It", model=GPT2, resources=ONE, copies=2, rollout=Rolling(copies=1)
+    )
+    return component.auto_scale_copy_count(min_capacity=2, max_capacity=4)
 
 
 def _in_subnets(*ids: str) -> Callable[[Stack], object]:
@@ -337,6 +482,14 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         engine=TGI,
     ),
     "LLM197": _component(resources=ResourceRequirements()),
+    "LLM325": _adapted(artifact="s3://bucket/adapter"),
+    "LLM326": _adapted(TGI),
+    "LLM327": _adapted(Vllm("0.30.0")),
+    "LLM328": _adapted(Vllm(enable_lora=False)),
+    "LLM329": _adapted(artifact=LoraAdapter("s3://bucket/adapters/a/", rank=17)),
+    "LLM330": _adapted_twice,
+    "LLM420": _adapted_elsewhere,
+    "LLM421": _adapted_hundreds_of_times,
     "LLM198": partial(
         _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
     ),
@@ -348,6 +501,15 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=CODE_LLAMA,
         serving=Vllm("0.34.0", max_model_len=16384),
     ),
+    "LLM301": _scaled_twice,
+    "LLM302": _follows_elsewhere,
+    "LLM303": _steps_with_a_gap,
+    "LLM304": _on_no_schedule,
+    "LLM305": _half_to_zero,
+    "LLM401": _many_steps,
+    "LLM402": _to_zero,
+    "LLM403": _to_zero,
+    "LLM404": _kept_awake,
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
     "LLM203": _scaled_too_far,
@@ -378,6 +540,25 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=HuggingFaceModel("a/b", architecture="LlamForCausalLM"),
     ),
     "LLM224": partial(_model, serving=Vllm(image=f"{TEAM}/vllm:1")),
+    "LLM335": partial(_endpoint, instance_count=2, rollout=Canary()),
+    "LLM336": partial(_endpoint, rollout=Canary(percent=50)),
+    "LLM337": partial(
+        _endpoint,
+        instance_count=2,
+        rollout=Linear(percent=10, maximum_execution_timeout=Duration.minutes(45)),
+    ),
+    "LLM338": _rolled_batches,
+    "LLM339": partial(_endpoint, rollout=AllAtOnce(rollback_on=RollbackAlarms())),
+    "LLM425": _rolled_by(Canary(percent=50)),
+    "LLM426": partial(
+        _endpoint,
+        rollout=AllAtOnce(termination_wait=Duration.seconds(0), rollback_on=["bad"]),
+    ),
+    "LLM427": _watched_by_whom,
+    "LLM428": _rolled_by(
+        AllAtOnce(rollback_on=RollbackAlarms()), endpoint_name="shared"
+    ),
+    "LLM429": _reset_by_an_update,
     "LLM270": partial(
         _model, serving=TgiNeuron("0.0.28", options={"HF_BATCH_SIZE": 4})
     ),
@@ -393,12 +574,16 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         model=CODE_LLAMA,
         serving=Tgi("1.4.5", max_batch_total_tokens=65536),
     ),
+    "LLM360": lambda stack: _endpoint(stack).metric_invocations(statistic="p99"),
+    "LLM361": lambda stack: _endpoint(stack).metric_gpu_reservation(),
+    "LLM363": partial(_endpoint, metric_publish_frequency=Duration.seconds(20)),
     "LLM292": partial(
         _endpoint,
         instance_type="ml.g5.xlarge",
         model=CODE_LLAMA,
         serving=Vllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
     ),
+    **CAPACITY,
 }
 
 # Serving folders: their files by size, none for no folder; less than nothing is a pipe.

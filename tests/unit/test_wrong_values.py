@@ -68,21 +68,27 @@ NOT_CALLED = {
     "ImageRelease",
     "InferenceComponentBase",
     "MemoryTerms",
+    "MetricOptions",
     "ModelArchitecture",
     "ModelBase",
     "ModelSource",
     "Outcome",
+    "PlacementStrategy",
     "Plan",
     "Prepared",
     "PropertyValue",
     "Registry",
     "Release",
+    "Rollout",
     "RoutingStrategy",
+    "ScalableTargetBase",
+    "ScaleInStrategy",
     "ServingConfiguration",
     "Setting",
     "Severity",
     "Statement",
     "Units",
+    "VariantMetricOptions",
     "find_image",
     "find_instance_type",
 }
@@ -257,8 +263,8 @@ def test_fails_with_one_message(
         (
             wrongly(ProductionVariant, instance_type=TYPE, routing_strategy="random"),
             (
-                "routing_strategy must be a RoutingStrategy, got 'random' (str); write "
-                "RoutingStrategy.RANDOM"
+                "routing_strategy must be a RoutingStrategy or a PrefixAwareRouting, "
+                "got 'random' (str); write RoutingStrategy.RANDOM"
             ),
         ),
         (

@@ -87,9 +87,12 @@ def _model_written(value: object) -> str:
     return f"write HuggingFaceModel({name})"
 
 
-def _member_written(value: object) -> str:
-    name = value.upper() if isinstance(value, str) and value.isidentifier() else ""
-    return f"write RoutingStrategy.{name or 'LEAST_OUTSTANDING_REQUESTS'}"
+def _member_of(enumeration: str, usual: str) -> Kind:
+    def written(value: object) -> str:
+        name = value.upper() if isinstance(value, str) and value.isidentifier() else ""
+        return f"write {enumeration}.{name or usual}"
+
+    return Kind(f"{_article(enumeration)} {enumeration}", _is_a(enumeration), written)
 
 
 def _is_hosting_type(value: object) -> bool:
@@ -110,6 +113,8 @@ _KEPT_ELSEWHERE = (
 
 CLASSES: Mapping[str, Kind] = {
     "Assumptions": _instance_of("Assumptions"),
+    "AvailabilityZoneBalance": _instance_of("AvailabilityZoneBalance"),
+    "CapacityReservation": _instance_of("CapacityReservation"),
     "Construct": _interface("a construct, such as a stack", "node"),
     "Duration": _unit("Duration", "seconds"),
     "EndpointBase": _instance_of("EndpointBase", "an Endpoint"),
@@ -120,8 +125,15 @@ CLASSES: Mapping[str, Kind] = {
         "an image of the catalogue",
         "write CustomContainer.from_uri(...), or find_image(...)",
     ),
+    "InstancePool": _instance_of(
+        "InstancePool", way_out="write InstancePool('ml.g5.2xlarge', priority=1)"
+    ),
     "InstanceType": Kind("an InstanceType", _is_hosting_type, _hosting_type_written),
     "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
+    "InferenceComponentBase": _instance_of(
+        "InferenceComponentBase", "an InferenceComponent"
+    ),
+    "LoraAdapter": _instance_of("LoraAdapter"),
     "Model": _instance_of("Model", "a Model that is defined in a stack"),
     "ModelBase": _instance_of("ModelBase", "a Model that is defined in a stack"),
     "ModelArchitecture": _instance_of("ModelArchitecture"),
@@ -133,15 +145,25 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "Network": _instance_of("Network", way_out="write Network(vpc=...)"),
     "Path": Kind("a Path", lambda value: isinstance(value, Path)),
+    "PlacementStrategy": _member_of("PlacementStrategy", "SPREAD"),
+    "PrefixAwareRouting": _instance_of("PrefixAwareRouting"),
     "ProductionVariant": _instance_of("ProductionVariant"),
+    "IAlarmRef": _interface("an alarm", "alarm_ref"),
+    "RollbackAlarms": _instance_of("RollbackAlarms"),
+    "Rolling": _instance_of("Rolling", way_out="write Rolling(percent=...)"),
+    "Rollout": Kind(
+        "an AllAtOnce, a Canary, a Linear or a Rolling", _is_a("Rollout"), _called
+    ),
     "ResourceRequirements": _instance_of(
         "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"
     ),
     "RopeScaling": _instance_of("RopeScaling"),
-    "RoutingStrategy": Kind(
-        "a RoutingStrategy", _is_a("RoutingStrategy"), _member_written
-    ),
+    "RoutingStrategy": _member_of("RoutingStrategy", "LEAST_OUTSTANDING_REQUESTS"),
+    "ScaleInPolicy": _instance_of("ScaleInPolicy"),
+    "ScaleInStrategy": _member_of("ScaleInStrategy", "IDLE_RELEASE"),
     "ScalableTarget": _instance_of("ScalableTarget"),
+    "ScalableTargetBase": _instance_of("ScalableTargetBase", "a ScalableTarget"),
+    "ScalingStep": _instance_of("ScalingStep", way_out="write ScalingStep(...)"),
     "SecretValue": Kind(
         "a SecretValue",
         _is_a("SecretValue"),
@@ -155,6 +177,20 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "Size": _unit("Size", "gibibytes"),
     "SmoothQuant": _instance_of("SmoothQuant"),
+    "TimeZone": _instance_of("TimeZone", way_out="write such as 'Europe/Berlin'"),
+    "appscaling.AdjustmentType": _instance_of("AdjustmentType"),
+    "appscaling.MetricAggregationType": _instance_of("MetricAggregationType"),
+    "appscaling.Schedule": _instance_of(
+        "Schedule", way_out="write such as 'cron(0 20 * * ? *)'"
+    ),
+    "cloudwatch.IMetric": _interface(
+        "a metric of CloudWatch or a MathExpression", "to_metric_config"
+    ),
+    "cloudwatch.TreatMissingData": _instance_of("TreatMissingData"),
+    "datetime": _instance_of("datetime", way_out="write datetime(...)"),
+    "cloudwatch.IAlarmAction": _interface(
+        "an action of an alarm", "bind", way_out="write SnsAction(topic)"
+    ),
     "ec2.ISecurityGroup": _interface("a security group", "security_group_id"),
     "ec2.IVpc": _interface("a VPC", "vpc_id", way_out="write Vpc.from_lookup(...)"),
     "ec2.SubnetSelection": _instance_of(

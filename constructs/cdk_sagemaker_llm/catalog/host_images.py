@@ -8,6 +8,8 @@ Drivers and defaults are those of the SageMaker guide ("inference-gpu-drivers") 
 from __future__ import annotations
 
 import enum
+import functools
+from collections.abc import Sequence
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
@@ -71,6 +73,50 @@ def host_image_for(instance_type: InstanceType, cuda_version: str | None) -> str
         if _CUDA_OF_HOST.get(name, (0, 0))[0] == needed[0]
     ]
     return max(same_major)[1] if same_major else None
+
+
+def shared_host_image(
+    instance_types: Sequence[InstanceType], cuda_version: str | None
+) -> str | None:
+    """
+    Return the host image to ask for where instances are of several types; ``None``
+    where their default ones will do.
+
+    A variant asks for one host image, so that one type's need is all types'.
+
+    Args:
+        instance_types: The types that the container runs on.
+
+        cuda_version: The container's, such as ``13.0``; ``None`` if it has none.
+
+    Raises:
+        ValueError: If one type needs a host image that another one does not take.
+    """
+    wanted = {host_image_for(one, cuda_version) for one in instance_types} - {None}
+    defaults = {one.default_inference_ami for one in instance_types}
+    if not wanted and (len(defaults) == 1 or _parse(cuda_version) is None):
+        return None
+    shared = functools.reduce(set.intersection, map(_images_of, instance_types))
+    needed = _parse(cuda_version)
+    fitting = [
+        (_CUDA_OF_HOST[name], name)
+        for name in shared & _CUDA_OF_HOST.keys()
+        if needed is not None and _CUDA_OF_HOST[name][0] == needed[0]
+    ]
+    if fitting:
+        return max(fitting)[1]
+    if not wanted:
+        return None
+    raise ValueError(
+        f"no host image with a driver for CUDA {cuda_version} is taken by all of "
+        f"{', '.join(map(str, instance_types))}"
+    )
+
+
+def _images_of(instance_type: InstanceType) -> set[str]:
+    default = instance_type.default_inference_ami
+    own = {default} if default else set()
+    return {*instance_type.compatible_inference_amis, *own}
 
 
 def has_host_of(instance_type: InstanceType, cuda_version: str) -> bool:

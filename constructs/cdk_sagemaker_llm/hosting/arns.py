@@ -47,3 +47,11 @@ def own_logs() -> str:
     Return the ARN's beginning of the log groups in the stack's account and region.
     """
     return f"arn:{partition()}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group"
+
+
+@functools.cache
+def own_alarms() -> str:
+    """
+    Return the ARN's beginning of the alarms in the stack's account and region.
+    """
+    return f"arn:{partition()}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm"

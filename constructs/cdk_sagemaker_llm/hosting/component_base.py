@@ -10,17 +10,24 @@ from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.imports import name_in, named
-from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.monitoring.component_alarms import ComponentAlarms
+from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
+    from cdk_sagemaker_llm.hosting.model_base import ModelBase
 
 _KIND = "inference-component"
 
 
-class InferenceComponentBase(Resource):
+class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms):
     """
     What inference components defined here and imported ones have in common.
     """
@@ -31,6 +38,12 @@ class InferenceComponentBase(Resource):
     """The name that applications call, beside the endpoint's."""
     inference_component_arn: str
     """The ARN."""
+    scaling: ScalableCopyCount | None = None
+    """How its copies scale; ``None`` where they do not."""
+    model: ModelBase | None = None
+    """What its copies run; ``None`` where nothing is known of it."""
+    resource_id: str | None = None
+    """Its resource's id below it, which changes where it must be replaced."""
 
     @staticmethod
     def from_inference_component_name(
@@ -98,27 +111,50 @@ class InferenceComponentBase(Resource):
             resource_arns=[self.endpoint.endpoint_arn, self.inference_component_arn],
         )
 
+    @checked
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableCopyCount:
         """
         Let the number of copies follow their load.
 
+        With ``min_capacity=0`` the first request that finds no copy fails and starts
+        one, which takes minutes: a step policy and its alarm are defined as well. The
+        host needs ``min_instance_count=0`` then.
+
         Args:
             max_capacity: Copies that run at most.
 
-            min_capacity: Copies that always run.
+            min_capacity: Copies that always run; 0 lets the last one go.
 
         Raises:
-            ValueError: If the bounds are wrong.
+            ValueError: If the bounds are wrong, or the copies are scaled already.
         """
-        return ScalableCopyCount(
+        report(self, "", self._twice_findings())
+        self.scaling = ScalableCopyCount(
             self,
             "Scaling",
             inference_component_name=self.inference_component_name,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )
+        return self.scaling
+
+    def _twice_findings(self) -> list[Finding]:
+        if self.scaling is None:
+            return []
+        return [
+            SCALED_TWICE.finding(
+                "the copies are scaled already: auto_scale_copy_count was called "
+                "before",
+                "call the scale_on_ methods of what it returned, which take several "
+                "policies",
+            )
+        ]
+
+    def _metric_subject(self) -> Subject:
+        dimensions = {"InferenceComponentName": self.inference_component_name}
+        return Subject(construct=self, dimensions=dimensions)
 
 
 class _ImportedComponent(InferenceComponentBase):

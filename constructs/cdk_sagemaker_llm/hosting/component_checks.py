@@ -4,11 +4,14 @@ What is checked of an inference component before it is made.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.capacity import Scheduling
+from cdk_sagemaker_llm.hosting.capacity_checks import scheduling_findings
 from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
@@ -16,6 +19,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,
     VariantDefinition,
+    fit_on,
 )
 from cdk_sagemaker_llm.hosting.limits import (
     name_findings,
@@ -24,12 +28,20 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
+from cdk_sagemaker_llm.hosting.per_type import (
+    WRONG_TYPES,
+    Resources,
+    by_type,
+)
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.roles import same_role
+from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
+
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
 
 COMPONENT_NAME = "inference_component_name"
 
@@ -52,6 +64,11 @@ def define_component(
     inference_component_name_prefix: str | None,
     start_up: Duration | None,
     download: Duration | None,
+    rollout: Rolling | None = None,
+    retain_copy_count: bool = False,
+    scheduling: Scheduling,
+    by_type: Mapping[str, ResourceRequirements] | None = None,
+    further: Sequence[ModelDefinition | None] = (),
 ) -> ComponentDefinition:
     """
     Check a component: its name and time-outs, its model on these hosts, and whether
@@ -76,16 +93,32 @@ def define_component(
         start_up: How long a copy may take to answer; ``None`` for the default.
 
         download: How long the model data may take; ``None`` for the default.
+
+        rollout: How an update reaches the copies; ``None`` for the service's own way.
+
+        retain_copy_count: Whether updates leave alone how many copies run.
+        scheduling: How copies are placed, and whether instances keep their data.
+
+        by_type: What each copy reserves on each type of instance.
+            If left out, there is one type.
+
+        further: What each copy runs on further types.
+            If left out, it runs the same on all.
     """
+    name = inference_component_name or inference_component_name_prefix
     found = [
-        *_name_findings(inference_component_name, inference_component_name_prefix),
+        *component_name_findings(
+            inference_component_name, inference_component_name_prefix
+        ),
         *timeout_findings("container_startup_health_check_timeout", start_up),
         *timeout_findings("model_data_download_timeout", download),
+        *component_rollout_findings(rollout, resources.copies, name),
+        *scheduling_findings(scheduling),
     ]
     if placement is not None:
         found += placement.findings()
-    if host is not None and model is not None:
-        found += host.model_findings(model, start_up)
+    if host is not None:
+        found += host.model_findings(model, start_up, *further)
     return ComponentDefinition(
         resources=resources,
         variant_name=variant_name,
@@ -93,6 +126,10 @@ def define_component(
         inference_component_name_prefix=inference_component_name_prefix,
         start_up=start_up,
         download=download or (model.download_timeout if model else None),
+        rollout=rollout,
+        retain_copy_count=retain_copy_count,
+        scheduling=scheduling,
+        by_type=by_type or {},
         findings=tuple(found),
     )
 
@@ -106,11 +143,57 @@ def host_of(endpoint: EndpointBase, variant_name: str) -> VariantDefinition | No
     return endpoint.endpoint_config.definition.variant(variant_name)
 
 
-def endpoint_findings(
-    endpoint: EndpointBase, variant_name: str, model: ModelBase
+def models_by_type(
+    host: VariantDefinition | None,
+    model: ModelBase,
+    resources: Resources,
+    overrides: Mapping[str, ModelBase] | None,
+) -> dict[str, ModelBase]:
+    """
+    Say what copies run on each type of instance, the first choice first.
+
+    Args:
+        host: The hosts; ``None`` if they are not known: what is given names the types
+            then.
+
+        model: What copies run, where nothing else is said.
+
+        resources: What copies reserve.
+
+        overrides: What copies run on some types.
+    """
+    if host is not None:
+        names = [one.name for one in host.types]
+    elif isinstance(resources, Mapping):
+        names = list(resources)
+    else:
+        names = list(overrides or {})
+    return {name: (overrides or {}).get(name, model) for name in names or [""]}
+
+
+def override_findings(
+    host: VariantDefinition | None,
+    overrides: Mapping[str, ModelBase] | None,
+    types: Mapping[str, ModelBase],
 ) -> list[Finding]:
     """
-    Check that the endpoint hosts components, and that its models are like this one.
+    Check that models of their own are for types that the instances are of.
+    """
+    others = [name for name in overrides or {} if name not in types]
+    return [
+        WRONG_TYPES.finding(
+            f"model_overrides must be for {', '.join(types)}, got {name}"
+        )
+        for name in others
+        if host is not None or "" not in types
+    ]
+
+
+def endpoint_findings(
+    endpoint: EndpointBase, variant_name: str, *models: ModelBase
+) -> list[Finding]:
+    """
+    Check that the endpoint hosts components, and that its models are like these.
     """
     if not isinstance(endpoint, Endpoint):
         return []
@@ -132,7 +215,9 @@ def endpoint_findings(
                 f"variant_name must be one of {names}, got {variant_name!r}"
             )
         ]
-    return _likeness_findings(model, config)
+    return next(
+        filter(None, (_likeness_findings(model, config) for model in models)), []
+    )
 
 
 def _likeness_findings(model: ModelBase, config: EndpointConfigBase) -> list[Finding]:
@@ -153,7 +238,10 @@ def _likeness_findings(model: ModelBase, config: EndpointConfigBase) -> list[Fin
     ]
 
 
-def _name_findings(name: str | None, prefix: str | None) -> list[Finding]:
+def component_name_findings(name: str | None, prefix: str | None) -> list[Finding]:
+    """
+    Check a name, or the beginning of one; not both are given.
+    """
     found = name_findings(COMPONENT_NAME, name)
     if prefix is None:
         return found
@@ -167,18 +255,47 @@ def _name_findings(name: str | None, prefix: str | None) -> list[Finding]:
     return found + prefix_findings("inference_component_name_prefix", prefix)
 
 
-def split_findings(
-    model: ModelDefinition,
+def resource_findings(
+    given: Resources,
     host: VariantDefinition | None,
-    resources: ResourceRequirements,
+    models: Mapping[str, ModelDefinition | None],
 ) -> list[Finding]:
     """
-    Check that a model which was defined by itself fits the devices of its copies.
+    Check that what copies reserve on each type is what their model needs there.
+
+    Args:
+        given: What copies reserve: the same on all types, or for each of them.
+
+        host: The hosts; ``None`` if they are not known.
+
+        models: What copies run on each type; ``None`` where that was made elsewhere.
     """
-    devices = resources.accelerators
-    if host is None or devices is None or is_unresolved(devices):
-        return []
-    return host.fit_findings(model, devices)
+    found: list[Finding] = []
+    hardware = {} if host is None else {one.name: one.hardware for one in host.types}
+    for name, resources in by_type(given, models).items():
+        model = models[name]
+        if model is None:
+            continue
+        found += device_findings(model, resources)
+        devices = resources.accelerators
+        if host is not None and devices is not None and not is_unresolved(devices):
+            found += fit_on(hardware[name], model, devices)
+    return list(dict.fromkeys(found))
+
+
+def reserved_findings(
+    models: Sequence[ModelDefinition], needs: Sequence[ResourceRequirements]
+) -> list[Finding]:
+    """
+    Check that copies of what runs on accelerators reserve some on each type.
+    """
+    return list(
+        dict.fromkeys(
+            finding
+            for model, resources in zip(models, needs, strict=True)
+            for finding in device_findings(model, resources)
+        )
+    )
 
 
 def device_findings(

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.scope import stack_of, stage_of
 
 _USUAL_VARIANT = "AllTraffic"
+_USUAL_ID = "Resource"
 _DIGITS = 8
 
 
@@ -51,7 +52,7 @@ class ComponentIdentity:
         which changes with every construct before them.
         """
         fixed = "/".join(filter(None, self._parts(scope)))
-        return f"Resource{_digest(fixed)}" if fixed else "Resource"
+        return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
 
     def _parts(self, scope: Construct) -> list[str | None]:
         endpoint = self.endpoint
@@ -65,7 +66,44 @@ class ComponentIdentity:
         ]
 
 
-def derived_name(prefix: str, scope: Construct, identity: ComponentIdentity) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AdapterIdentity:
+    """
+    Which base an adapter is for, and what it is called.
+
+    Args:
+        base: The base.
+
+        base_id: What its endpoint, variant and name make of its resource's id; its name
+            if it was made elsewhere.
+
+        name: The adapter's name; ``None`` if CloudFormation makes one.
+
+        is_part: Whether the adapter is defined below its base, so that its own path
+            changes with it.
+    """
+
+    base: Construct
+    base_id: str
+    name: str | None
+    is_part: bool
+
+    def resource_id(self, scope: Construct) -> str:
+        """
+        Choose the resource's id, which is another one wherever the base's is.
+        """
+        parts = [
+            None if self.base_id == _USUAL_ID else _settled(scope, self.base_id),
+            _settled(scope, self.name),
+            None if self.is_part else _path(self.base),
+        ]
+        fixed = "/".join(filter(None, parts))
+        return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
+
+
+def derived_name(
+    prefix: str, scope: Construct, identity: ComponentIdentity | AdapterIdentity
+) -> str:
     """
     Complete a prefix to a name that is another one wherever the component is replaced:
     a replacement is created before its predecessor is gone.
@@ -95,8 +133,8 @@ def _settled(scope: Construct, name: str | None) -> str | None:
         return "generated"
 
 
-def _path(endpoint: EndpointBase) -> str:
+def _path(construct: Construct) -> str:
     """
-    Return where the endpoint is defined, from its stage on: the same in every stage.
+    Return where something is defined, from its stage on: the same in every stage.
     """
-    return endpoint.node.path.removeprefix(f"{stage_of(endpoint).node.path}/")
+    return construct.node.path.removeprefix(f"{stage_of(construct).node.path}/")

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
+from cdk_sagemaker_llm.hosting.capacity import Scheduling
 from cdk_sagemaker_llm.hosting.environment import environment_findings
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.limits import seconds
@@ -49,6 +50,8 @@ from cdk_sagemaker_llm.serving.rules import REPEATED
 
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
+
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
 
 ISOLATED_DOWNLOAD = Rule(
     "LLM119", "an isolated network lets the container download no weights"
@@ -154,7 +157,16 @@ class ComponentDefinition:
 
         download: How long the model data may take; ``None`` for the default.
 
+        scheduling: How copies are placed, and whether instances keep their data.
+
+        by_type: What each copy reserves on each type of instance, where pools have
+            several; none where there is one.
+
         findings: All that was found of it, but not of its model.
+
+        rollout: How an update reaches the copies; ``None`` for the service's own way.
+
+        retain_copy_count: Whether updates leave alone how many copies run.
     """
 
     resources: ResourceRequirements
@@ -163,7 +175,11 @@ class ComponentDefinition:
     inference_component_name_prefix: str | None
     start_up: Duration | None
     download: Duration | None
+    scheduling: Scheduling
+    by_type: Mapping[str, ResourceRequirements]
     findings: tuple[Finding, ...]
+    rollout: Rolling | None = None
+    retain_copy_count: bool = False
 
 
 def define_model(

@@ -21,11 +21,28 @@ from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
+from cdk_sagemaker_llm.hosting.monitoring.variants import (
+    VariantMetrics,
+    variant_subject,
+)
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
-from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.rollback_alarms import (
+    alarms_of,
+    let_look,
+    watched_variants,
+)
+from cdk_sagemaker_llm.hosting.rollout import Rollout
+from cdk_sagemaker_llm.hosting.rollout_checks import (
+    endpoint_rollout_findings,
+    scaled_findings,
+)
+from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
@@ -42,7 +59,7 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource):
+class EndpointBase(Resource, VariantMetrics, VariantAlarms):
     """
     What endpoints defined here and imported ones have in common.
     """
@@ -65,6 +82,9 @@ class EndpointBase(Resource):
             resource_arns=[self.endpoint_arn],
         )
 
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return variant_subject(self, self.endpoint_name, None, variant_name)
+
 
 @jsii.implements(iam.IGrantable, Connectable)
 class Endpoint(EndpointBase):
@@ -81,8 +101,15 @@ class Endpoint(EndpointBase):
             environment refers to it.
             If left out, CloudFormation makes one.
 
+        rollout:
+            How an update reaches it: ``AllAtOnce``, ``Canary``, ``Linear`` or
+            ``Rolling``.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
+
     Raises:
-        ValueError: If the name is not of that form.
+        ValueError: If the name is not of that form, or the service would refuse the
+            rollout.
     """
 
     @checked
@@ -93,8 +120,13 @@ class Endpoint(EndpointBase):
         *,
         endpoint_config: EndpointConfigBase,
         endpoint_name: str | None = None,
+        rollout: Rollout | None = None,
     ) -> None:
-        report(scope, id, own_name_findings(scope, "endpoint_name", endpoint_name))
+        rolled = endpoint_rollout_findings(
+            rollout, endpoint_config.definition.variants, endpoint_name
+        )
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
+        report(scope, id, [*named, *rolled])
         super().__init__(scope, id, physical_name=endpoint_name)
         take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
@@ -102,6 +134,7 @@ class Endpoint(EndpointBase):
         """What the inference components reserve, for an endpoint that hosts them."""
         self.chosen_name = endpoint_name
         """The name that was asked for; ``None`` when CloudFormation makes one."""
+        self._scaled: set[str] = set()
         self.cfn_endpoint = sagemaker.CfnEndpoint(
             self,
             "Resource",
@@ -112,6 +145,22 @@ class Endpoint(EndpointBase):
             else endpoint_name,
         )
         """The resource itself, for what this class does not offer."""
+        self.rollout = rollout
+        """How an update reaches it; ``None`` for the service's own way."""
+        if rollout is not None:
+            annotate(self, [*rolled, *self._roll_out(rollout)])
+
+    def _roll_out(self, rollout: Rollout) -> list[Finding]:
+        """
+        Have updates rolled out, and turned back by alarms.
+        """
+        config, resource = self.endpoint_config, self.cfn_endpoint
+        name = self.chosen_name or ""
+        alarms = alarms_of(
+            self, rollout.rollback_on, watched_variants(name, config.variants)
+        )
+        resource.deployment_config = rollout.to_property(alarms.names)
+        return let_look(self, _roles_of(config), alarms, resource)
 
     @functools.cached_property
     def endpoint_name(self) -> str:  # type: ignore[override] # asked of Node when used
@@ -147,10 +196,7 @@ class Endpoint(EndpointBase):
         Raises:
             ValueError: If its models have several roles, or are not known.
         """
-        config = self.endpoint_config
-        roles = [model.role for model in _models_of(config)]
-        if config.execution_role is not None:
-            roles = [config.execution_role]
+        roles = _roles_of(self.endpoint_config)
         if not roles or not all(same_role(roles[0], role) for role in roles):
             raise ValueError(
                 f"{self.node.path} must have one known execution role to be granted "
@@ -226,21 +272,32 @@ class Endpoint(EndpointBase):
                 named.
 
         Raises:
-            ValueError: If the bounds or the variant are wrong.
+            ValueError: If the bounds or the variant are wrong, or its instances are
+                scaled already.
         """
         if self.endpoint_config.is_imported and variant_name is not None:
             return self._scale(variant_name, min_capacity or 1, max_capacity)
         variant = self._variant(variant_name)
         least = variant.initial_instance_count if min_capacity is None else min_capacity
+        rolled = scaled_findings(self.rollout, least, max_capacity, "instances")
+        report(self, "", rolled)
         scalable = self._scale(
             variant.variant_name, least, max_capacity, is_only=variant_name is None
         )
-        annotate(scalable, _type_findings(variant))
+        annotate(scalable, [*_type_findings(variant), *rolled])
         return scalable
 
     def _scale(
         self, variant_name: str, least: int, most: int, *, is_only: bool = False
     ) -> ScalableInstanceCount:
+        if variant_name in self._scaled:
+            fault = SCALED_TWICE.finding(
+                f"the instances of {variant_name!r} are scaled already: "
+                "auto_scale_instance_count was called before",
+                "call the scale_on_ methods of what it returned, which take several "
+                "policies",
+            )
+            report(self, "", [fault])
         scalable = ScalableInstanceCount(
             self,
             "Scaling" if is_only else f"{variant_name}Scaling",
@@ -249,6 +306,7 @@ class Endpoint(EndpointBase):
             min_capacity=least,
             max_capacity=most,
         )
+        self._scaled.add(variant_name)
         self._retain_counts()
         return scalable
 
@@ -263,6 +321,10 @@ class Endpoint(EndpointBase):
                 variant_property_type="DesiredWeight"
             )
         ]
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        definition = self.endpoint_config.definition
+        return variant_subject(self, self.endpoint_name, definition, variant_name)
 
     def _variant(self, wanted: str | None) -> ProductionVariant:
         if self.endpoint_config.hosts_components:
@@ -282,7 +344,7 @@ class Endpoint(EndpointBase):
 
 
 def _type_findings(variant: ProductionVariant) -> list[Finding]:
-    if not is_unresolved(variant.instance_type):
+    if not any(is_unresolved(one) for one in variant.instance_types):
         return []
     return [
         CHANGING_TYPE.finding(
@@ -293,8 +355,17 @@ def _type_findings(variant: ProductionVariant) -> list[Finding]:
     ]
 
 
+def _roles_of(config: EndpointConfigBase) -> list[iam.IRole]:
+    """
+    Return the execution roles of what a configuration runs, as far as they are known.
+    """
+    if config.execution_role is not None:
+        return [config.execution_role]
+    return [model.role for model in _models_of(config)]
+
+
 def _models_of(config: EndpointConfigBase) -> list[Model]:
-    models = (variant.model for variant in config.variants)
+    models = (model for variant in config.variants for model in variant.models)
     return [model for model in models if isinstance(model, Model)]
 
 

@@ -20,7 +20,9 @@ from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     define_endpoint_config,
     define_variant,
+    fit_on,
 )
+from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -34,6 +36,7 @@ from cdk_sagemaker_llm.hosting.statements import (
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
+    from aws_cdk import Duration
     from aws_cdk import aws_kms as kms
 
 
@@ -63,9 +66,19 @@ class EndpointConfig(EndpointConfigBase):
             hardware.
 
         detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
             If left out, they do not; the service's own default for new configurations
             is that they do.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -82,6 +95,8 @@ class EndpointConfig(EndpointConfigBase):
         network: Network | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
     ) -> None:
         definition = define_endpoint_config(
             [define_variant(variant) for variant in variants],
@@ -90,6 +105,8 @@ class EndpointConfig(EndpointConfigBase):
             network=network,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
         )
         fit = _fit_findings(definition)
         given = role_findings(scope, execution_role)
@@ -120,7 +137,11 @@ class EndpointConfig(EndpointConfigBase):
             enable_network_isolation=self.network.isolated or None,
             kms_key_id=key,
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
-                enable_detailed_observability=definition.detailed_observability
+                enable_detailed_observability=definition.detailed_observability,
+                enable_enhanced_metrics=definition.enhanced_metrics or None,
+                metric_publish_frequency_in_seconds=seconds(
+                    definition.metric_publish_frequency
+                ),
             ),
         )
         """The resource itself, for what this class does not offer."""
@@ -144,8 +165,8 @@ class EndpointConfig(EndpointConfigBase):
             network = self.network.access_statements()
             policies = access.allow([*hosting_statements(), *network, *volumes])
         elif volumes:
-            models = (each.variant.model for each in self.definition.variants)
-            for model in models:
+            variants = (each.variant for each in self.definition.variants)
+            for model in dict.fromkeys(m for v in variants for m in v.models):
                 if isinstance(model, Model):
                     policies += access_of(self, model.role).allow(volumes)
         if policies:
@@ -166,8 +187,9 @@ def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
     return [
         finding
         for each in definition.variants
-        if each.model is not None and each.hardware is not None
-        for finding in each.fit_findings(each.model, each.hardware.accelerators)
+        for one in each.types
+        if one.model is not None and one.hardware is not None
+        for finding in fit_on(one.hardware, one.model, one.hardware.accelerators)
     ]
 
 

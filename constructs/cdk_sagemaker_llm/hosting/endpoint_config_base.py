@@ -94,6 +94,8 @@ class _ImportedEndpointConfig(EndpointConfigBase):
             network=None,
             kms_key=None,
             detailed_observability=False,
+            enhanced_metrics=False,
+            metric_publish_frequency=None,
             findings=(),
         )
         self._arn = arn

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.host_images import has_host_of, host_image_for
+from cdk_sagemaker_llm.catalog.host_images import (
+    has_host_of,
+    host_image_for,
+    shared_host_image,
+)
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -29,24 +34,31 @@ HOST_PURPOSE = Rule(
     "LLM196", "what hosts are for is said more than once, or cannot be read"
 )
 
+MIXED_HOSTS = Rule(
+    "LLM313",
+    "instance pools are of types that no one host image runs on",
+    "SageMaker developer guide, inference-gpu-drivers",
+)
+
 
 def choose_host_image(
     variant: ProductionVariant,
-    hardware: InstanceType | None,
+    types: Sequence[InstanceType | None],
     model: ModelDefinition | None,
 ) -> str | None:
     """
-    Return the host image to ask for; ``None`` for the type's default.
+    Return the host image to ask for; ``None`` for the types' defaults.
 
     Args:
         variant: What was asked for.
 
-        hardware: The instance type; ``None`` if it is not known.
+        types: The instance types; ``None`` where one is not known.
 
         model: What is known of the model that fills the instances; ``None`` if they
             host components.
     """
-    if variant.inference_ami_version is not None or hardware is None:
+    known = [hardware for hardware in types if hardware is not None]
+    if variant.inference_ami_version is not None or len(known) < len(types):
         return variant.inference_ami_version
     if model is None and variant.model is not None:
         # Nothing is known of a model that was made elsewhere.
@@ -54,7 +66,45 @@ def choose_host_image(
     cuda_version = _cuda_version(variant, model)
     if is_unresolved(cuda_version) or not _is_version(cuda_version):
         return None
-    return host_image_for(hardware, cuda_version)
+    if len(known) == 1:
+        return host_image_for(known[0], cuda_version)
+    try:
+        return shared_host_image(known, cuda_version)
+    except ValueError:
+        # ``mixed_findings`` tell of it.
+        return None
+
+
+def mixed_findings(
+    variant: ProductionVariant,
+    types: Sequence[InstanceType | None],
+    model: ModelDefinition | None,
+) -> list[Finding]:
+    """
+    Check that one host image, with one driver, can run on every type of the pools.
+    """
+    known = [hardware for hardware in types if hardware is not None]
+    if len(types) == 1 or not known:
+        return []
+    if len({hardware.has_neuron_cores for hardware in known}) > 1:
+        names = ", ".join(map(str, known))
+        return [
+            MIXED_HOSTS.finding(
+                f"instance_pools mix GPUs with Inferentia or Trainium: {names}",
+                "serve these from endpoints of their own",
+            )
+        ]
+    if variant.inference_ami_version is not None or len(known) < len(types):
+        return []
+    cuda_version = _cuda_version(variant, model)
+    if is_unresolved(cuda_version) or not _is_version(cuda_version):
+        return []
+    try:
+        shared_host_image(known, cuda_version)
+    except ValueError as fault:
+        remedy = "choose types of one driver generation, or inference_ami_version"
+        return [MIXED_HOSTS.finding(f"instance_pools: {fault}", remedy)]
+    return []
 
 
 def purpose_findings(

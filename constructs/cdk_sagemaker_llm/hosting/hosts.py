@@ -15,8 +15,18 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.hosting.capacity_checks import (
+    pool_findings,
+    reservation_findings,
+    routing_findings,
+    scale_in_findings,
+)
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
-from cdk_sagemaker_llm.hosting.host_image import choose_host_image, purpose_findings
+from cdk_sagemaker_llm.hosting.host_image import (
+    choose_host_image,
+    mixed_findings,
+    purpose_findings,
+)
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
@@ -29,6 +39,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     size_findings,
     timeout_findings,
 )
+from cdk_sagemaker_llm.hosting.monitoring.publishing import frequency_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
 from cdk_sagemaker_llm.hosting.storage import (
@@ -40,6 +51,7 @@ from cdk_sagemaker_llm.hosting.variant import (
     START_UP_SECONDS,
     ManagedInstanceScaling,
     ProductionVariant,
+    in_order,
 )
 from cdk_sagemaker_llm.serving.rules import API
 
@@ -73,6 +85,24 @@ ROLE_OR_MODEL = Rule(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class HostType:
+    """
+    One type that a variant's instances may be of.
+
+    Args:
+        name: Its name, or a placeholder.
+
+        hardware: The instance type; ``None`` if it is not known.
+
+        model: The model that fills its instances; ``None`` if they host components.
+    """
+
+    name: str
+    hardware: InstanceType | None
+    model: ModelDefinition | None = None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantDefinition:
     """
@@ -81,32 +111,55 @@ class VariantDefinition:
     Args:
         variant: What was asked for.
 
-        hardware: The instance type; ``None`` if it is not known.
-
-        model: The model that fills the instances; ``None`` if they host components.
+        types: The types of its instances, the first choice first; one without pools.
 
         host_image:
-            The host image, whatever models come and go; ``None`` for the type's
-            default.
+            The host image, whatever models come and go; ``None`` for the types'
+            defaults.
 
         findings: What was found of the variant alone.
     """
 
     variant: ProductionVariant
-    hardware: InstanceType | None
-    model: ModelDefinition | None
+    types: tuple[HostType, ...]
     host_image: str | None
     findings: tuple[Finding, ...]
 
     @property
+    def hardware(self) -> InstanceType | None:
+        """
+        The type of the instances, the first choice of pools; ``None`` if not known.
+        """
+        return self.types[0].hardware
+
+    @property
+    def model(self) -> ModelDefinition | None:
+        """
+        The model that fills the instances; ``None`` if they host components.
+        """
+        return self.types[0].model
+
+    @property
     def fleet(self) -> Fleet | None:
         """
-        The most instances there may be for components; ``None`` if not known.
+        The most instances there may be for components, all of the first choice;
+        ``None`` if not known.
+        """
+        return next(iter(self.fleets), None)
+
+    @property
+    def fleets(self) -> tuple[Fleet, ...]:
+        """
+        The most instances there may be for components, once for each type that all
+        may be of; none if not known.
         """
         instances = self.variant.most_instances
-        if self.hardware is None or is_unresolved(instances):
-            return None
-        return Fleet(instance_type=self.hardware, instances=instances)
+        known = [one.hardware for one in self.types if one.hardware is not None]
+        if len(known) < len(self.types) or is_unresolved(instances):
+            return ()
+        return tuple(
+            Fleet(instance_type=hardware, instances=instances) for hardware in known
+        )
 
     @property
     def has_model(self) -> bool:
@@ -115,61 +168,57 @@ class VariantDefinition:
         """
         return self.model is not None or self.variant.model is not None
 
-    def filled_by(self, model: Model) -> VariantDefinition:
+    def filled_by(self, model: Model, *further: Model) -> VariantDefinition:
         """
-        Return this definition with the model that was made for it.
+        Return this definition with the model that was made for it, or one for each of
+        its types.
         """
-        return replace(self, variant=self.variant.with_model(model))
-
-    def fit_findings(self, model: ModelDefinition, devices: int) -> list[Finding]:
-        """
-        Check that a model which was defined by itself fits the devices it is given.
-
-        Args:
-            model: The variant's model, or that of a component on it.
-
-            devices: How many of a host's devices each copy has.
-        """
-        demand = model.demand
-        degree = None if demand is None else demand.tensor_parallel_degree
-        found = []
-        if isinstance(degree, int) and degree > devices:
-            found.append(
-                TOO_FEW_DEVICES.finding(
-                    f"the model is split over {degree} devices, and a copy has "
-                    f"{devices} on {self.hardware}",
-                    "give it more devices, or split it over fewer",
-                )
-            )
-        if found or self.hardware is None or self.hardware.accelerators == 0:
-            return found
-        plan = plan_of(demand, self.hardware, devices)
-        return fit_findings(plan, demand, model.findings)
+        return replace(self, variant=self.variant.with_model(model, *further))
 
     def model_findings(
-        self, model: ModelDefinition, start_up: Duration | None
+        self,
+        model: ModelDefinition | None,
+        start_up: Duration | None,
+        *further: ModelDefinition | None,
     ) -> list[Finding]:
         """
         Check a model against these hosts.
 
         Args:
-            model: The variant's model, or that of a component on it.
+            model: The variant's model, or that of a component on it; ``None`` if that
+                was made elsewhere.
 
             start_up: How long it may take to answer; ``None`` for the default.
+
+            further: The model as it is on further types; none if it is the same on
+                all.
         """
+        models = (model, *further) if further else [model] * len(self.types)
+        found = [
+            finding
+            for one, own in zip(self.types, models, strict=True)
+            if own is not None
+            for finding in self._findings_on(one.hardware, own, start_up)
+        ]
+        return list(dict.fromkeys(found))
+
+    def _findings_on(
+        self,
+        hardware: InstanceType | None,
+        model: ModelDefinition,
+        start_up: Duration | None,
+    ) -> list[Finding]:
         container = model.prepared.container
         if container is None:
             return []
         return [
             *host_findings(
-                self.hardware,
+                hardware,
                 container.image,
                 self.host_image,
                 hosts_components=self.model is None,
             ),
-            *volume_findings(
-                self.hardware, self.variant.volume_size, model.weight_bytes
-            ),
+            *volume_findings(hardware, self.variant.volume_size, model.weight_bytes),
             *timeout_contradictions(
                 container.loading_seconds,
                 seconds(start_up) or START_UP_SECONDS,
@@ -194,6 +243,10 @@ class EndpointConfigDefinition:
 
         detailed_observability: Whether GPU, host and container metrics are published.
 
+        enhanced_metrics: Whether metrics also come by instance and container.
+
+        metric_publish_frequency: How often metrics come; ``None`` for each minute.
+
         findings: What was found of the variants, alone, together, and with their
             models.
     """
@@ -203,6 +256,8 @@ class EndpointConfigDefinition:
     network: Network | None
     kms_key: kms.IKey | None
     detailed_observability: bool
+    enhanced_metrics: bool
+    metric_publish_frequency: Duration | None
     findings: tuple[Finding, ...]
 
     def variant(self, name: str) -> VariantDefinition | None:
@@ -212,14 +267,18 @@ class EndpointConfigDefinition:
         named = (each for each in self.variants if each.variant.variant_name == name)
         return next(named, None)
 
-    def filled_by(self, model: Model) -> EndpointConfigDefinition:
+    def filled_by(self, model: Model, *further: Model) -> EndpointConfigDefinition:
         """
-        Return this definition with the model that was made for its variants.
+        Return this definition with the model that was made for its variants, or one
+        for each type of their instances.
         """
-        return replace(self, variants=tuple(v.filled_by(model) for v in self.variants))
+        filled = (variant.filled_by(model, *further) for variant in self.variants)
+        return replace(self, variants=tuple(filled))
 
 
-def known_hardware(instance_type: str | InstanceType) -> InstanceType | None:
+def known_hardware(
+    instance_type: str | InstanceType | None,
+) -> InstanceType | None:
     """
     Look an instance type up; ``None`` for a placeholder, and for one that there is
     not: the variant's own check says so.
@@ -228,7 +287,10 @@ def known_hardware(instance_type: str | InstanceType) -> InstanceType | None:
 
 
 def define_variant(
-    variant: ProductionVariant, *, model: ModelDefinition | None = None
+    variant: ProductionVariant,
+    *,
+    model: ModelDefinition | None = None,
+    further: Sequence[ModelDefinition] = (),
 ) -> VariantDefinition:
     """
     Check a variant against what the API accepts, and look its hardware up.
@@ -238,43 +300,91 @@ def define_variant(
 
         model: The model that is to fill it, before it is made.
             If left out, it is the variant's own.
+
+        further: The model as it is on the further types of pools.
+            If left out, it is the same on all.
     """
-    if model is None and variant.model is not None:
-        model = variant.model.definition
-    hardware, unknown = _hardware_findings(variant.instance_type)
-    if model is not None:
-        variant = _fitted(variant, hardware, model)
-    has_model = model is not None or variant.model is not None
-    found = [
-        *name_findings("variant_name", variant.variant_name),
-        *unknown,
-        *_volume_findings(variant, hardware),
-        *_scaling_findings(variant, has_model=has_model),
-        *_timeout_findings(variant),
-        *purpose_findings(variant, hardware, has_model=has_model),
-        *host_image_findings("inference_ami_version", variant.inference_ami_version),
-        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
-    ]
+    models = () if model is None else _for_each(variant, (model, *further))
+    found = pool_findings(variant)
+    types = []
+    for index, wanted in enumerate(variant.instance_types):
+        hardware, unknown = _hardware_findings(wanted)
+        filled_by = models[index] if models else _own_model(variant, index)
+        types.append(HostType(str(wanted), hardware, filled_by))
+        found += unknown
+    variant = _fitted(variant, types)
     return VariantDefinition(
         variant=variant,
-        hardware=hardware,
-        model=model,
-        host_image=choose_host_image(variant, hardware, model),
-        findings=tuple(found),
+        types=tuple(types),
+        host_image=choose_host_image(variant, _hardware(types), types[0].model),
+        findings=(
+            *name_findings("variant_name", variant.variant_name),
+            *found,
+            *_findings_of(variant, types),
+        ),
     )
 
 
-def _fitted(
-    variant: ProductionVariant, hardware: InstanceType | None, model: ModelDefinition
-) -> ProductionVariant:
+def _for_each(
+    variant: ProductionVariant, models: Sequence[ModelDefinition]
+) -> Sequence[ModelDefinition]:
+    return models if len(models) > 1 else [*models] * len(variant.instance_types)
+
+
+def _hardware(types: Sequence[HostType]) -> list[InstanceType | None]:
+    return [one.hardware for one in types]
+
+
+def _own_model(variant: ProductionVariant, index: int) -> ModelDefinition | None:
+    pools = in_order(variant.instance_pools or ())
+    model = (pools[index].model if pools else None) or variant.model
+    return None if model is None else model.definition
+
+
+def _findings_of(
+    variant: ProductionVariant, types: Sequence[HostType]
+) -> list[Finding]:
+    model, hardware = types[0].model, _hardware(types)
+    has_model = model is not None or variant.model is not None
+    return [
+        *_volume_findings(variant, hardware),
+        *_scaling_findings(variant, has_model=has_model),
+        *_timeout_findings(variant),
+        *dict.fromkeys(
+            finding
+            for one in hardware
+            for finding in purpose_findings(variant, one, has_model=has_model)
+        ),
+        *host_image_findings("inference_ami_version", variant.inference_ami_version),
+        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
+        *mixed_findings(variant, hardware, model),
+        *reservation_findings(variant.capacity_reservation, hardware),
+        # Instances of a model may be scaled by a policy, of which nothing is known yet.
+        *routing_findings(
+            variant.routing_strategy, None if has_model else variant.most_instances
+        ),
+    ]
+
+
+def _fitted(variant: ProductionVariant, types: Sequence[HostType]) -> ProductionVariant:
     """
     Complete a variant by what its model asks for, where nothing was chosen.
     """
+    models = [one.model for one in types if one.model is not None]
+    if not models:
+        return variant
     if variant.model_data_download_timeout is None:
-        variant = replace(variant, model_data_download_timeout=model.download_timeout)
-    asked = volume_gib(hardware, model.weight_bytes)
-    if variant.volume_size is None and asked is not None:
-        variant = replace(variant, volume_size=Size.gibibytes(asked))
+        wanted = models[0].download_timeout
+        variant = replace(variant, model_data_download_timeout=wanted)
+    sizes = [
+        volume_gib(one.hardware, one.model.weight_bytes)
+        for one in types
+        if one.model is not None
+    ]
+    asked = [size for size in sizes if size is not None]
+    # A type with local storage refuses a size.
+    if variant.volume_size is None and len(asked) == len(types):
+        variant = replace(variant, volume_size=Size.gibibytes(max(asked)))
     return variant
 
 
@@ -286,6 +396,8 @@ def define_endpoint_config(
     network: Network | None = None,
     kms_key: kms.IKey | None = None,
     detailed_observability: bool = False,
+    enhanced_metrics: bool = False,
+    metric_publish_frequency: Duration | None = None,
 ) -> EndpointConfigDefinition:
     """
     Check the variants, alone and together.
@@ -302,6 +414,10 @@ def define_endpoint_config(
         kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
 
         detailed_observability: Whether GPU, host and container metrics are published.
+
+        enhanced_metrics: Whether metrics also come by instance and container.
+
+        metric_publish_frequency: How often metrics come; ``None`` for each minute.
     """
     found = [finding for variant in variants for finding in variant.findings]
     found += _name_findings([each.variant.variant_name for each in variants])
@@ -314,12 +430,15 @@ def define_endpoint_config(
         )
     found += _role_findings(variants, hosts_components=hosts_components)
     found += _key_findings(variants) if kms_key is not None else []
+    found += frequency_findings(metric_publish_frequency)
     found += [
         finding
         for each in variants
         if each.model is not None
         for finding in each.model_findings(
-            each.model, each.variant.container_startup_health_check_timeout
+            each.model,
+            each.variant.container_startup_health_check_timeout,
+            *(one.model for one in each.types[1:]),
         )
     ]
     return EndpointConfigDefinition(
@@ -328,16 +447,48 @@ def define_endpoint_config(
         network=network,
         kms_key=kms_key,
         detailed_observability=detailed_observability,
+        enhanced_metrics=enhanced_metrics,
+        metric_publish_frequency=metric_publish_frequency,
         findings=tuple(found),
     )
 
 
+def fit_on(
+    hardware: InstanceType | None, model: ModelDefinition, devices: int
+) -> list[Finding]:
+    """
+    Check that a model which was defined by itself fits the devices it is given.
+
+    Args:
+        hardware: The host's type; ``None`` if it is not known.
+
+        model: The model that fills the host, or that of a component on it.
+
+        devices: How many of the host's devices each copy has.
+    """
+    demand = model.demand
+    degree = None if demand is None else demand.tensor_parallel_degree
+    found = []
+    if isinstance(degree, int) and degree > devices:
+        found.append(
+            TOO_FEW_DEVICES.finding(
+                f"the model is split over {degree} devices, and a copy has {devices} "
+                f"on {hardware}",
+                "give it more devices, or split it over fewer",
+            )
+        )
+    if found or hardware is None or hardware.accelerators == 0:
+        return found
+    plan = plan_of(demand, hardware, devices)
+    return fit_findings(plan, demand, model.findings)
+
+
 def _hardware_findings(
-    instance_type: str | InstanceType,
+    instance_type: str | InstanceType | None,
 ) -> tuple[InstanceType | None, list[Finding]]:
     if isinstance(instance_type, InstanceType):
         return instance_type, []
-    if is_unresolved(instance_type):
+    if instance_type is None or is_unresolved(instance_type):
         return None, []
     try:
         return find_instance_type(instance_type), []
@@ -387,33 +538,35 @@ def _role_findings(
 def _key_findings(variants: Sequence[VariantDefinition]) -> list[Finding]:
     return [
         LOCAL_STORAGE.finding(
-            f"{each.hardware} refuses kms_key: its NVMe storage is encrypted in "
+            f"{one.hardware} refuses kms_key: its NVMe storage is encrypted in "
             "hardware",
             "leave it out",
         )
         for each in variants
-        if each.hardware is not None and not each.hardware.volume_size_supported
+        for one in each.types
+        if one.hardware is not None and not one.hardware.volume_size_supported
     ]
 
 
 def _volume_findings(
-    variant: ProductionVariant, hardware: InstanceType | None
+    variant: ProductionVariant, types: Sequence[InstanceType | None]
 ) -> list[Finding]:
     size = variant.volume_size
     if size is None:
         return []
-    if hardware is None:
-        return size_findings("volume_size", size)
-    if hardware.volume_size_supported:
-        return size_findings("volume_size", size) or range_findings(
-            "volume_size", gibibytes(size), 1, LARGEST_VOLUME_GIB, " GiB"
-        )
-    return [
-        LOCAL_STORAGE.finding(
-            f"{hardware} refuses volume_size: it has local NVMe storage",
-            "leave it out; /opt/ml and /tmp are on the NVMe disks",
-        )
-    ]
+    refuse = [one for one in types if one and not one.volume_size_supported]
+    if refuse:
+        return [
+            LOCAL_STORAGE.finding(
+                f"{hardware} refuses volume_size: it has local NVMe storage",
+                "leave it out; /opt/ml and /tmp are on the NVMe disks",
+            )
+            for hardware in refuse
+        ]
+    uncountable = size_findings("volume_size", size)
+    if uncountable or None in types:
+        return uncountable
+    return range_findings("volume_size", gibibytes(size), 1, LARGEST_VOLUME_GIB, " GiB")
 
 
 def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
@@ -429,7 +582,7 @@ def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Fi
                 "scale a model's instances with auto_scale_instance_count",
             )
         )
-    return found + _bounds_findings(variant, bounds)
+    return found + _bounds_findings(variant, bounds) + scale_in_findings(bounds)
 
 
 def _bounds_findings(

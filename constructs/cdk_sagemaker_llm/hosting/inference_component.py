@@ -4,6 +4,7 @@ The SageMaker InferenceComponent: copies of a model on an endpoint's shared inst
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import jsii
@@ -16,14 +17,20 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.capacity import (
+    AvailabilityZoneBalance,
+    PlacementStrategy,
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.component_checks import (
     COMPONENT_NAME,
     define_component,
-    device_findings,
     endpoint_findings,
     host_of,
-    split_findings,
+    models_by_type,
+    override_findings,
+    resource_findings,
 )
 from cdk_sagemaker_llm.hosting.component_identity import (
     ComponentIdentity,
@@ -32,21 +39,27 @@ from cdk_sagemaker_llm.hosting.component_identity import (
 from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
+from cdk_sagemaker_llm.hosting.per_type import by_type, type_findings
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_look
+from cdk_sagemaker_llm.hosting.rollout_checks import retained_findings, scaled_findings
+from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
+from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
+from cdk_sagemaker_llm.hosting.specifications import specified
 from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
-from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
     from aws_cdk import aws_ec2 as ec2
 
+    from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
+    from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
+
 _Component = sagemaker.CfnInferenceComponent
-SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 STARTS_OUTSIDE = Rule(
     "LLM248", "the copies that start lie outside the bounds of their scaling"
 )
@@ -64,7 +77,8 @@ class InferenceComponent(InferenceComponentBase):
             What each copy runs, defined here or imported; its role and network must be
             the endpoint's.
 
-        resources: What each copy reserves, and how many copies start.
+        resources: What each copy reserves, and how many copies start; or that for each
+            type of the endpoint's instance pools.
 
         variant_name: The variant whose instances are shared.
 
@@ -89,6 +103,32 @@ class InferenceComponent(InferenceComponentBase):
             If left out, it follows the size of weights that SageMaker downloads; for
             a tarball alone the service's default applies.
 
+        rollout:
+            How an update reaches the copies: ``Rolling``, batch by batch.
+            If left out, all new copies start beside the old ones, or in their place
+            where there is no room.
+
+        retain_copy_count:
+            Whether an update leaves alone how many copies run, which scaling may have
+            changed: the template has no number of copies then.
+            Set it from the second deployment on; what the service starts without a
+            number is not documented.
+        model_overrides:
+            Models for types of the endpoint's instance pools, in place of ``model``.
+            If left out, copies run the same on all types.
+
+        placement_strategy:
+            Whether copies spread over instances, or share as few as possible.
+            If left out, the service's default applies.
+
+        availability_zone_balance:
+            How evenly copies are spread over zones, beside a placement strategy.
+            If left out, zones are balanced where capacity allows, as a strategy asks.
+
+        data_caching:
+            Whether instances keep image and model data for further copies.
+            If left out, the service decides by the instances' storage.
+
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
@@ -101,52 +141,72 @@ class InferenceComponent(InferenceComponentBase):
         *,
         endpoint: EndpointBase,
         model: ModelBase,
-        resources: ResourceRequirements,
+        resources: ResourceRequirements | Mapping[str, ResourceRequirements],
         variant_name: str = "AllTraffic",
         inference_component_name: str | None = None,
         inference_component_name_prefix: str | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
+        rollout: Rolling | None = None,
+        retain_copy_count: bool = False,
+        model_overrides: Mapping[str, ModelBase] | None = None,
+        placement_strategy: PlacementStrategy | None = None,
+        availability_zone_balance: AvailabilityZoneBalance | None = None,
+        data_caching: bool | None = None,
     ) -> None:
-        found = endpoint_findings(endpoint, variant_name, model)
+        host = host_of(endpoint, variant_name)
+        models = models_by_type(host, model, resources, model_overrides)
+        known = () if host is None else tuple(models)
+        report(scope, id, type_findings("resources", resources, known))
+        needs = by_type(resources, models)
+        first, *further = needs.values()
+        own = {name: one.definition for name, one in models.items()}
+        found = endpoint_findings(endpoint, variant_name, *models.values())
+        found += override_findings(host, model_overrides, models)
+        found += resource_findings(resources, host, own)
         placement = None
         if isinstance(endpoint, Endpoint):
-            placement = endpoint.placements.beside(variant_name, id, resources)
+            placement = endpoint.placements.beside(variant_name, id, first, *further)
         definition = define_component(
-            model=model.definition,
-            host=host_of(endpoint, variant_name),
+            model=next(iter(own.values())),
+            further=list(own.values())[1:],
+            host=host,
             placement=placement,
-            resources=resources,
+            resources=first,
+            by_type=needs if len(needs) > 1 else {},
+            scheduling=Scheduling(
+                placement_strategy=placement_strategy,
+                availability_zone_balance=availability_zone_balance,
+                data_caching=data_caching,
+            ),
             variant_name=variant_name,
             inference_component_name=inference_component_name,
             inference_component_name_prefix=inference_component_name_prefix,
             start_up=container_startup_health_check_timeout,
             download=model_data_download_timeout,
+            rollout=rollout,
+            retain_copy_count=retain_copy_count,
         )
-        if model.definition is not None:
-            found += device_findings(model.definition, resources)
-            found += split_findings(
-                model.definition, host_of(endpoint, variant_name), resources
-            )
         found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
         report(scope, id, [*found, *definition.findings])
         super().__init__(scope, id)
         take_name(scope, COMPONENT_NAME, inference_component_name)
-        self._write(definition, endpoint, model, is_part=False)
+        self._write(definition, endpoint, models, is_part=False)
         self._take_place(placement)
 
     def _write(
         self,
         definition: ComponentDefinition,
         endpoint: EndpointBase,
-        model: ModelBase,
+        models: Mapping[str, ModelBase],
         *,
         is_part: bool,
     ) -> None:
         self.definition = definition
         """What was checked, and is written here."""
         self.endpoint = endpoint
-        self.model = model
+        self.model: ModelBase = next(iter(models.values()))
+        """What each copy runs, on instances of the first choice."""
         self.resources = definition.resources
         self.variant_name = definition.variant_name
         identity = ComponentIdentity(
@@ -155,29 +215,25 @@ class InferenceComponent(InferenceComponentBase):
             name=definition.inference_component_name,
             is_part=is_part,
         )
-        prefix = definition.inference_component_name_prefix
+        self.resource_id = identity.resource_id(self)
+        name, prefix = (
+            definition.inference_component_name,
+            definition.inference_component_name_prefix,
+        )
+        if prefix is not None:
+            name = derived_name(prefix, self, identity)
         self.cfn_inference_component = _Component(
             self,
-            identity.resource_id(self),
+            self.resource_id,
             endpoint_name=endpoint.endpoint_name,
             variant_name=definition.variant_name,
-            inference_component_name=definition.inference_component_name
-            if prefix is None
-            else derived_name(prefix, self, identity),
-            specification=_Component.InferenceComponentSpecificationProperty(
-                model_name=model.model_name,
-                compute_resource_requirements=_requirements(definition.resources),
-                startup_parameters=_Component.InferenceComponentStartupParametersProperty(
-                    container_startup_health_check_timeout_in_seconds=seconds(
-                        definition.start_up
-                    )
-                    or START_UP_SECONDS,
-                    model_data_download_timeout_in_seconds=seconds(definition.download),
-                ),
-            ),
-            runtime_config=_Component.InferenceComponentRuntimeConfigProperty(
+            inference_component_name=name,
+            runtime_config=None
+            if definition.retain_copy_count
+            else _Component.InferenceComponentRuntimeConfigProperty(
                 copy_count=definition.resources.copies
             ),
+            **specified(definition, self.model, models if len(models) > 1 else {}),
         )
         """The resource itself, for what this class does not offer."""
         self.inference_component_arn: str = self.cfn_inference_component.ref
@@ -186,6 +242,19 @@ class InferenceComponent(InferenceComponentBase):
             1, Fn.split("/", self.inference_component_arn)
         )
         annotate(self, definition.findings)
+        if definition.rollout is not None:
+            self._roll_out(definition.rollout, name or "")
+
+    def _roll_out(self, rollout: Rolling, name: str) -> None:
+        """
+        Have updates rolled out, and turned back by alarms.
+        """
+        resource = self.cfn_inference_component
+        watched = Watched(name=name, dimensions={"InferenceComponentName": name})
+        alarms = alarms_of(self, rollout.rollback_on, [watched])
+        resource.deployment_config = rollout.to_component_property(alarms.names)
+        roles = [self.model.role] if isinstance(self.model, Model) else []
+        annotate(self, let_look(self, roles, alarms, resource))
 
     def _take_place(self, placement: Placement | None) -> None:
         if isinstance(self.endpoint, Endpoint):
@@ -228,20 +297,97 @@ class InferenceComponent(InferenceComponentBase):
         """
         Let the number of copies follow their load.
 
+        With ``min_capacity=0`` the first request that finds no copy fails and starts
+        one, which takes minutes: a step policy and its alarm are defined as well. The
+        host needs ``min_instance_count=0`` then.
+
         Args:
             max_capacity: Copies that run at most.
 
-            min_capacity: Copies that always run.
+            min_capacity: Copies that always run; 0 lets the last one go.
 
         Raises:
-            ValueError: If the bounds are wrong.
+            ValueError: If the bounds are wrong, the host does not say whether its
+                instances may go to zero, or the copies are scaled already.
         """
-        scalable = super().auto_scale_copy_count(
-            min_capacity=min_capacity, max_capacity=max_capacity
+        host = CopyHost(
+            hosts=host_of(self.endpoint, self.variant_name),
+            resources=[*self.definition.by_type.values()] or [self.resources],
+            model=self.model.definition,
         )
-        annotate(self, self._room_findings(max_capacity))
+        found = self._twice_findings()
+        if min_capacity == 0:
+            found += host.zero_findings("min_capacity=0")
+        report(self, "", found)
+        self.scaling = HostedCopyCount(
+            self,
+            "Scaling",
+            host=host,
+            inference_component_name=self.inference_component_name,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+        )
+        annotate(self, host.room_findings("max_capacity", max_capacity))
         annotate(self, self._start_findings(min_capacity, max_capacity))
-        return scalable
+        annotate(self, self._rollout_findings(min_capacity, max_capacity))
+        return self.scaling
+
+    @checked
+    def add_adapter(
+        self,
+        id: str,
+        *,
+        artifact: str | LoraAdapter,
+        inference_component_name: str | None = None,
+        inference_component_name_prefix: str | None = None,
+    ) -> AdapterInferenceComponent:
+        """
+        Serve a LoRA adapter on this component's copies, as a component of its own.
+
+        A base that says nothing of LoRA is told to take adapters, which restarts it
+        where it runs already: ``Vllm(enable_lora=True)`` says it from the start.
+
+        Args:
+            id: The construct's id.
+
+            artifact:
+                Where the adapter's files are: ``s3://bucket/folder/``,
+                ``s3://bucket/adapter.tar.gz``, or a ``LoraAdapter``.
+
+            inference_component_name:
+                A name of your own.
+                If left out, CloudFormation makes one.
+
+            inference_component_name_prefix:
+                In place of a name, the beginning of one: what follows changes where
+                the adapter has to be replaced.
+
+        Raises:
+            ValueError: If the service would refuse it, or the base cannot serve it; all
+                reasons at once.
+        """
+        # Who serves no adapter does not pay for its checks.
+        from cdk_sagemaker_llm.hosting.adapters import (  # noqa: PLC0415
+            AdapterInferenceComponent,
+        )
+
+        return AdapterInferenceComponent(
+            self,
+            id,
+            base=self,
+            artifact=artifact,
+            inference_component_name=inference_component_name,
+            inference_component_name_prefix=inference_component_name_prefix,
+        )
+
+    def _rollout_findings(self, least: int, most: int) -> list[Finding]:
+        definition = self.definition
+        return [
+            *scaled_findings(definition.rollout, least, most, "copies"),
+            *retained_findings(
+                definition.rollout, is_retained=definition.retain_copy_count
+            ),
+        ]
 
     def _start_findings(self, least: int, most: int) -> list[Finding]:
         copies = self.resources.copies
@@ -252,22 +398,6 @@ class InferenceComponent(InferenceComponentBase):
                 f"{copies} copies start, and scaling keeps {least} to {most}: they are "
                 "changed as soon as they run",
                 "let copies lie between min_capacity and max_capacity",
-            )
-        ]
-
-    def _room_findings(self, max_capacity: int) -> list[Finding]:
-        host = host_of(self.endpoint, self.variant_name)
-        fleet = None if host is None else host.fleet
-        if fleet is None or not self.resources.is_known:
-            return []
-        most = fleet.alone(self.resources)
-        if max_capacity <= most:
-            return []
-        return [
-            SCALES_PAST_ROOM.finding(
-                f"max_capacity is {max_capacity}, but at most {most} copies fit the "
-                "instances even if no other model runs there",
-                "raise max_instance_count",
             )
         ]
 
@@ -284,20 +414,10 @@ class DefinedInferenceComponent(InferenceComponent):
         definition: ComponentDefinition,
         *,
         endpoint: EndpointBase,
-        model: Model,
+        models: Mapping[str, ModelBase],
         placement: Placement | None,
     ) -> None:
         Resource.__init__(self, scope, id)
         take_name(scope, COMPONENT_NAME, definition.inference_component_name)
-        self._write(definition, endpoint, model, is_part=True)
+        self._write(definition, endpoint, models, is_part=True)
         self._take_place(placement)
-
-
-def _requirements(
-    resources: ResourceRequirements,
-) -> _Component.InferenceComponentComputeResourceRequirementsProperty:
-    return _Component.InferenceComponentComputeResourceRequirementsProperty(
-        number_of_accelerator_devices_required=resources.accelerators,
-        number_of_cpu_cores_required=resources.cpus,
-        min_memory_required_in_mb=resources.memory_mib,
-    )

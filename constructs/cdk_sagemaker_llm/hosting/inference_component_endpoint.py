@@ -4,7 +4,8 @@ The pattern for copies of one or many models on shared instances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,21 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.capacity import (
+    AvailabilityZoneBalance,
+    CapacityReservation,
+    InstancePool,
+    PlacementStrategy,
+    PrefixAwareRouting,
+    RoutingStrategy,
+    ScaleInPolicy,
+    Scheduling,
+)
+from cdk_sagemaker_llm.hosting.capacity_checks import fixed_number_findings
 from cdk_sagemaker_llm.hosting.component_checks import (
     COMPONENT_NAME,
     define_component,
-    device_findings,
+    reserved_findings,
 )
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
@@ -33,15 +45,26 @@ from cdk_sagemaker_llm.hosting.inference_component import (
     InferenceComponent,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.model import DefinedModel
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
+from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.per_type import (
+    define_sized,
+    make_models,
+    told_once,
+    type_findings,
+)
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
+from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
-from cdk_sagemaker_llm.hosting.sizing import Copies, Sizing, with_copies
+from cdk_sagemaker_llm.hosting.sizing import Copies, with_same_copies
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, twice_findings
 from cdk_sagemaker_llm.hosting.variant import (
     ManagedInstanceScaling,
+    MinimumNotChosen,
     ProductionVariant,
 )
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -52,19 +75,24 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.rollout import Rolling, Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class InferenceComponentEndpoint(Construct):
+class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
     """
     A real-time endpoint whose instances are shared by copies of models.
 
     Args:
-        instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
+        instance_type:
+            The type's API name, or ``InstanceType.of(...)`` for a new one.
+            If left out, ``instance_pools`` say the types.
 
-        instance_count: Instances at the start, and at least from then on.
+        instance_count:
+            Instances at the start, and at least from then on, unless
+            ``min_instance_count`` says less.
 
         max_instance_count:
             Up to how many instances SageMaker adds when copies need them.
@@ -87,7 +115,8 @@ class InferenceComponentEndpoint(Construct):
             If left out, it is 30 minutes.
 
         instance_provision_timeout:
-            How long to wait for instances, 300 to 3600 seconds.
+            How long to wait for instances, 300 to 3600 seconds; of pools, for all of
+            them together.
             If left out, the service's default applies.
 
         inference_ami_version:
@@ -117,7 +146,46 @@ class InferenceComponentEndpoint(Construct):
             hardware.
 
         detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
+
+        min_instance_count:
+            Instances that always run; with 0 the last one goes when no component has
+            a copy, which ``auto_scale_copy_count(min_capacity=0)`` lets happen.
+            If left out, it is ``instance_count``.
+
+        rollout:
+            How an update of the instances reaches the endpoint: ``AllAtOnce``,
+            ``Canary``, ``Linear`` or ``Rolling``; that of a model is ``add_model``'s.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
+
+        instance_pools:
+            In place of ``instance_type``, two to five types: where the first has no
+            capacity, instances of the next one start.
+            If left out, all instances are of one type.
+
+        capacity_reservation:
+            Reserved capacity that instances start in, and nowhere else.
+            If left out, they start on demand.
+
+        routing_strategy:
+            How requests are spread, such as ``PrefixAwareRouting(...)``.
+            If left out, they go to the least busy copy.
+
+        scale_in_policy:
+            How instances are released that copies no longer need, where
+            ``max_instance_count`` lets SageMaker add some.
+            If left out, the service's default applies.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -129,7 +197,7 @@ class InferenceComponentEndpoint(Construct):
         scope: Construct,
         id: str,
         *,
-        instance_type: str | InstanceType,
+        instance_type: str | InstanceType | None = None,
         instance_count: int = 1,
         max_instance_count: int | None = None,
         endpoint_name: str | None = None,
@@ -143,17 +211,32 @@ class InferenceComponentEndpoint(Construct):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        min_instance_count: int | None = None,
+        rollout: Rollout | None = None,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
+        instance_pools: Sequence[InstancePool] | None = None,
+        capacity_reservation: CapacityReservation | None = None,
+        routing_strategy: RoutingStrategy
+        | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
+        scale_in_policy: ScaleInPolicy | None = None,
     ) -> None:
+        bounds = _bounds(
+            instance_count, min_instance_count, max_instance_count, scale_in_policy
+        )
         variant = ProductionVariant(
             instance_type=instance_type,
             initial_instance_count=instance_count,
-            managed_instance_scaling=_bounds(instance_count, max_instance_count),
+            managed_instance_scaling=bounds,
             container_startup_health_check_timeout=container_startup_health_check_timeout,
             instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
             cuda_version=cuda_version,
             engine=engine,
             volume_size=volume_size,
+            instance_pools=instance_pools,
+            capacity_reservation=capacity_reservation,
+            routing_strategy=routing_strategy,
         )
         config = define_endpoint_config(
             [define_variant(variant)],
@@ -161,10 +244,14 @@ class InferenceComponentEndpoint(Construct):
             network=network,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
-        report(scope, id, [*named, *given, *config.findings])
+        given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
+        fixed = fixed_number_findings(scale_in_policy, bounds)
+        report(scope, id, [*named, *given, *config.findings, *fixed])
         super().__init__(scope, id)
         belongs(self, scope)
         (self._host,) = config.variants
@@ -181,7 +268,10 @@ class InferenceComponentEndpoint(Construct):
             "Endpoint",
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
+            rollout=rollout,
         )
+        if min_instance_count == 0:
+            at_synth(self, lambda: host_zero_findings(self._components))
 
     @property
     def endpoint_arn(self) -> str:
@@ -232,13 +322,20 @@ class InferenceComponentEndpoint(Construct):
         *,
         model: ModelSource | None = None,
         serving: ServingConfiguration | None = None,
-        resources: ResourceRequirements | None = None,
+        resources: ResourceRequirements
+        | Mapping[str, ResourceRequirements]
+        | None = None,
         copies: Copies | None = None,
         inference_component_name: str | None = None,
         inference_component_name_prefix: str | None = None,
         environment: Mapping[str, str] | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
+        rollout: Rolling | None = None,
+        retain_copy_count: bool = False,
+        placement_strategy: PlacementStrategy | None = None,
+        availability_zone_balance: AvailabilityZoneBalance | None = None,
+        data_caching: bool | None = None,
         assumptions: Assumptions | None = None,
     ) -> InferenceComponent:
         """
@@ -256,9 +353,10 @@ class InferenceComponentEndpoint(Construct):
                 If left out, it is vLLM on the newest LMI.
 
             resources:
-                What each copy reserves, and how many copies start.
-                If left out, it is what the plan for the model's size asks for, if that
-                is known.
+                What each copy reserves, and how many copies start; of instance pools,
+                the same on all types, or a mapping of type to requirements.
+                If left out, it is what the plan for the model's size asks for on each
+                type, if that is known.
 
             copies:
                 How many copies start, or ``"fill"`` for as many as the instances
@@ -285,6 +383,29 @@ class InferenceComponentEndpoint(Construct):
                 If left out, it follows the size of weights that SageMaker downloads;
                 for a tarball alone the service's default applies.
 
+            rollout:
+                How an update reaches the copies: ``Rolling``, batch by batch.
+                If left out, all new copies start beside the old ones, or in their
+                place where there is no room.
+
+            retain_copy_count:
+                Whether an update leaves alone how many copies run, which scaling may
+                have changed: the template has no number of copies then.
+                Set it from the second deployment on; what the service starts without
+                a number is not documented.
+            placement_strategy:
+                Whether copies spread over instances, or share as few as possible.
+                If left out, the service's default applies.
+
+            availability_zone_balance:
+                How evenly copies are spread over zones, beside a placement strategy.
+                If left out, zones are balanced where capacity allows, as a strategy
+                asks.
+
+            data_caching:
+                Whether instances keep image and model data for further copies.
+                If left out, the service decides by the instances' storage.
+
             assumptions:
                 What to take for granted of the memory that the engine needs, where
                 the cautious figures of the plan refuse what is known to run.
@@ -295,43 +416,50 @@ class InferenceComponentEndpoint(Construct):
                 hold its copies beside those of other models; all reasons at once.
         """
         start_up = container_startup_health_check_timeout or self._start_up
-        sizing = Sizing(
-            hardware=self._host.hardware, given=resources, assumptions=assumptions
-        )
-        hosted_model = define_model(
+        types = {one.name: one.hardware for one in self._host.types}
+        report(self, id, type_findings("resources", resources, list(types)))
+        define = functools.partial(
+            define_model,
             region=region_of(self),
             serving=serving or Vllm(),
             model=model,
             network=self.endpoint_config.network,
             role=self.role,
             environment=environment,
-            accelerators=sizing.accelerators,
             start_up=start_up,
         )
+        sized = define_sized(types, define, resources, assumptions)
+        models = [one.definition for one in sized]
         placements, variant = self.endpoint.placements, self._host.variant.variant_name
-        needs, faults = with_copies(
-            sizing.resources(hosted_model.demand), copies, placements.fleet(variant)
+        needs, faults = with_same_copies(
+            [one.resources for one in sized], copies, placements.fleets(variant)
         )
-        placement = placements.beside(variant, id, needs)
+        placement = placements.beside(variant, id, *needs)
         definition = define_component(
-            model=hosted_model,
+            model=models[0],
+            further=models[1:],
             host=self._host,
             placement=placement,
-            resources=needs,
+            resources=needs[0],
+            by_type=dict(zip(types, needs, strict=True)) if len(needs) > 1 else {},
+            scheduling=Scheduling(
+                placement_strategy=placement_strategy,
+                availability_zone_balance=availability_zone_balance,
+                data_caching=data_caching,
+            ),
             variant_name=variant,
             inference_component_name=inference_component_name,
             inference_component_name_prefix=inference_component_name_prefix,
-            start_up=start_up or hosted_model.start_up_timeout,
+            start_up=start_up or models[0].start_up_timeout,
             download=model_data_download_timeout,
+            rollout=rollout,
+            retain_copy_count=retain_copy_count,
         )
-        plan = sizing.plan(hosted_model.demand)
-        told = hosted_model.findings
-        fit = [*sizing.findings(hosted_model.demand, told), *faults]
+        fit = [*dict.fromkeys(told for one in sized for told in one.fit), *faults]
         if resources is not None:
-            fit += device_findings(hosted_model, resources)
+            fit += reserved_findings(models, needs)
         twice = twice_findings(self, COMPONENT_NAME, inference_component_name)
-        found = [*definition.findings, *twice, *hosted_model.findings, *fit]
-        report(self, id, found)
+        report(self, id, [*definition.findings, *twice, *told_once(models), *fit])
         hosted = Construct(self, id)
         belongs(hosted, self)
         component = DefinedInferenceComponent(
@@ -339,7 +467,9 @@ class InferenceComponentEndpoint(Construct):
             "Component",
             definition,
             endpoint=self.endpoint,
-            model=DefinedModel(hosted, "Model", replace(hosted_model, plan=plan)),
+            models=dict(
+                zip(types, make_models(hosted, models, list(types)), strict=True)
+            ),
             placement=placement,
         )
         self._components.append(component)
@@ -347,6 +477,9 @@ class InferenceComponentEndpoint(Construct):
             _grant(component, grantee)
         annotate(hosted, fit)
         return component
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
 
 
 def _grant(component: InferenceComponent, grantee: iam.IGrantable) -> iam.Grant:
@@ -357,7 +490,14 @@ def _grant(component: InferenceComponent, grantee: iam.IGrantable) -> iam.Grant:
     )
 
 
-def _bounds(least: int, most: int | None) -> ManagedInstanceScaling | None:
-    if most is None:
+def _bounds(
+    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
+) -> ManagedInstanceScaling | None:
+    if least is None and most is None:
         return None
-    return ManagedInstanceScaling(min_instance_count=least, max_instance_count=most)
+    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
+    return bounds(
+        min_instance_count=start if least is None else least,
+        max_instance_count=start if most is None else most,
+        scale_in_policy=scale_in,
+    )

@@ -139,6 +139,15 @@ def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
     return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
 
 
+def minute_findings(parameter: str, time: Duration | None) -> list[Finding]:
+    """
+    Check that the service can count a time: in whole minutes.
+    """
+    if time is None:
+        return []
+    return _unit_findings(parameter, minutes(time), "minutes", "Duration.minutes")
+
+
 def size_findings(parameter: str, size: Size | None) -> list[Finding]:
     """
     Check that the service can count a size: in whole GiB.
@@ -184,6 +193,21 @@ def seconds(timeout: Duration | None) -> float | None:
     if timeout is None:
         return None
     return _count(timeout, lambda: timeout.to_seconds(integral=False))
+
+
+def minutes(time: Duration | None) -> float | None:
+    """
+    Return a duration in minutes, as the API counts some.
+
+    ``None`` for none, and for a placeholder in another unit.
+    """
+    if time is None:
+        return None
+    try:
+        return time.to_minutes(integral=False)
+    except RuntimeError:
+        # What deployment alone knows cannot be converted.
+        return None
 
 
 def gibibytes(size: Size | None) -> float | None:

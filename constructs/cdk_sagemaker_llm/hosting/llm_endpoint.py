@@ -4,7 +4,8 @@ The pattern for one model that fills the instances of an endpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,13 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.capacity import (
+    CapacityReservation,
+    InstancePool,
+    PrefixAwareRouting,
+    RoutingStrategy,
+)
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -24,13 +30,21 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
 from cdk_sagemaker_llm.hosting.hosts import (
     define_endpoint_config,
     define_variant,
-    known_hardware,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
+from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
+from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.per_type import (
+    define_filling,
+    looked_up,
+    make_models,
+)
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
@@ -42,18 +56,21 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.rollout import Rollout
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct):
+class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
     Args:
-        instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
+        instance_type:
+            The type's API name, or ``InstanceType.of(...)`` for a new one.
+            If left out, ``instance_pools`` say the types.
 
         serving:
             Which backend serves the model, and how.
@@ -89,7 +106,8 @@ class LlmEndpoint(Construct):
             a tarball alone the service's default applies.
 
         instance_provision_timeout:
-            How long to wait for instances, 300 to 3600 seconds.
+            How long to wait for instances, 300 to 3600 seconds; of pools, for all of
+            them together.
             If left out, the service's default applies.
 
         inference_ami_version:
@@ -108,7 +126,36 @@ class LlmEndpoint(Construct):
             hardware.
 
         detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, at extra cost.
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
+
+        rollout:
+            How an update reaches the endpoint: ``AllAtOnce``, ``Canary``, ``Linear`` or
+            ``Rolling``.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
+
+        instance_pools:
+            In place of ``instance_type``, two to five types: where the first has no
+            capacity, instances of the next one start.
+            If left out, all instances are of one type.
+
+        capacity_reservation:
+            Reserved capacity that instances start in, and nowhere else.
+            If left out, they start on demand.
+
+        routing_strategy:
+            How requests are spread, such as ``PrefixAwareRouting(...)``.
+            If left out, they go to the least busy instance.
 
         assumptions:
             What to take for granted of the memory that the engine needs, where the
@@ -125,7 +172,7 @@ class LlmEndpoint(Construct):
         scope: Construct,
         id: str,
         *,
-        instance_type: str | InstanceType,
+        instance_type: str | InstanceType | None = None,
         serving: ServingConfiguration | None = None,
         model: ModelSource | None = None,
         instance_count: int = 1,
@@ -140,55 +187,76 @@ class LlmEndpoint(Construct):
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
         detailed_observability: bool = False,
+        rollout: Rollout | None = None,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
+        instance_pools: Sequence[InstancePool] | None = None,
+        capacity_reservation: CapacityReservation | None = None,
+        routing_strategy: RoutingStrategy
+        | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
         assumptions: Assumptions | None = None,
     ) -> None:
-        hardware = known_hardware(instance_type)
-        accelerators = None if hardware is None else hardware.accelerators
-        filling = define_model(
+        known, pools = looked_up(instance_type, instance_pools)
+        variant = ProductionVariant(
+            instance_type=known,
+            instance_pools=pools,
+            initial_instance_count=instance_count,
+            instance_provision_timeout=instance_provision_timeout,
+            inference_ami_version=inference_ami_version,
+            volume_size=volume_size,
+            capacity_reservation=capacity_reservation,
+            routing_strategy=routing_strategy,
+        )
+        define = functools.partial(
+            define_model,
             region=region_of(scope),
             serving=serving or Vllm(),
             model=model,
             network=network,
             role=role,
             environment=environment,
-            accelerators=accelerators,
             start_up=container_startup_health_check_timeout,
         )
-        variant = ProductionVariant(
-            instance_type=hardware or instance_type,
-            initial_instance_count=instance_count,
+        filling = define_filling(variant.instance_types, define, assumptions)
+        first, *further = filling.models
+        variant = replace(
+            variant,
             container_startup_health_check_timeout=(
-                container_startup_health_check_timeout or filling.start_up_timeout
+                container_startup_health_check_timeout or first.start_up_timeout
             ),
             model_data_download_timeout=model_data_download_timeout,
-            instance_provision_timeout=instance_provision_timeout,
-            inference_ami_version=inference_ami_version,
-            volume_size=volume_size,
         )
         config = define_endpoint_config(
-            [define_variant(variant, model=filling)],
+            [define_variant(variant, model=first, further=further)],
             hosts_components=False,
             kms_key=kms_key,
             detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
         )
-        plan = plan_of(filling.demand, hardware, accelerators, assumptions=assumptions)
-        fit = fit_findings(plan, filling.demand, filling.findings)
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
-        report(scope, id, [*named, *given, *config.findings, *filling.findings, *fit])
+        given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
+        found = [*config.findings, *filling.findings, *filling.fit]
+        report(scope, id, [*named, *given, *found])
         super().__init__(scope, id)
         belongs(self, scope)
-        self.model: Model = DefinedModel(self, "Model", replace(filling, plan=plan))
+        types = [str(one) for one in variant.instance_types]
+        self.models: tuple[Model, ...] = make_models(self, filling.models, types)
+        """The model on each type of instance; the same where its container is."""
+        self.model: Model = self.models[0]
+        """The model on instances of the first choice."""
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
-            self, "Config", config.filled_by(self.model)
+            self, "Config", config.filled_by(*self.models)
         )
         self.endpoint = Endpoint(
             self,
             "Endpoint",
             endpoint_config=self.endpoint_config,
             endpoint_name=endpoint_name,
+            rollout=rollout,
         )
-        annotate(self, fit)
+        annotate(self, filling.fit)
 
     @property
     def endpoint_arn(self) -> str:
@@ -252,3 +320,6 @@ class LlmEndpoint(Construct):
         Let a principal invoke the endpoint, plain and with a response stream.
         """
         return self.endpoint.grant_invoke(grantee)
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants

@@ -7,18 +7,21 @@ still roll: a new version of a model starts beside the old one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.fleet import Fleet
-from cdk_sagemaker_llm.fit.packing import Packing
-from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.fit.packing import Packing, pack
+from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.hosts import EndpointConfigDefinition
 from cdk_sagemaker_llm.serving.rules import API
 
 NO_PLACE = Rule(
     "LLM104", "copies do not fit the most instances the endpoint may have", API
+)
+MAY_HAVE_NO_PLACE = Rule(
+    "LLM416", "copies do not all fit where the instances come from another pool"
 )
 NO_ROOM_TO_ROLL = Rule(
     "LLM245",
@@ -38,20 +41,80 @@ class Placement:
         fleet: The instances with all components, this one included.
 
         packing: Which copies run where, or why not all have a place.
+
+        others: The same where all instances are of another type of the pools.
     """
 
     name: str
     fleet: Fleet
     packing: Packing
+    others: tuple[Placement, ...] = ()
+
+    @property
+    def by_type(self) -> tuple[Placement, ...]:
+        """
+        The placement on each type that all instances may be of.
+        """
+        return (self, *self.others)
 
     def findings(self) -> list[Finding]:
         """
-        Check that every copy has a place.
+        Check that every copy has a place, whatever the type of the instances.
+
+        Pools may mix types: that all have a place is certain to fail only where they
+        find none on instances that have the most of each type.
         """
+        rule = MAY_HAVE_NO_PLACE if self._may_fit() else NO_PLACE
         return [
-            NO_PLACE.finding(f"{reason} ({self.fleet.instance_type})")
-            for reason in self.packing.reasons
+            (NO_PLACE if each.is_too_large else rule).finding(
+                f"{reason} ({each.fleet.instance_type})"
+            )
+            for each in self.by_type
+            for reason in each.packing.reasons
         ]
+
+    @property
+    def is_too_large(self) -> bool:
+        """
+        Whether no instance of the type holds a copy.
+        """
+        needs = self.fleet.models[self.name]
+        return needs.is_known and bool(self.fleet.capacity.limits_for(needs))
+
+    def _may_fit(self) -> bool:
+        if not self.others:
+            return False
+        if any(each.packing.is_complete for each in self.by_type):
+            return True
+        return _best_case([each.fleet for each in self.by_type]).is_complete
+
+
+def _best_case(fleets: Sequence[Fleet]) -> Packing:
+    """
+    Place what each copy needs at least on instances with the most of each type.
+    """
+    known = [
+        name
+        for name in fleets[0].models
+        if all(fleet.models[name].is_known for fleet in fleets)
+    ]
+    models = {name: _least([fleet.models[name] for fleet in fleets]) for name in known}
+    capacities = [fleet.capacity for fleet in fleets]
+    best = Capacity(
+        accelerators=max(one.accelerators for one in capacities),
+        cpus=max(one.cpus for one in capacities),
+        memory_mib=max(one.memory_mib for one in capacities),
+    )
+    return pack(models, best, fleets[0].instances)
+
+
+def _least(needs: Sequence[ResourceRequirements]) -> ResourceRequirements:
+    return ResourceRequirements(
+        copies=min(one.copies for one in needs),
+        accelerators=min(one.accelerators or 0 for one in needs) or None,
+        cpus=min(one.cpus or 0 for one in needs) or None,
+        memory_mib=min(one.memory_mib for one in needs),
+    )
 
 
 class Placements:
@@ -64,30 +127,48 @@ class Placements:
 
     def __init__(self, config: EndpointConfigDefinition) -> None:
         self._fleets = {
-            each.variant.variant_name: each.fleet for each in config.variants
+            each.variant.variant_name: each.fleets for each in config.variants
         }
         self._stuck: set[tuple[str, str]] = set()
 
-    def fleet(self, variant_name: str) -> Fleet | None:
+    def fleets(self, variant_name: str) -> tuple[Fleet, ...]:
         """
-        Return a variant's instances with what runs there; ``None`` if they are not
-        known.
+        Return a variant's instances with what runs there, once for each type that all
+        may be of; none if they are not known.
         """
-        return self._fleets.get(variant_name)
+        return self._fleets.get(variant_name, ())
 
     def beside(
-        self, variant_name: str, name: str, needs: ResourceRequirements
+        self,
+        variant_name: str,
+        name: str,
+        needs: ResourceRequirements,
+        *further: ResourceRequirements,
     ) -> Placement | None:
         """
         Try to place one more component beside the others; ``None`` if the instances
         are not known.
+
+        Args:
+            variant_name: Where it is to run.
+
+            name: What it is called.
+
+            needs: What each copy reserves.
+
+            further: What each copy reserves on further types; none if it is the same
+                on all.
         """
-        fleet = self.fleet(variant_name)
-        if fleet is None:
+        fleets = self.fleets(variant_name)
+        each = (needs, *further) if further else (needs,) * len(fleets)
+        if not fleets or len(each) != len(fleets):
             return None
-        own_name = _unused(name, fleet)
-        tried = fleet.with_model(own_name, needs)
-        return Placement(name=own_name, fleet=tried, packing=tried.pack())
+        own_name = _unused(name, fleets[0])
+        first, *others = (
+            _placed(fleet, own_name, own)
+            for fleet, own in zip(fleets, each, strict=True)
+        )
+        return replace(first, others=tuple(others))
 
     def keep(self, variant_name: str, placement: Placement | None) -> list[Finding]:
         """
@@ -96,14 +177,22 @@ class Placements:
         """
         if placement is None:
             return []
-        self._fleets[variant_name] = placement.fleet
-        stuck = [
-            name
-            for name in _without_room(placement)
-            if (variant_name, name) not in self._stuck
-        ]
-        self._stuck.update((variant_name, name) for name in stuck)
-        return [_no_room(placement.fleet, stuck)] if stuck else []
+        self._fleets[variant_name] = tuple(each.fleet for each in placement.by_type)
+        found = []
+        for each in placement.by_type:
+            stuck = [
+                name
+                for name in _without_room(each)
+                if (variant_name, name) not in self._stuck
+            ]
+            self._stuck.update((variant_name, name) for name in stuck)
+            found += [_no_room(each.fleet, stuck)] if stuck else []
+        return found
+
+
+def _placed(fleet: Fleet, name: str, needs: ResourceRequirements) -> Placement:
+    tried = fleet.with_model(name, needs)
+    return Placement(name=name, fleet=tried, packing=tried.pack())
 
 
 def _unused(name: str, fleet: Fleet) -> str:

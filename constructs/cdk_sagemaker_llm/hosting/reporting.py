@@ -4,12 +4,14 @@ How constructs report findings: errors together at once, warnings as annotations
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import jsii
 from aws_cdk import Annotations
-from constructs import Construct
+from constructs import Construct, IValidation
 
-from cdk_sagemaker_llm.findings import Finding, Severity, raise_errors
+from cdk_sagemaker_llm.findings import Finding, Severity, errors_of, raise_errors
 
 
 def report(scope: Construct, id: str, findings: Iterable[Finding]) -> None:
@@ -38,3 +40,40 @@ def annotate(construct: Construct, warnings: Iterable[Finding]) -> None:
         annotations.add_warning_v2(
             f"cdk-sagemaker-llm:{finding.code}", f"{finding.message}{remedy}"
         )
+
+
+@jsii.implements(IValidation)
+class _Late:
+    """
+    A check that is asked when all is defined.
+    """
+
+    def __init__(
+        self, construct: Construct, find: Callable[[], Iterable[Finding]]
+    ) -> None:
+        self._construct = construct
+        self._find = find
+
+    def validate(self) -> list[str]:
+        """
+        Return the errors, and annotate the warnings.
+        """
+        found = list(self._find())
+        warnings = [one for one in found if one.severity is Severity.WARNING]
+        annotate(self._construct, warnings)
+        return [str(error) for error in errors_of(found)]
+
+
+def at_synth(construct: Construct, find: Callable[[], Iterable[Finding]]) -> None:
+    """
+    Check what only shows when everything is defined.
+
+    Errors stop the synthesis, warnings become annotations of the construct.
+
+    Args:
+        construct: What is checked.
+
+        find: Called once all is defined.
+    """
+    check: Any = _Late(construct, find)
+    construct.node.add_validation(check)

@@ -4,7 +4,7 @@ What follows from a model's size: its resources and its copies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -104,6 +104,34 @@ class Sizing:
             found = plan_of(demand, self.hardware, wanted, assumptions=self.assumptions)
             self._made = demand, found
         return self._made[1]
+
+
+def with_same_copies(
+    needs: Sequence[ResourceRequirements],
+    copies: Copies | None,
+    fleets: Sequence[Fleet],
+) -> tuple[list[ResourceRequirements], list[Finding]]:
+    """
+    Set how many copies start, whatever the type of their instances.
+
+    Args:
+        needs: What each copy reserves on each type.
+
+        copies: How many, or ``"fill"`` for all that fit on each of the types.
+            ``None`` leaves it as it is.
+
+        fleets: The instances that there may be, all of one type; none if they are not
+            known.
+    """
+    known = fleets or (None,) * len(needs)
+    tried = [
+        with_copies(one, copies, fleet) for one, fleet in zip(needs, known, strict=True)
+    ]
+    told = list(dict.fromkeys(fault for _, faults in tried for fault in faults))
+    if copies is None or told:
+        return list(needs), told
+    least = min(one.copies for one, _ in tried)
+    return [replace(one, copies=least) for one in needs], []
 
 
 def with_copies(

@@ -4,14 +4,23 @@ A production variant: which instances an endpoint runs on, how many, how patient
 
 from __future__ import annotations
 
-import enum
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_sagemaker as sagemaker
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.hosting.capacity import (
+    CapacityReservation,
+    InstancePool,
+    PrefixAwareRouting,
+    RoutingStrategy,
+    ScaleInPolicy,
+    routing_property,
+)
 from cdk_sagemaker_llm.hosting.limits import gibibytes, seconds
 
 if TYPE_CHECKING:
@@ -27,15 +36,6 @@ VariantProperty = sagemaker.CfnEndpointConfig.ProductionVariantProperty
 START_UP_SECONDS = 1800
 
 
-class RoutingStrategy(enum.StrEnum):
-    """
-    How requests are spread over instances and copies.
-    """
-
-    LEAST_OUTSTANDING_REQUESTS = "LEAST_OUTSTANDING_REQUESTS"
-    RANDOM = "RANDOM"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ManagedInstanceScaling:
     """
@@ -44,19 +44,33 @@ class ManagedInstanceScaling:
     ``ManagedInstanceScaling(min_instance_count=1, max_instance_count=4)``
 
     Args:
-        min_instance_count: Instances that always run.
+        min_instance_count:
+            Instances that always run; none with 0, once no component has a copy.
 
         max_instance_count: Instances that run at most.
+
+        scale_in_policy:
+            How instances are released that are no longer needed.
+            If left out, the service's default applies.
     """
 
     min_instance_count: int
     max_instance_count: int
+    scale_in_policy: ScaleInPolicy | None = None
 
     def __post_init__(self) -> None:
         """
         Hold each field to its kind.
         """
         hold_kinds(self)
+
+
+class MinimumNotChosen(ManagedInstanceScaling):
+    """
+    Bounds whose minimum nobody chose: it is what the instances start with.
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +81,9 @@ class ProductionVariant:
     ``ProductionVariant(instance_type="ml.g5.12xlarge", model=model)``
 
     Args:
-        instance_type: The type's API name, or ``InstanceType.of(...)`` for a new one.
+        instance_type:
+            The type's API name, or ``InstanceType.of(...)`` for a new one.
+            If left out, ``instance_pools`` say the types.
 
         model:
             The model that fills the instances, defined here or imported.
@@ -91,7 +107,8 @@ class ProductionVariant:
             a tarball alone the service's default applies.
 
         instance_provision_timeout:
-            How long to wait for instances, 300 to 3600 seconds.
+            How long to wait for instances, 300 to 3600 seconds; of pools, for all of
+            them together.
             If left out, the service's default applies.
 
         managed_instance_scaling:
@@ -99,7 +116,7 @@ class ProductionVariant:
             If left out, the number of instances is fixed or follows a policy.
 
         routing_strategy:
-            How requests are spread.
+            How requests are spread, such as ``PrefixAwareRouting(...)``.
             If left out, they go to the least busy: generation times differ too much
             for chance.
 
@@ -123,9 +140,18 @@ class ProductionVariant:
         volume_size:
             The size of the EBS volume; types with local NVMe storage refuse it.
             If left out, it follows the model's size, or is the service's 30 GiB.
+
+        instance_pools:
+            In place of ``instance_type``, two to five types: where the first has no
+            capacity, instances of the next one start.
+            If left out, all instances are of one type.
+
+        capacity_reservation:
+            Reserved capacity that instances start in, and nowhere else.
+            If left out, they start on demand.
     """
 
-    instance_type: str | InstanceType
+    instance_type: str | InstanceType | None = None
     model: ModelBase | None = None
     variant_name: str = "AllTraffic"
     initial_instance_count: int = 1
@@ -134,11 +160,15 @@ class ProductionVariant:
     model_data_download_timeout: Duration | None = None
     instance_provision_timeout: Duration | None = None
     managed_instance_scaling: ManagedInstanceScaling | None = None
-    routing_strategy: RoutingStrategy = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS
+    routing_strategy: RoutingStrategy | PrefixAwareRouting = (
+        RoutingStrategy.LEAST_OUTSTANDING_REQUESTS
+    )
     inference_ami_version: str | None = None
     cuda_version: str | None = None
     engine: ServingConfiguration | None = None
     volume_size: Size | None = None
+    instance_pools: Sequence[InstancePool] | None = None
+    capacity_reservation: CapacityReservation | None = None
 
     def __post_init__(self) -> None:
         """
@@ -154,11 +184,37 @@ class ProductionVariant:
         bounds = self.managed_instance_scaling
         return bounds.max_instance_count if bounds else self.initial_instance_count
 
-    def with_model(self, model: ModelBase) -> ProductionVariant:
+    @property
+    def instance_types(self) -> tuple[str | InstanceType | None, ...]:
         """
-        Return this variant, filled by a model.
+        The types of its instances, the first choice first; ``None`` where it was
+        forgotten.
         """
-        return replace(self, model=model)
+        if not self.instance_pools:
+            return (self.instance_type,)
+        return tuple(pool.instance_type for pool in in_order(self.instance_pools))
+
+    @property
+    def models(self) -> Iterator[ModelBase]:
+        """
+        The models that fill the instances, of whatever type.
+        """
+        overrides = (pool.model for pool in self.instance_pools or ())
+        return (model for model in (self.model, *overrides) if model is not None)
+
+    def with_model(self, model: ModelBase, *further: ModelBase) -> ProductionVariant:
+        """
+        Return this variant, filled by a model, or by one for each type of pools.
+        """
+        if not further:
+            return replace(self, model=model)
+        pools = [
+            pool if own is model else replace(pool, model=own)
+            for pool, own in zip(
+                in_order(self.instance_pools or ()), (model, *further), strict=True
+            )
+        ]
+        return replace(self, model=model, instance_pools=pools)
 
     def to_property(self, *, host_image: str | None) -> VariantProperty:
         """
@@ -170,7 +226,15 @@ class ProductionVariant:
         return VariantProperty(
             variant_name=self.variant_name,
             model_name=self.model.model_name if self.model else None,
-            instance_type=str(self.instance_type),
+            instance_type=None
+            if self.instance_type is None
+            else str(self.instance_type),
+            instance_pools=None
+            if self.instance_pools is None
+            else [pool.to_property() for pool in self.instance_pools],
+            capacity_reservation_config=None
+            if self.capacity_reservation is None
+            else self.capacity_reservation.to_property(),
             initial_instance_count=self.initial_instance_count,
             initial_variant_weight=self._weight(),
             container_startup_health_check_timeout_in_seconds=seconds(
@@ -184,9 +248,7 @@ class ProductionVariant:
                 self.instance_provision_timeout
             ),
             managed_instance_scaling=self._managed_scaling(),
-            routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
-                routing_strategy=self.routing_strategy.value
-            ),
+            routing_config=routing_property(self.routing_strategy),
             inference_ami_version=host_image,
             volume_size_in_gb=self._gibibytes(),
         )
@@ -208,4 +270,16 @@ class ProductionVariant:
             status="ENABLED",
             min_instance_count=bounds.min_instance_count,
             max_instance_count=bounds.max_instance_count,
+            scale_in_policy=None
+            if bounds.scale_in_policy is None
+            else bounds.scale_in_policy.to_property(),
         )
+
+
+def in_order(pools: Sequence[InstancePool]) -> list[InstancePool]:
+    """
+    Sort pools by when they are tried; one that is not known at synth stays where it is.
+    """
+    if any(is_unresolved(pool.priority) for pool in pools):
+        return list(pools)
+    return sorted(pools, key=lambda pool: pool.priority)

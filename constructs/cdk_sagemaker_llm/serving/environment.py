@@ -140,7 +140,7 @@ def container_findings(
             version=image.version,
             accelerators=accelerators,
             architecture=architecture,
-            file=_file_of(container.files),
+            file=file_of(container.files),
             has_model_data=has_model_data,
         )
     if image.family not in CHECKED_FAMILIES:
@@ -195,6 +195,30 @@ def added_findings(
     return [finding for finding in together if finding not in before]
 
 
+def checked_as(image: ImageRelease) -> ImageRelease:
+    """
+    Return the catalogue's release that an image is checked as; itself for none.
+    """
+    known = _recognised(image)
+    return known if known.family in CHECKED_FAMILIES else _near(known) or known
+
+
+def file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
+    """
+    Return what the serving.properties among a container's files says; ``None`` where
+    there are no files.
+    """
+    if not files:
+        return None
+    content = files.get(properties_path(files) or "", b"")
+    try:
+        # Java reads the file as ISO-8859-1, in which every byte is a character.
+        return parse(content.decode("iso-8859-1"))
+    except PropertiesError:
+        # The check of the file says what is wrong with it.
+        return {}
+
+
 def _recognised(image: ImageRelease) -> ImageRelease:
     if image.registry is None:
         return image
@@ -205,18 +229,6 @@ def _near(image: ImageRelease) -> ImageRelease | None:
     if image.registry is None:
         return None
     return image_near(f"{image.repository}:{image.tag}")
-
-
-def _file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
-    if not files:
-        return None
-    content = files.get(properties_path(files) or "", b"")
-    try:
-        # Java reads the file as ISO-8859-1, in which every byte is a character.
-        return parse(content.decode("iso-8859-1"))
-    except PropertiesError:
-        # The check of the file says what is wrong with it.
-        return {}
 
 
 def _tgi_findings(

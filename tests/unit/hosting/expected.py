@@ -19,6 +19,7 @@ NAME_OF_MINE = {
     ]
 }
 KEY_ARN = "arn:aws:kms:us-east-1:111111111111:key/12345678-1234-1234-1234-123456789012"
+RESERVATION_ARN = "arn:aws:sagemaker:us-east-1:111111111111:training-plan/mine"
 ROLE_ARN = "arn:aws:iam::111111111111:role/mine"
 TGI_IMAGE = (
     "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-pytorch-tgi-inference:"

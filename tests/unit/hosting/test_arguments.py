@@ -16,7 +16,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, Network, Vllm
+from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, Model, Network, Vllm
 from cdk_sagemaker_llm.arguments import kind_of
 
 ARN = "arn:aws:{}:us-east-1:111111111111:{}"
@@ -102,8 +102,8 @@ def test_a_missing_or_unknown_keyword_is_pythons_own_error(stack: Stack) -> None
     """
     It says the keyword already.
     """
-    with pytest.raises(TypeError, match="'instance_type'"):
-        LlmEndpoint(stack, "It")  # type: ignore[call-arg] # the mistake
+    with pytest.raises(TypeError, match="'serving'"):
+        Model(stack, "It")  # type: ignore[call-arg] # the mistake
     with pytest.raises(TypeError, match="'instance_typ'"):
         LlmEndpoint(stack, "It", instance_typ="a")  # type: ignore[call-arg] # likewise
 

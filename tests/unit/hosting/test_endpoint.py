@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Match, Template
 
 from cdk_sagemaker_llm import (
+    AllAtOnce,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -55,6 +56,7 @@ def test_every_keyword_reaches_the_template(stack: Stack) -> None:
     every_keyword: dict[str, Any] = {
         "endpoint_config": config,
         "endpoint_name": "chat",
+        "rollout": AllAtOnce(),
     }
     bounds: dict[str, Any] = {
         "variant_name": "Green",
@@ -76,6 +78,15 @@ def test_every_keyword_reaches_the_template(stack: Stack) -> None:
         "Endpoint": {
             "Type": "AWS::SageMaker::Endpoint",
             "Properties": {
+                "DeploymentConfig": {
+                    "BlueGreenUpdatePolicy": {
+                        "TerminationWaitInSeconds": 300,
+                        "TrafficRoutingConfiguration": {
+                            "Type": "ALL_AT_ONCE",
+                            "WaitIntervalInSeconds": 0,
+                        },
+                    }
+                },
                 "EndpointConfigName": "${Config.EndpointConfigName}",
                 "EndpointName": "chat",
                 "ExcludeRetainedVariantProperties": [

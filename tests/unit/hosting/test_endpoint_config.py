@@ -16,6 +16,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    CapacityReservation,
     CustomContainer,
     EndpointConfig,
     HuggingFaceModel,
@@ -27,6 +28,8 @@ from cdk_sagemaker_llm import (
     ProductionVariant,
     ResourceRequirements,
     RoutingStrategy,
+    ScaleInPolicy,
+    ScaleInStrategy,
     Tgi,
     Vllm,
 )
@@ -40,6 +43,7 @@ from tests.unit.hosting.expected import (
     LOG_IN,
     NAME_OF_MINE,
     PUBLISH_METRICS,
+    RESERVATION_ARN,
     ROLE_ARN,
     SECURITY_GROUP,
     WRITE_LOGS,
@@ -86,11 +90,14 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         model_data_download_timeout=Duration.seconds(1201),
         instance_provision_timeout=Duration.seconds(2401),
         managed_instance_scaling=ManagedInstanceScaling(
-            min_instance_count=1, max_instance_count=3
+            min_instance_count=1,
+            max_instance_count=3,
+            scale_in_policy=ScaleInPolicy(strategy=ScaleInStrategy.IDLE_RELEASE),
         ),
         routing_strategy=RoutingStrategy.RANDOM,
         inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         volume_size=Size.gibibytes(256),
+        capacity_reservation=CapacityReservation(RESERVATION_ARN),
     )
     return {
         "variants": [hosts],
@@ -102,6 +109,8 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         ),
         "kms_key": key,
         "detailed_observability": True,
+        "enhanced_metrics": True,
+        "metric_publish_frequency": Duration.seconds(10),
     }
 
 
@@ -131,9 +140,19 @@ def test_every_keyword_reaches_the_template(
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,
-                "MetricsConfig": {"EnableDetailedObservability": True},
+                "MetricsConfig": {
+                    "EnableDetailedObservability": True,
+                    "EnableEnhancedMetrics": True,
+                    "MetricPublishFrequencyInSeconds": 10,
+                },
                 "ProductionVariants": [
                     {
+                        "CapacityReservationConfig": {
+                            "CapacityReservationPreference": (
+                                "capacity-reservations-only"
+                            ),
+                            "MlReservationArn": RESERVATION_ARN,
+                        },
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
                         "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
                         "InitialInstanceCount": 2,
@@ -142,6 +161,7 @@ def test_every_keyword_reaches_the_template(
                         "ManagedInstanceScaling": {
                             "MaxInstanceCount": 3,
                             "MinInstanceCount": 1,
+                            "ScaleInPolicy": {"Strategy": "IDLE_RELEASE"},
                             "Status": "ENABLED",
                         },
                         "ModelDataDownloadTimeoutInSeconds": 1201,
@@ -225,7 +245,12 @@ def test_no_keyword_is_left_out_above(
     assert keywords_of(made) == set(every_keyword)
     assert left_at_default(made, every_keyword) == set()
     assert required_keywords_of(made) == {"variants"}
-    assert fields_at_default(hosts) == {"model", "cuda_version", "engine"}
+    assert fields_at_default(hosts) == {
+        "model",
+        "cuda_version",
+        "engine",
+        "instance_pools",
+    }
     assert fields_at_default(smallest) == {
         "variant_name",
         "initial_instance_count",
@@ -239,6 +264,8 @@ def test_no_keyword_is_left_out_above(
         "cuda_version",
         "engine",
         "volume_size",
+        "instance_pools",
+        "capacity_reservation",
     }
 
 

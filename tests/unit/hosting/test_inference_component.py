@@ -14,6 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Annotations, Match, Template
 
 from cdk_sagemaker_llm import (
+    AvailabilityZoneBalance,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -22,8 +23,10 @@ from cdk_sagemaker_llm import (
     LlmEndpoint,
     Model,
     Network,
+    PlacementStrategy,
     ProductionVariant,
     ResourceRequirements,
+    Rolling,
     S3Model,
     Tgi,
 )
@@ -80,12 +83,19 @@ def test_every_keyword_reaches_the_template(
         "inference_component_name_prefix": None,
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
+        "rollout": Rolling(percent=50),
+        "retain_copy_count": True,
+        "model_overrides": None,
+        "placement_strategy": PlacementStrategy.BINPACK,
+        "availability_zone_balance": AvailabilityZoneBalance(max_imbalance=0),
+        "data_caching": False,
     }
     component = InferenceComponent(stack, "Component", **every_keyword)
 
     assert keywords_of(InferenceComponent.__init__) == set(every_keyword)
     assert left_at_default(InferenceComponent.__init__, every_keyword) == {
-        "inference_component_name_prefix"
+        "inference_component_name_prefix",
+        "model_overrides",
     }
     assert fields_at_default(every_keyword["resources"]) == set()
     assert written(stack, "SageMaker::InferenceComponent") == {
@@ -94,16 +104,29 @@ def test_every_keyword_reaches_the_template(
         "ComponentResourceab7753a4": {
             "Type": COMPONENT,
             "Properties": {
+                "DeploymentConfig": {
+                    "RollingUpdatePolicy": {
+                        "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
+                        "WaitIntervalInSeconds": 300,
+                    }
+                },
                 "EndpointName": "${Endpoint.EndpointName}",
                 "InferenceComponentName": "llama",
-                "RuntimeConfig": {"CopyCount": 3},
                 "Specification": {
                     "ComputeResourceRequirements": {
                         "MinMemoryRequiredInMb": 20480,
                         "NumberOfAcceleratorDevicesRequired": 2,
                         "NumberOfCpuCoresRequired": 10.5,
                     },
+                    "DataCacheConfig": {"EnableCaching": False},
                     "ModelName": "${Model.ModelName}",
+                    "SchedulingConfig": {
+                        "AvailabilityZoneBalance": {
+                            "EnforcementMode": "PERMISSIVE",
+                            "MaxImbalance": 0,
+                        },
+                        "PlacementStrategy": "BINPACK",
+                    },
                     "StartupParameters": {
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
                         "ModelDataDownloadTimeoutInSeconds": 1201,

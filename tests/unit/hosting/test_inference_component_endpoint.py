@@ -13,13 +13,21 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
+    AllAtOnce,
     Assumptions,
+    AvailabilityZoneBalance,
+    CapacityReservation,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
     Network,
+    PlacementStrategy,
+    PrefixAwareRouting,
     ResourceRequirements,
+    Rolling,
     S3Model,
+    ScaleInPolicy,
+    ScaleInStrategy,
     TensorRtLlm,
     Tgi,
     Vllm,
@@ -39,6 +47,7 @@ from tests.unit.hosting.expected import (
     PULL_TGI,
     READ_TARBALL,
     READ_WEIGHTS,
+    RESERVATION_ARN,
     ROLE,
     ROLE_ARN,
     SECURITY_GROUP,
@@ -88,6 +97,20 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
+        "min_instance_count": 1,
+        "rollout": AllAtOnce(termination_wait=Duration.seconds(601)),
+        "enhanced_metrics": True,
+        "metric_publish_frequency": Duration.seconds(10),
+        "instance_pools": None,
+        "capacity_reservation": CapacityReservation(RESERVATION_ARN),
+        "routing_strategy": PrefixAwareRouting(
+            prefix_length=4096, concurrency_threshold=16
+        ),
+        "scale_in_policy": ScaleInPolicy(
+            strategy=ScaleInStrategy.CONSOLIDATION,
+            maximum_step_size=2,
+            cooldown=Duration.minutes(30),
+        ),
     }
 
 
@@ -105,6 +128,11 @@ def _every_keyword_of_a_model(key: kms.IKey) -> dict[str, Any]:
         "environment": {"MAX_BEST_OF": "4"},
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
+        "rollout": Rolling(copies=1),
+        "retain_copy_count": True,
+        "placement_strategy": PlacementStrategy.SPREAD,
+        "availability_zone_balance": AvailabilityZoneBalance(max_imbalance=2),
+        "data_caching": True,
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -128,9 +156,19 @@ def test_every_keyword_reaches_the_template(
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,
-                "MetricsConfig": {"EnableDetailedObservability": True},
+                "MetricsConfig": {
+                    "EnableDetailedObservability": True,
+                    "EnableEnhancedMetrics": True,
+                    "MetricPublishFrequencyInSeconds": 10,
+                },
                 "ProductionVariants": [
                     {
+                        "CapacityReservationConfig": {
+                            "CapacityReservationPreference": (
+                                "capacity-reservations-only"
+                            ),
+                            "MlReservationArn": RESERVATION_ARN,
+                        },
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1701,
                         "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
                         "InitialInstanceCount": 2,
@@ -138,11 +176,20 @@ def test_every_keyword_reaches_the_template(
                         "InstanceType": "ml.p3.16xlarge",
                         "ManagedInstanceScaling": {
                             "MaxInstanceCount": 3,
-                            "MinInstanceCount": 2,
+                            "MinInstanceCount": 1,
+                            "ScaleInPolicy": {
+                                "CooldownInMinutes": 30,
+                                "MaximumStepSize": 2,
+                                "Strategy": "CONSOLIDATION",
+                            },
                             "Status": "ENABLED",
                         },
                         "RoutingConfig": {
-                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                            "PrefixAwareRoutingConfig": {
+                                "ConcurrencyThreshold": 16,
+                                "PrefixLength": 4096,
+                            },
+                            "RoutingStrategy": "PREFIX_AWARE",
                         },
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
@@ -159,6 +206,15 @@ def test_every_keyword_reaches_the_template(
         "HostEndpoint": {
             "Type": "AWS::SageMaker::Endpoint",
             "Properties": {
+                "DeploymentConfig": {
+                    "BlueGreenUpdatePolicy": {
+                        "TerminationWaitInSeconds": 601,
+                        "TrafficRoutingConfiguration": {
+                            "Type": "ALL_AT_ONCE",
+                            "WaitIntervalInSeconds": 0,
+                        },
+                    }
+                },
                 "EndpointConfigName": "${HostConfig.EndpointConfigName}",
                 "EndpointName": "shared",
             },
@@ -206,16 +262,29 @@ def test_every_keyword_reaches_the_template(
         "HostLlamaComponentResourcec2216962": {
             "Type": "AWS::SageMaker::InferenceComponent",
             "Properties": {
+                "DeploymentConfig": {
+                    "RollingUpdatePolicy": {
+                        "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 1},
+                        "WaitIntervalInSeconds": 300,
+                    }
+                },
                 "EndpointName": "${HostEndpoint.EndpointName}",
                 "InferenceComponentName": "llama",
-                "RuntimeConfig": {"CopyCount": 3},
                 "Specification": {
                     "ComputeResourceRequirements": {
                         "MinMemoryRequiredInMb": 20480,
                         "NumberOfAcceleratorDevicesRequired": 4,
                         "NumberOfCpuCoresRequired": 10.5,
                     },
+                    "DataCacheConfig": {"EnableCaching": True},
                     "ModelName": "${HostLlamaModel.ModelName}",
+                    "SchedulingConfig": {
+                        "AvailabilityZoneBalance": {
+                            "EnforcementMode": "PERMISSIVE",
+                            "MaxImbalance": 2,
+                        },
+                        "PlacementStrategy": "SPREAD",
+                    },
                     "StartupParameters": {
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
                         "ModelDataDownloadTimeoutInSeconds": 1201,
@@ -237,9 +306,14 @@ def test_no_keyword_is_left_out_above(
     added = InferenceComponentEndpoint.add_model
 
     assert keywords_of(made) == set(every_keyword)
-    # Of what says which driver, one; of a name and its beginning too.
-    assert left_at_default(made, every_keyword) == {"cuda_version", "engine"}
-    assert required_keywords_of(made) == {"instance_type"}
+    # Of what says which driver, one; of a name and its beginning, and of a type and
+    # pools of them, too.
+    assert left_at_default(made, every_keyword) == {
+        "cuda_version",
+        "engine",
+        "instance_pools",
+    }
+    assert required_keywords_of(made) == set()
     assert keywords_of(added) == set(every_keyword_of_a_model)
     assert left_at_default(added, every_keyword_of_a_model) == {
         "inference_component_name_prefix"

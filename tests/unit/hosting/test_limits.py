@@ -153,11 +153,16 @@ def test_placeholders_are_not_compared(stack: Stack) -> None:
         (
             0,
             4,
-            error(
-                "LLM105",
-                "min_capacity must be at least 1, got 0: target tracking cannot wake "
-                "what has scaled to zero",
-            ),
+            [
+                Finding(
+                    Severity.ERROR,
+                    "LLM105",
+                    "min_capacity must be at least 1, got 0: an endpoint that answers "
+                    "in real time keeps an instance",
+                    "host the model as an inference component, whose copies and "
+                    "instances can go to zero",
+                )
+            ],
         ),
         (-1, 4, error("LLM105", "min_capacity must be at least 1, got -1")),
         (

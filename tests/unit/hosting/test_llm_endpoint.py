@@ -14,9 +14,12 @@ from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
     Assumptions,
+    CapacityReservation,
     HuggingFaceModel,
+    Linear,
     LlmEndpoint,
     Network,
+    PrefixAwareRouting,
     S3Model,
     Tgi,
     Vllm,
@@ -36,6 +39,7 @@ from tests.unit.hosting.expected import (
     PULL_TGI,
     READ_TARBALL,
     READ_WEIGHTS,
+    RESERVATION_ARN,
     ROLE,
     ROLE_ARN,
     SECURITY_GROUP,
@@ -83,6 +87,14 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
         "detailed_observability": True,
+        "rollout": Linear(percent=50),
+        "enhanced_metrics": True,
+        "metric_publish_frequency": Duration.seconds(10),
+        "instance_pools": None,
+        "capacity_reservation": CapacityReservation(RESERVATION_ARN),
+        "routing_strategy": PrefixAwareRouting(
+            prefix_length=4096, concurrency_threshold=16
+        ),
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -142,9 +154,19 @@ def test_every_keyword_reaches_the_template(
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {
                 "KmsKeyId": KEY_ARN,
-                "MetricsConfig": {"EnableDetailedObservability": True},
+                "MetricsConfig": {
+                    "EnableDetailedObservability": True,
+                    "EnableEnhancedMetrics": True,
+                    "MetricPublishFrequencyInSeconds": 10,
+                },
                 "ProductionVariants": [
                     {
+                        "CapacityReservationConfig": {
+                            "CapacityReservationPreference": (
+                                "capacity-reservations-only"
+                            ),
+                            "MlReservationArn": RESERVATION_ARN,
+                        },
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1501,
                         "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
                         "InitialInstanceCount": 2,
@@ -153,7 +175,11 @@ def test_every_keyword_reaches_the_template(
                         "ModelDataDownloadTimeoutInSeconds": 1201,
                         "ModelName": "${LlmModel.ModelName}",
                         "RoutingConfig": {
-                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                            "PrefixAwareRoutingConfig": {
+                                "ConcurrencyThreshold": 16,
+                                "PrefixLength": 4096,
+                            },
+                            "RoutingStrategy": "PREFIX_AWARE",
                         },
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
@@ -165,6 +191,16 @@ def test_every_keyword_reaches_the_template(
         "LlmEndpoint": {
             "Type": "AWS::SageMaker::Endpoint",
             "Properties": {
+                "DeploymentConfig": {
+                    "BlueGreenUpdatePolicy": {
+                        "TerminationWaitInSeconds": 0,
+                        "TrafficRoutingConfiguration": {
+                            "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
+                            "Type": "LINEAR",
+                            "WaitIntervalInSeconds": 300,
+                        },
+                    }
+                },
                 "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
                 "EndpointName": "chat",
             },
@@ -177,8 +213,9 @@ def test_no_keyword_is_left_out_above(every_keyword: dict[str, Any]) -> None:
     A new keyword is tested, or this fails.
     """
     assert keywords_of(LlmEndpoint.__init__) == set(every_keyword)
-    assert left_at_default(LlmEndpoint.__init__, every_keyword) == set()
-    assert required_keywords_of(LlmEndpoint.__init__) == {"instance_type"}
+    # Pools stand in place of a type.
+    assert left_at_default(LlmEndpoint.__init__, every_keyword) == {"instance_pools"}
+    assert required_keywords_of(LlmEndpoint.__init__) == set()
 
 
 def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:

@@ -37,6 +37,8 @@ COOLDOWNS: dict[str, Any] = {
     "scale_in_cooldown": Duration.seconds(301),
     "scale_out_cooldown": Duration.seconds(61),
 }
+# What every policy of target tracking takes.
+FURTHER = {*COOLDOWNS, "disable_scale_in"}
 
 
 @pytest.fixture(name="component")
@@ -63,7 +65,8 @@ def target_of(stack: Stack, kind: str, **names: str) -> Any:  # noqa: ANN401 - e
     """
     made = {"instances": ScalableInstanceCount, "copies": ScalableCopyCount}[kind]
     given: dict[str, Any] = {**names, "min_capacity": 2, "max_capacity": 5}
-    assert keywords_of(made.__init__) == set(given)  # type: ignore[misc] # either class
+    asynchronous = {"is_asynchronous"} if kind == "instances" else set()
+    assert keywords_of(made.__init__) == {*given, *asynchronous}  # type: ignore[misc] # either class
     assert required_keywords_of(made.__init__) == set(given)  # type: ignore[misc] # ditto
     return made(stack, "Count", **given)
 
@@ -148,7 +151,7 @@ def test_every_keyword_of_scaling_instances_reaches_the_template(
         "CountLoad": expected_policy(metric, 7.5, seconds),
     }
     assert isinstance(policy, TargetTrackingScaling)
-    assert keywords_of(getattr(ScalableInstanceCount, method)) == {*target, *COOLDOWNS}
+    assert keywords_of(getattr(ScalableInstanceCount, method)) == {*target, *FURTHER}
     assert required_keywords_of(getattr(ScalableInstanceCount, method)) == set(target)
 
 
@@ -195,7 +198,7 @@ def test_every_keyword_of_scaling_copies_reaches_the_template(
         "CountLoad": expected_policy(metric, 7.5, seconds),
     }
     assert isinstance(policy, TargetTrackingScaling)
-    assert keywords_of(getattr(ScalableCopyCount, method)) == {*target, *COOLDOWNS}
+    assert keywords_of(getattr(ScalableCopyCount, method)) == {*target, *FURTHER}
     assert required_keywords_of(getattr(ScalableCopyCount, method)) == set(target)
 
 
@@ -240,12 +243,18 @@ def test_every_keyword_of_a_target_and_a_policy_reaches_the_template(
             "SageMakerVariantProvisionedConcurrencyUtilization", 0.5, seconds
         ),
     }
-    every = {"target": target, **given, **COOLDOWNS}
-    assert keywords_of(ScalableTarget.__init__) == set(bounds)
+    every = {
+        "target": target,
+        "metric": object(),
+        "disable_scale_in": True,
+        **given,
+        **COOLDOWNS,
+    }
+    assert keywords_of(ScalableTarget.__init__) == {*bounds, "is_asynchronous"}
     assert required_keywords_of(ScalableTarget.__init__) == set(bounds)
     assert keywords_of(TargetTrackingScaling.__init__) == set(every)
     assert left_at_default(TargetTrackingScaling.__init__, every) == set()
-    assert keywords_of(ScalableTarget.scale_to_track_metric) == {*given, *COOLDOWNS}
+    assert keywords_of(ScalableTarget.scale_to_track_metric) == {*given, *FURTHER}
 
 
 def test_a_cooldown_of_nothing_is_a_cooldown(stack: Stack) -> None:
@@ -417,7 +426,7 @@ def test_several_policies_share_a_target(stack: Stack, endpoint: LlmEndpoint) ->
             (2, 1),
             "LLM105 max_capacity must be at least min_capacity, got max",
         ),
-        ((0, 4), "LLM105 min_capacity must be at least 1, got 0: target tracking"),
+        ((0, 4), "LLM105 min_capacity must be at least 1, got 0: an endpoint that"),
         ((-1, 4), "LLM105 min_capacity must be at least 1, got -1"),
     ],
 )

@@ -118,15 +118,30 @@ class HostingType:
             )
         _retag(resource, properties, scope)
         if self.update_operation and differing - {"Tags"}:
-            wanted = {k: v for k, v in properties.items() if k != "Tags"}
-            for name in self.fixed:
-                wanted.pop(name, None)
+            operation, wanted = self._change(differing - {"Tags"}, properties)
             wanted[f"{self.kind}Name"] = resource.native
-            request = _request(self.update_operation, wanted)
-            _service(scope).call(self.update_operation, request)
+            _service(scope).call(operation, _request(operation, wanted))
             why = settled(_service(scope).world, self.kind, resource.native)
             if why is not None:
                 raise ResourceError(why)
+
+    def _change(
+        self, differing: set[str], properties: Properties
+    ) -> tuple[str, dict[str, Any]]:
+        """
+        Return the operation that makes a change, and what it is called with.
+
+        The registry's handler of components has the permission for another one, which
+        changes their number and nothing else. What it does where a specification
+        changes too is not documented: here the number of the template goes with it.
+        """
+        if differing == {"RuntimeConfig"} and "RuntimeConfig" in properties:
+            running = properties["RuntimeConfig"]
+            return f"{self.update_operation}RuntimeConfig", {
+                "DesiredRuntimeConfig": running
+            }
+        kept = {k: v for k, v in properties.items() if k not in {"Tags", *self.fixed}}
+        return self.update_operation, kept
 
     def delete(self, resource: Resource, scope: Scope) -> None:
         """

@@ -187,8 +187,9 @@ def _schedule(target: dict[str, Any], action: dict[str, Any], scope: Scope) -> N
         scheduled_action_name=request["ScheduledActionName"],
         resource_id=request["ResourceId"],
         scalable_dimension=request["ScalableDimension"],
-        start_time=request.get("StartTime", ""),
-        end_time=request.get("EndTime", ""),
+        # None as of a client that sets none: an empty text is no time to boto3.
+        start_time=request.get("StartTime"),  # type: ignore[arg-type] # moto says text
+        end_time=request.get("EndTime"),  # type: ignore[arg-type] # moto says text
         scalable_target_action=request.get("ScalableTargetAction", ""),
     )
 

@@ -20,9 +20,10 @@ from cdk_sagemaker_llm.local.runtime.model_server import (
 )
 from cdk_sagemaker_llm.local.runtime.routing import choose_side, choose_variant
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
-from cdk_sagemaker_llm.local.sagemaker.components import serving_copies
+from cdk_sagemaker_llm.local.sagemaker.components import keys_of, serving_copies
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
+from cdk_sagemaker_llm.local.sagemaker.pools import model_on, serving_type
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
 
@@ -210,7 +211,8 @@ def _to_variant(world: World, endpoint: Endpoint, wanted: str | None) -> Route:
             f"Variant {name} of endpoint {endpoint.name} has no instances to process "
             "this request."
         )
-    container, role, model = _of_model(world, variants[name]["ModelName"])
+    filled_by = model_on(variants[name], serving_type(fleet, [name]))
+    container, role, model = _of_model(world, filled_by)
     return Route(
         endpoint=endpoint,
         variant=name,
@@ -237,7 +239,8 @@ def _component(world: World, endpoint: Endpoint, name: str | None) -> Component:
 def _of_component(
     world: World, endpoint: Endpoint, component: Component
 ) -> tuple[dict[str, Any], str | None, str]:
-    instance_type = endpoint.fleets[component.variant_name].instance_type
+    fleet = endpoint.fleets[component.variant_name]
+    instance_type = serving_type(fleet, keys_of(component))
     specification = specification_for(component.request, instance_type)
     base = specification.get("BaseInferenceComponentName")
     if base:

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.local.sagemaker.needs import (
     specification_for,
     updated,
 )
+from cdk_sagemaker_llm.local.sagemaker.pools import copies_by_type
 from cdk_sagemaker_llm.local.sagemaker.specifications import refuse_contents
 from cdk_sagemaker_llm.local.sagemaker.states import (
     enter,
@@ -108,12 +109,14 @@ class Components:
                 {"Specifications": [self._shown(s) for s in several]} if several else {}
             ),
         }
+        placed = _placed(self._world, component)
         return {
             **self._summary(component),
             **specified,
             "RuntimeConfig": {
                 "DesiredCopyCount": _desired(component),
                 "CurrentCopyCount": serving_copies(self._world, component),
+                **({"PlacementStatus": placed} if placed else {}),
             },
             **({"FailureReason": component.failure} if component.failure else {}),
         }
@@ -204,8 +207,9 @@ class Components:
     ) -> None:
         if ("Specification" in request) == ("Specifications" in request):
             raise validation("Specify either Specification or Specifications.")
-        for fleet in endpoint.fleets.values():
-            specification = specification_for(request, fleet.instance_type)
+        kinds = {k for fleet in endpoint.fleets.values() for k in fleet.instance_types}
+        for kind in sorted(kinds):
+            specification = specification_for(request, kind)
             refuse_contents(specification)
             if "BaseInferenceComponentName" in specification:
                 self._world.components.get(specification["BaseInferenceComponentName"])
@@ -285,10 +289,26 @@ def serving_copies(world: World, component: Component) -> int:
     fleet = endpoint.fleets[component.variant_name]
     if needs_of(component.request, fleet.instance_types) is None:
         return component.copies
-    keys = [component.key]
-    if component.update is not None:
-        keys.append(key_of(component.name, component.update.version))
-    return sum(fleet.serving(key) for key in {*keys} if key in fleet.names)
+    keys = keys_of(component)
+    return sum(fleet.serving(key) for key in keys if key in fleet.names)
+
+
+def keys_of(component: Component) -> set[str]:
+    """
+    Return what a component's copies are called in its fleet: two names while it is
+    updated.
+    """
+    if component.update is None:
+        return {component.key}
+    return {component.key, key_of(component.name, component.update.version)}
+
+
+def _placed(world: World, component: Component) -> list[dict[str, Any]]:
+    fleet = world.endpoints.get(component.endpoint_name).fleets[component.variant_name]
+    if len(fleet.instance_types) == 1:
+        return []
+    keys = [key for key in keys_of(component) if key in fleet.names]
+    return copies_by_type(copy for key in keys for copy in fleet.copies(key))
 
 
 def _desired(component: Component) -> int:

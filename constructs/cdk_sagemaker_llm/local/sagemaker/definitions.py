@@ -10,6 +10,7 @@ from typing import Any
 from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.listing import page
+from cdk_sagemaker_llm.local.sagemaker.pools import models_of
 from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
 from cdk_sagemaker_llm.local.sagemaker.variants import refuse_variants
 from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
@@ -157,7 +158,8 @@ class Definitions:
     def _refuse_variant(self, request: dict[str, Any], variant: dict[str, Any]) -> None:
         name = variant["VariantName"]
         if "ModelName" in variant:
-            self._world.models.get(variant["ModelName"])
+            for model in models_of(variant):
+                self._world.models.get(model)
             if "ManagedInstanceScaling" in variant:
                 raise validation(MANAGED_SCALING_REFUSED)
         elif "ExecutionRoleArn" not in request:

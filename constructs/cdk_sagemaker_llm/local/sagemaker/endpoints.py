@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.local.sagemaker.fleet import Watch, trial_fleet
 from cdk_sagemaker_llm.local.sagemaker.guardrails import refuse_wrong_guardrails
 from cdk_sagemaker_llm.local.sagemaker.hosted import refuse_overflow_of_all
 from cdk_sagemaker_llm.local.sagemaker.listing import page
+from cdk_sagemaker_llm.local.sagemaker.pools import instances_by_type, models_of
 from cdk_sagemaker_llm.local.sagemaker.states import (
     enter,
     look,
@@ -187,6 +188,7 @@ class Endpoints:
     def _variant(self, endpoint: Endpoint, variant: dict[str, Any]) -> dict[str, Any]:
         name = variant["VariantName"]
         fleet = endpoint.fleets[name]
+        pools = instances_by_type(fleet)
         kept = ("ManagedInstanceScaling", "RoutingConfig", "CapacityReservationConfig")
         return {
             "VariantName": name,
@@ -196,19 +198,22 @@ class Endpoints:
             "CurrentInstanceCount": fleet.scalable_instances().running,
             "DesiredInstanceCount": fleet.wanted_instances,
             **{key: variant[key] for key in kept if key in variant},
+            **({"InstancePools": pools} if "InstancePools" in variant else {}),
         }
 
     def _images(
         self, endpoint: Endpoint, variant: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        model = self._world.models.find(variant.get("ModelName", ""))
+        found = (self._world.models.find(name) for name in models_of(variant))
         return [
             {
                 "SpecifiedImage": container.get("Image", ""),
                 "ResolvedImage": container.get("Image", ""),
                 "ResolutionTime": endpoint.modified,
             }
-            for container in (containers_of(model.request) if model else ())
+            for model in found
+            if model is not None
+            for container in containers_of(model.request)
         ]
 
     def _scaled_variants(self, endpoint: Endpoint) -> dict[str, str]:

@@ -74,8 +74,7 @@ def new_fleet(
     name = str(variant["VariantName"])
 
     def trouble(copy: Copy) -> Trouble | None:
-        # A variant's own model takes whole instances.
-        return trouble_of(world, endpoint, variant, copy if copy.needs else None)
+        return trouble_of(world, endpoint, variant, copy)
 
     watch.serves = partial(plan_restart, world, endpoint)
     fleet = _fleet(

@@ -10,6 +10,7 @@ from typing import Any
 from cdk_sagemaker_llm.local import faults
 from cdk_sagemaker_llm.local.faults import Fault
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
+from cdk_sagemaker_llm.local.sagemaker.pools import model_on
 from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
 from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
 
@@ -55,7 +56,7 @@ def _restarting(world: World, endpoint: str, copy: Copy) -> Fault | None:
 
 
 def trouble_of(
-    world: World, endpoint: str, variant: dict[str, Any], copy: Copy | None
+    world: World, endpoint: str, variant: dict[str, Any], copy: Copy
 ) -> Trouble | None:
     """
     Return what keeps a copy from serving; ``None`` if nothing does.
@@ -65,11 +66,12 @@ def trouble_of(
 
         variant: The variant as it was configured.
 
-        copy: The copy of a component, or ``None`` for the variant's own model.
+        copy: The copy of a component, or of the variant's own model, which takes
+            whole instances.
     """
     subject, names, settings, image = _subject(world, endpoint, variant, copy)
     times, found = world.times, world.faults
-    kind = str(variant.get("InstanceType", ""))
+    kind = copy.instance.instance_type
     pull = seconds(times.image_pull, kind)
     timeout = _health_timeout(settings) if world.clock.speed else 0.0
     if found.find(faults.NO_IMAGE, names):
@@ -94,7 +96,7 @@ def trouble_of(
             pull + timeout,
             f"The primary container for production {subject} did not pass the ping "
             "health check. Please check CloudWatch logs for this endpoint."
-            if copy is None
+            if copy.needs is None
             else f"The container for {subject} did not pass the ping health check. "
             "Please check CloudWatch logs for this inference component.",
         )
@@ -102,11 +104,11 @@ def trouble_of(
 
 
 def _subject(
-    world: World, endpoint: str, variant: dict[str, Any], copy: Copy | None
+    world: World, endpoint: str, variant: dict[str, Any], copy: Copy
 ) -> tuple[str, set[str], dict[str, Any], str]:
     name = str(variant["VariantName"])
-    model = str(variant.get("ModelName", ""))
-    if copy is None:
+    if copy.needs is None:
+        model = model_on(variant, copy.instance.instance_type)
         names = {endpoint, name, model}
         return f"variant {name}", names, variant, world.image_of(model)
     component = world.components.find(plain_name(copy.name))

@@ -1,0 +1,198 @@
+"""
+Alarms on what is hosted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constructs import Construct
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.limits import (
+    bounds_findings,
+    count_findings,
+    seconds,
+    time_findings,
+)
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject, metric_of, normalised
+from cdk_sagemaker_llm.hosting.monitoring.options import MetricOptions
+from cdk_sagemaker_llm.hosting.monitoring.watches import Watch
+from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+    from aws_cdk import aws_cloudwatch as cloudwatch
+
+_MINUTE = 60
+_HOUR = 3600
+_DAY = 24 * _HOUR
+_WEEK = 7 * _DAY
+_SHORT_PERIODS = (10, 30)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """
+    When an alarm goes off, and what it does.
+
+    Args:
+        evaluation_periods: Of how many periods it looks at the values.
+
+        datapoints_to_alarm: How many of them must be too much.
+
+        period: The time that one value stands for; ``None`` for a minute.
+
+        alarm_actions: What is done when it goes off.
+
+        ok_actions: What is done when it is over.
+
+        insufficient_data_actions: What is done when there is nothing to judge by.
+    """
+
+    evaluation_periods: int
+    datapoints_to_alarm: int
+    period: Duration | None
+    alarm_actions: Sequence[cloudwatch.IAlarmAction]
+    ok_actions: Sequence[cloudwatch.IAlarmAction]
+    insufficient_data_actions: Sequence[cloudwatch.IAlarmAction]
+
+    def findings(self) -> list[Finding]:
+        """
+        Check what CloudWatch takes.
+        """
+        most, least = self.evaluation_periods, self.datapoints_to_alarm
+        return [
+            *count_findings("evaluation_periods", most, 1),
+            *count_findings("datapoints_to_alarm", least, 1),
+            *bounds_findings("datapoints_to_alarm", least, "evaluation_periods", most),
+            *self._period_findings(),
+        ]
+
+    def _period_findings(self) -> list[Finding]:
+        length = _MINUTE if self.period is None else seconds(self.period)
+        faults = time_findings("period", self.period)
+        if faults or length is None or is_unresolved(length):
+            return faults
+        if length not in _SHORT_PERIODS and (length < _MINUTE or length % _MINUTE):
+            must = "10, 30 or a multiple of 60 seconds"
+            return [OUTSIDE_RANGE.finding(f"period must be {must}, got {length:g}")]
+        most, words = (_DAY, "day") if length < _HOUR else (_WEEK, "week")
+        if is_unresolved(self.evaluation_periods):
+            return []
+        if length * self.evaluation_periods <= most:
+            return []
+        return [
+            OUTSIDE_RANGE.finding(
+                f"evaluation_periods of {length:g} seconds must be at most a {words} "
+                f"together, got {self.evaluation_periods}"
+            )
+        ]
+
+
+def make_alarms(
+    subject: Subject,
+    id: str,
+    watches: Mapping[str, Watch],
+    thresholds: Mapping[str, float | None],
+    evaluation: Evaluation,
+) -> dict[str, cloudwatch.Alarm]:
+    """
+    Make an alarm for each threshold.
+
+    Args:
+        subject: What is watched; the alarms are made in its construct.
+
+        id: The id of the alarms together.
+
+        watches: What each threshold is held against.
+
+        thresholds: The thresholds; ``None`` for no alarm.
+
+        evaluation: When they go off, and what they do.
+
+    Raises:
+        ValueError: If a threshold or the evaluation is wrong; all reasons at once.
+    """
+    chosen = {name: value for name, value in thresholds.items() if value is not None}
+    found = [each for n, v in chosen.items() for each in watches[n].findings(n, v)]
+    report(subject.construct, id, [*evaluation.findings(), *found])
+    if not chosen:
+        return {}
+    metrics = {name: _metric(subject, watches[name], evaluation) for name in chosen}
+    scope = Construct(subject.construct, id)
+    return {
+        name: _alarm(
+            scope,
+            name,
+            watches[name],
+            metrics[name],
+            threshold=value,
+            evaluation=evaluation,
+        )
+        for name, value in chosen.items()
+    }
+
+
+def _metric(
+    subject: Subject, watch: Watch, evaluation: Evaluation
+) -> cloudwatch.Metric | cloudwatch.MathExpression:
+    options: MetricOptions = {"statistic": watch.statistic}
+    if evaluation.period is not None:
+        options["period"] = evaluation.period
+    if watch.metric.endswith("Normalized"):
+        return normalised(subject, watch.metric, options, by="accelerators")
+    metric = metric_of(subject, watch.metric, options)
+    if not watch.divided_by:
+        return metric
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    each = metric_of(subject, watch.divided_by, options)
+    return cloudwatch.MathExpression(
+        expression="requests / each",
+        using_metrics={"requests": metric, "each": each},
+        period=metric.period,
+    )
+
+
+def _alarm(
+    scope: Construct,
+    name: str,
+    watch: Watch,
+    metric: cloudwatch.Metric | cloudwatch.MathExpression,
+    *,
+    threshold: float,
+    evaluation: Evaluation,
+) -> cloudwatch.Alarm:
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+    from_it_on = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+    alarm = cloudwatch.Alarm(
+        scope,
+        name.title().replace("_", ""),
+        metric=metric,
+        threshold=watch.value(threshold),
+        comparison_operator=from_it_on if watch.at_least else above,
+        evaluation_periods=evaluation.evaluation_periods,
+        datapoints_to_alarm=evaluation.datapoints_to_alarm,
+        # Without requests there is nothing, and nothing is wrong.
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        # A percentile of a handful of requests says little.
+        evaluate_low_sample_count_percentile="ignore"
+        if watch.statistic.startswith("p")
+        else None,
+        alarm_description=watch.words,
+    )
+    for actions, add in (
+        (evaluation.alarm_actions, alarm.add_alarm_action),
+        (evaluation.ok_actions, alarm.add_ok_action),
+        (evaluation.insufficient_data_actions, alarm.add_insufficient_data_action),
+    ):
+        if actions:
+            add(*actions)
+    return alarm

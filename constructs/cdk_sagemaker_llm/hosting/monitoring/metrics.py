@@ -1,0 +1,212 @@
+"""
+Metrics of the CDK, made from what the service publishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from constructs import Construct
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.catalog.metrics import PublishedMetric, published_metric
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.monitoring.options import MetricOptions, kind_findings
+from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.wording import any_of
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+
+_GUIDE = "SageMaker developer guide, monitoring-cloudwatch"
+NO_SUCH_STATISTIC = Rule(
+    "LLM360", "a metric is read by a statistic that it does not have", _GUIDE
+)
+NOT_PUBLISHED = Rule(
+    "LLM361",
+    "a metric is one that the service does not publish of the resource",
+    _GUIDE,
+)
+Devices = Literal["accelerators", "vcpus"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """
+    What a metric is of.
+
+    Args:
+        construct: The construct that defines it.
+
+        dimensions: The dimensions that tell it from others.
+
+        hardware: The instances' type; ``None`` if it is not known, or not the only one.
+
+        has_model: Whether a model fills the instances; ``None`` if it is not known.
+    """
+
+    construct: Construct
+    dimensions: Mapping[str, str]
+    hardware: InstanceType | None = None
+    has_model: bool | None = None
+
+    def published(self, name: str) -> PublishedMetric:
+        """
+        Look up one of its metrics.
+        """
+        return published_metric(name, tuple(self.dimensions))
+
+
+def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
+    """
+    Make a metric.
+
+    Args:
+        subject: What it is of.
+
+        name: The service's name of it.
+
+        options: How it is to be read.
+
+    Raises:
+        ValueError: If it has no such statistic, or is not published.
+    """
+    _check(subject, name, options)
+    return _made(subject, name, options)
+
+
+def normalised(
+    subject: Subject, name: str, options: MetricOptions, *, by: Devices
+) -> cloudwatch.Metric | cloudwatch.MathExpression:
+    """
+    Make a metric of utilisation from 0 to 100, whatever the number of devices.
+
+    The service publishes one for hosts of components; where a model fills the
+    instances, it is computed from the raw one, which goes to 100 times the devices.
+
+    Args:
+        subject: What it is of.
+
+        name: The service's name of the normalised metric.
+
+        options: How it is to be read.
+
+        by: Which devices the raw metric adds up.
+
+    Raises:
+        ValueError: If the number of devices is not known.
+    """
+    if not subject.has_model:
+        return metric_of(subject, name, options)
+    raw = name.removesuffix("Normalized")
+    _check(subject, raw, options)
+    hardware, devices = _devices(subject, options, by)
+    report(subject.construct, "", _device_findings(name, by, hardware, devices))
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    metric = _made(subject, raw, options)
+    return cloudwatch.MathExpression(
+        expression=f"raw / {devices}",
+        using_metrics={"raw": metric},
+        label=options.get("label", name),
+        color=options.get("color"),
+        period=metric.period,
+    )
+
+
+def _made(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
+    from aws_cdk import Duration  # noqa: PLC0415 - beside the module that needs it
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    row = subject.published(name)
+    return cloudwatch.Metric(
+        namespace=row.namespace,
+        metric_name=row.name,
+        dimensions_map={**dimensions_of(subject, options)},
+        statistic=options.get("statistic", row.default_statistic),
+        period=options.get("period") or Duration.minutes(1),
+        label=options.get("label"),
+        color=options.get("color"),
+        # No unit: CloudWatch would leave out what it holds under another.
+    ).attach_to(subject.construct)
+
+
+def dimensions_of(subject: Subject, options: MetricOptions) -> Mapping[str, str]:
+    """
+    Return all dimensions of a metric.
+
+    Args:
+        subject: What it is of.
+
+        options: How it is to be read.
+    """
+    of_type = options.get("instance_type")
+    return {
+        **subject.dimensions,
+        **({} if of_type is None else {"InstanceType": of_type}),
+        **options.get("dimensions_map", {}),
+    }
+
+
+def _check(subject: Subject, name: str, options: MetricOptions) -> None:
+    found = kind_findings({**options}) or [
+        *_statistic_findings(subject.published(name), options),
+        *_published_findings(subject, subject.published(name)),
+    ]
+    report(subject.construct, "", found)
+
+
+def _statistic_findings(
+    metric: PublishedMetric, options: MetricOptions
+) -> list[Finding]:
+    statistic = options.get("statistic")
+    if statistic is None or is_unresolved(statistic) or metric.takes(statistic):
+        return []
+    valid = [
+        "a percentile such as p99" if each == "pNN" else each
+        for each in metric.valid_statistics
+    ]
+    return [
+        NO_SUCH_STATISTIC.finding(
+            f"statistic of {metric.name} must be {any_of(valid)}, got {statistic!r}"
+        )
+    ]
+
+
+def _published_findings(subject: Subject, metric: PublishedMetric) -> list[Finding]:
+    if not subject.has_model or metric.applies_to != {"ic-endpoint"}:
+        return []
+    return [
+        NOT_PUBLISHED.finding(
+            f"{metric.name} is published of instances that host inference components, "
+            "and a model fills these"
+        )
+    ]
+
+
+def _devices(
+    subject: Subject, options: MetricOptions, by: Devices
+) -> tuple[InstanceType | None, int]:
+    of_type, hardware = options.get("instance_type"), subject.hardware
+    if of_type is not None and not is_unresolved(of_type):
+        hardware = find_instance_type(of_type)
+    return hardware, 0 if hardware is None else getattr(hardware, by)
+
+
+def _device_findings(
+    name: str, by: Devices, hardware: InstanceType | None, devices: int
+) -> list[Finding]:
+    if devices:
+        return []
+    which = "not known" if hardware is None else f"0 for {hardware}"
+    return [
+        NOT_PUBLISHED.finding(
+            f"{name} is computed from the number of {by} of an instance, which is "
+            f"{which}",
+            f"read {name.removesuffix('Normalized')}, which goes to 100 times that "
+            "number",
+        )
+    ]

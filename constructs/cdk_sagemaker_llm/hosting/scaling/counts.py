@@ -1,0 +1,264 @@
+"""
+The numbers that serve requests: instances of a variant, copies of a component.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constructs import Construct
+
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth
+from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
+from cdk_sagemaker_llm.hosting.scaling.limits import (
+    COMPONENT_DIMENSION,
+    VARIANT_DIMENSION,
+)
+from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
+from cdk_sagemaker_llm.hosting.scaling.waking import never_sleeps_findings, wake
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+    from aws_cdk import aws_applicationautoscaling as appscaling
+
+    from cdk_sagemaker_llm.hosting.scaling.contents import Action
+    from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
+    from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
+    from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
+
+
+class _ServingCount(ScalableTarget):
+    """
+    A number of instances or copies, each of which serves requests.
+    """
+
+    _invocations_metric: str
+
+    @checked
+    def scale_on_invocations(
+        self,
+        id: str,
+        *,
+        per_minute: float,
+        disable_scale_in: bool = False,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> TargetTrackingScaling:
+        """
+        Keep the requests a minute that each instance or copy gets near a target.
+        """
+        return self.scale_to_track_metric(
+            id,
+            predefined_metric=self._invocations_metric,
+            target_value=per_minute,
+            disable_scale_in=disable_scale_in,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+
+
+class ScalableInstanceCount(_ServingCount):
+    """
+    The number of instances of a variant that a model fills.
+
+    Args:
+        endpoint_name: The variant's endpoint.
+
+        variant_name: The variant.
+
+        min_capacity:
+            Instances that always run, at least 1 unless ``is_asynchronous``.
+
+        max_capacity: Instances that run at most.
+
+        is_asynchronous:
+            Whether the endpoint answers asynchronously, which lets its instances go
+            to zero; what wakes them is a policy of its own.
+    """
+
+    _invocations_metric = "SageMakerVariantInvocationsPerInstance"
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        endpoint_name: str,
+        variant_name: str,
+        min_capacity: int,
+        max_capacity: int,
+        is_asynchronous: bool = False,
+    ) -> None:
+        super().__init__(
+            scope,
+            id,
+            resource_id=f"endpoint/{endpoint_name}/variant/{variant_name}",
+            scalable_dimension=VARIANT_DIMENSION,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+            is_asynchronous=is_asynchronous,
+        )
+
+    @checked
+    def scale_on_concurrency(
+        self,
+        id: str,
+        *,
+        per_instance: float,
+        disable_scale_in: bool = False,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> TargetTrackingScaling:
+        """
+        Keep the requests under way on each instance near a target.
+
+        It sees load every 10 seconds and counts a stream until its last token, so
+        that it suits language models better than counting requests.
+        """
+        return self.scale_to_track_metric(
+            id,
+            predefined_metric="SageMakerVariantConcurrentRequestsPerModelHighResolution",
+            target_value=per_instance,
+            disable_scale_in=disable_scale_in,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+
+
+class ScalableCopyCount(_ServingCount):
+    """
+    The number of copies of an inference component.
+
+    With a minimum of zero, its own or a schedule's, the first request that finds no
+    copy fails and starts one: a step policy and its alarm are defined as well.
+
+    Args:
+        inference_component_name: The component.
+
+        min_capacity: Copies that always run; 0 lets the last one go.
+
+        max_capacity: Copies that run at most.
+    """
+
+    _invocations_metric = "SageMakerInferenceComponentInvocationsPerCopy"
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        inference_component_name: str,
+        min_capacity: int,
+        max_capacity: int,
+    ) -> None:
+        super().__init__(
+            scope,
+            id,
+            resource_id=f"inference-component/{inference_component_name}",
+            scalable_dimension=COMPONENT_DIMENSION,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+        )
+        self._component = inference_component_name
+        self.waking: StepScaling | None = None
+        """What starts a copy when a request finds none; ``None`` without a zero."""
+        if min_capacity == 0 and max_capacity != 0:
+            self._wake()
+            at_synth(self, lambda: never_sleeps_findings(self))
+
+    @checked
+    def scale_on_concurrency(
+        self,
+        id: str,
+        *,
+        per_copy: float,
+        disable_scale_in: bool = False,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> TargetTrackingScaling:
+        """
+        Keep the requests under way on each copy near a target.
+
+        It sees load every 10 seconds and counts a stream until its last token, so
+        that it suits language models better than counting requests.
+        """
+        metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
+        return self.scale_to_track_metric(
+            id,
+            predefined_metric=metric,
+            target_value=per_copy,
+            disable_scale_in=disable_scale_in,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+
+    def _wake(self) -> None:
+        if self.waking is None:
+            self.waking = wake(self, self._component)
+
+    def _schedule(
+        self,
+        action: Action,
+        written: appscaling.CfnScalableTarget.ScheduledActionProperty,
+    ) -> None:
+        super()._schedule(action, written)
+        # With a maximum of zero too, the schedule alone decides when there are copies.
+        if action.least == 0 and action.most != 0:
+            self._wake()
+
+
+class HostedCopyCount(ScalableCopyCount):
+    """
+    The number of copies of a component whose hosts are known.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        host: CopyHost,
+        inference_component_name: str,
+        min_capacity: int,
+        max_capacity: int,
+    ) -> None:
+        self._host = host
+        super().__init__(
+            scope,
+            id,
+            inference_component_name=inference_component_name,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+        )
+
+    def _wake(self) -> None:
+        if self.waking is None:
+            annotate(self, self._host.waking_findings())
+        super()._wake()
+
+    def _action_findings(
+        self, name: str, least: int | None, most: int | None
+    ) -> list[Finding]:
+        found = super()._action_findings(name, least, most)
+        if least == 0:
+            found += self._host.zero_findings(f"min_capacity=0 of {name!r}")
+        return found
+
+    def _schedule(
+        self,
+        action: Action,
+        written: appscaling.CfnScalableTarget.ScheduledActionProperty,
+    ) -> None:
+        super()._schedule(action, written)
+        bounds = {"max_capacity": action.most, "min_capacity": action.least}
+        for name, copies in bounds.items():
+            # A target whose own maximum is past the room has been told of.
+            if copies is not None and copies != contents_of(self).most:
+                told = self._host.room_findings(f"{name} of {action.name!r}", copies)
+                annotate(self, told)
+                if told:
+                    break

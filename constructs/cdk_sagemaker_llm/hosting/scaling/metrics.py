@@ -1,0 +1,308 @@
+"""
+Metrics of the user's, as alarms and policies write them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_applicationautoscaling as appscaling
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.limits import UNCOUNTABLE, seconds
+from cdk_sagemaker_llm.hosting.scope import account_of, region_of
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+    from constructs import Construct
+
+IMPOSSIBLE_METRIC = Rule(
+    "LLM302",
+    "a metric is none that an alarm or a scaling policy can follow",
+    "CloudWatch API reference, PutMetricAlarm",
+)
+
+# What the API names; any other is an extended statistic, such as p90.
+_STATISTICS = {
+    "average": "Average",
+    "avg": "Average",
+    "maximum": "Maximum",
+    "max": "Maximum",
+    "minimum": "Minimum",
+    "min": "Minimum",
+    "n": "SampleCount",
+    "samplecount": "SampleCount",
+    "sum": "Sum",
+}
+_RETURNED = "expr_1"
+_SEARCH = re.compile(r"\bSEARCH\s*\(")
+# CloudWatch user guide, on alarms that are based on metric math.
+_MOST_METRICS = 10
+_SHORT_PERIODS = (10, 20, 30)
+_MINUTE = 60
+
+_Policy = appscaling.CfnScalingPolicy
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stat:
+    """
+    One metric of CloudWatch.
+
+    Args:
+        namespace: Its namespace.
+
+        name: Its name.
+
+        dimensions: Its dimensions by name.
+
+        statistic: Which of a period's values, in the API's word.
+
+        period: Seconds; ``None`` if that is known at deployment only.
+
+        unit: Which unit's values alone; ``None`` for all.
+
+        account: Another account that has it; ``None`` for the stack's.
+
+        region: Another region that it is in; ``None`` for the stack's.
+    """
+
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]
+    statistic: str
+    period: float | None
+    unit: str | None
+    account: str | None
+    region: str | None
+
+    @property
+    def is_extended(self) -> bool:
+        """
+        Whether the statistic is one, such as p90, that has a property of its own.
+        """
+        return self.statistic not in _STATISTICS.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """
+    What is followed: one metric, or a formula of several.
+
+    Args:
+        parts: The metrics, and the expressions, by their ids; what counts is the last.
+
+        findings: What was found while reading it.
+    """
+
+    parts: Mapping[str, Stat | str]
+    findings: tuple[Finding, ...]
+
+    @property
+    def single(self) -> Stat | None:
+        """
+        The metric, where it is one and no formula.
+        """
+        (*others, last) = self.parts.values()
+        return last if isinstance(last, Stat) and not others else None
+
+    @property
+    def stats(self) -> list[Stat]:
+        """
+        All metrics.
+        """
+        return [part for part in self.parts.values() if isinstance(part, Stat)]
+
+    def as_tracked(self) -> _Policy.CustomizedMetricSpecificationProperty:
+        """
+        Render for a policy of target tracking.
+        """
+        single = self.single
+        # Extended statistics go with metric queries alone (TargetTrackingMetricStat).
+        if single is not None and not single.is_extended:
+            return _Policy.CustomizedMetricSpecificationProperty(
+                namespace=single.namespace,
+                metric_name=single.name,
+                dimensions=[
+                    _Policy.MetricDimensionProperty(name=name, value=value)
+                    for name, value in single.dimensions.items()
+                ]
+                or None,
+                statistic=single.statistic,
+                unit=single.unit,
+            )
+        return _Policy.CustomizedMetricSpecificationProperty(
+            metrics=[
+                _tracked_query(name, part, is_last=name == [*self.parts][-1])
+                for name, part in self.parts.items()
+            ]
+        )
+
+    def tracked_findings(self, scope: Construct) -> list[Finding]:
+        """
+        Check what a policy of target tracking takes.
+
+        Args:
+            scope: Where the policy is defined.
+        """
+        found = list(self.findings)
+        for stat in self.stats:
+            found += _place_findings(scope, stat, "target tracking follows")
+            if stat.account is not None and stat.account != account_of(scope):
+                found.append(
+                    IMPOSSIBLE_METRIC.finding(
+                        "target tracking follows metrics of its own account, got "
+                        f"{stat.name} of {stat.account}",
+                        "use scale_by_steps, whose alarm can look there",
+                    )
+                )
+        return found
+
+    def alarm_findings(self, scope: Construct) -> list[Finding]:
+        """
+        Check what an alarm takes.
+
+        Args:
+            scope: Where the alarm is defined.
+        """
+        found = list(self.findings)
+        if len(self.stats) > _MOST_METRICS:
+            found.append(
+                IMPOSSIBLE_METRIC.finding(
+                    f"the formula of an alarm must have at most {_MOST_METRICS} "
+                    f"metrics, got {len(self.stats)}"
+                )
+            )
+        for stat in self.stats:
+            found += _place_findings(scope, stat, "an alarm watches")
+            found += _period_findings(stat)
+        return found
+
+
+def measure_of(metric: cloudwatch.IMetric) -> Measure:
+    """
+    Read a metric, or metric math, of the user's.
+    """
+    parts: dict[str, Stat | str] = {}
+    found: list[Finding] = []
+    for name, part in _parts_of(_RETURNED, metric):
+        if name in parts and parts[name] != part:
+            found.append(
+                IMPOSSIBLE_METRIC.finding(
+                    f"metric math must give each id to one metric, got {name!r} twice"
+                )
+            )
+        if isinstance(part, str) and _SEARCH.search(part):
+            found.append(
+                IMPOSSIBLE_METRIC.finding(
+                    "metric math of an alarm or policy must return one time series, "
+                    "and cannot SEARCH",
+                    "name the metrics in using_metrics",
+                )
+            )
+        parts[name] = part
+    return Measure(parts, tuple(found))
+
+
+def _parts_of(
+    name: str, metric: cloudwatch.IMetric
+) -> Iterator[tuple[str, Stat | str]]:
+    config = metric.to_metric_config()
+    if config.metric_stat is not None:
+        yield name, _stat_of(config.metric_stat)
+        return
+    formula = config.math_expression or config.search_expression
+    if formula is not None:
+        for inner, used in (formula.using_metrics or {}).items():
+            yield from _parts_of(inner, used)
+        yield name, formula.expression
+
+
+def _stat_of(given: cloudwatch.MetricStatConfig) -> Stat:
+    statistic = given.statistic
+    return Stat(
+        namespace=given.namespace,
+        name=given.metric_name,
+        dimensions={one.name: one.value for one in given.dimensions or ()},
+        statistic=_STATISTICS.get(statistic.lower(), statistic),
+        period=seconds(given.period),
+        unit=None if given.unit_filter is None else _unit(given.unit_filter.name),
+        account=given.account,
+        region=given.region,
+    )
+
+
+def _unit(member: str) -> str:
+    """
+    Spell a member of the CDK's ``Unit`` as the API does.
+    """
+    amount, per_second, _ = member.partition("_PER_SECOND")
+    return amount.capitalize() + ("/Second" if per_second else "")
+
+
+def _tracked_query(
+    name: str, part: Stat | str, *, is_last: bool
+) -> _Policy.TargetTrackingMetricDataQueryProperty:
+    if isinstance(part, str):
+        return _Policy.TargetTrackingMetricDataQueryProperty(
+            id=name, expression=part, return_data=is_last
+        )
+    return _Policy.TargetTrackingMetricDataQueryProperty(
+        id=name,
+        metric_stat=_Policy.TargetTrackingMetricStatProperty(
+            metric=_Policy.TargetTrackingMetricProperty(
+                namespace=part.namespace,
+                metric_name=part.name,
+                dimensions=[
+                    _Policy.TargetTrackingMetricDimensionProperty(
+                        name=name, value=value
+                    )
+                    for name, value in part.dimensions.items()
+                ]
+                or None,
+            ),
+            stat=part.statistic,
+            unit=part.unit,
+        ),
+        return_data=is_last,
+    )
+
+
+def _place_findings(scope: Construct, stat: Stat, subject: str) -> list[Finding]:
+    if stat.region is None or is_unresolved(stat.region):
+        return []
+    own = region_of(scope)
+    if own is None or own == stat.region:
+        return []
+    return [
+        IMPOSSIBLE_METRIC.finding(
+            f"{subject} metrics of its own region {own}, got {stat.name} of "
+            f"{stat.region}"
+        )
+    ]
+
+
+def _period_findings(stat: Stat) -> list[Finding]:
+    period = stat.period
+    if period is None:
+        return [
+            UNCOUNTABLE.finding(
+                f"the period of {stat.name} is known only at deployment, and must be "
+                "in seconds then",
+                "write Duration.seconds(...)",
+            )
+        ]
+    if is_unresolved(period):
+        return []
+    if period in _SHORT_PERIODS or (period >= _MINUTE and period % _MINUTE == 0):
+        return []
+    return [
+        IMPOSSIBLE_METRIC.finding(
+            "the period of an alarm's metric must be 10, 20 or 30 seconds, or whole "
+            f"minutes, got {period:g} seconds of {stat.name}"
+        )
+    ]

@@ -1,0 +1,170 @@
+"""
+Whether a container serves LoRA adapters that SageMaker hands to it, and which.
+
+What belongs here looks at a container that has been checked without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.environment import TGI, checked_as, file_of
+from cdk_sagemaker_llm.serving.lmi.environment.translation import translate
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
+from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
+from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
+from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
+
+SWITCH = "option.enable_lora"
+SWITCHED_ON = {"OPTION_ENABLE_LORA": "true"}
+"""The variables that let a container take adapters, where its files say nothing."""
+_LARGEST = "option.max_lora_rank"
+# VllmRbProperties, LmiDistRbProperties and vLLM's own engine arguments agree.
+_DEFAULT_LARGEST = 16
+_ENGINES = frozenset({"vllm", "lmi-dist"})
+
+NO_ADAPTERS = Rule(
+    "LLM326", "a base's backend takes no adapters", "DJL Serving, adapters"
+)
+TOO_OLD_FOR_ADAPTERS = Rule(
+    "LLM327",
+    "a base's LMI version does not know SageMaker's adapters",
+    "DJL Serving, AdapterManagementRequestHandler",
+)
+LORA_IS_OFF = Rule("LLM328", "a base says that it takes no LoRA adapters")
+LARGE_RANK = Rule(
+    "LLM329", "an adapter's rank is above what its base takes", "vLLM, PEFTHelper"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AdapterHost:
+    """
+    What a container does with adapters.
+
+    Args:
+        image: The catalogue's image that it is read as.
+
+        launch: What LMI makes of its settings; ``None`` for another image.
+
+        is_on: Whether LoRA is on; ``None`` where nothing is said of it.
+
+        largest_rank: The largest rank that it takes; ``None`` if deployment alone
+            knows.
+    """
+
+    image: ImageRelease
+    launch: Launch | None
+    is_on: bool | None
+    largest_rank: int | None
+
+
+def adapter_host(
+    container: Container,
+    variables: Mapping[str, str],
+    *,
+    architecture: str | None = None,
+) -> AdapterHost | None:
+    """
+    Read what a container does with adapters; ``None`` for an image that is not known.
+
+    Args:
+        container: The container.
+
+        variables: All its variables.
+
+        architecture: The model's class. If left out, it is not known.
+    """
+    image = checked_as(container.image)
+    if image.family in (TGI, TGI_NEURON):
+        return AdapterHost(image=image, launch=None, is_on=None, largest_rank=None)
+    if image.family not in LMI:
+        return None
+    version = LmiVersion.parse(image.version)
+    found = translate(
+        variables, file_of(container.files), container=image.family, version=version
+    )
+    largest = found.properties.get(_LARGEST, str(_DEFAULT_LARGEST))
+    is_on = as_bool(found.properties.get(SWITCH))
+    return AdapterHost(
+        image=image,
+        launch=resolve(
+            found.properties,
+            container=image.family,
+            version=version,
+            architecture=architecture,
+        ),
+        # What deployment decides is taken for on: it is the user's own word.
+        is_on=True if SWITCH in found.unknown else is_on,
+        largest_rank=None if _LARGEST in found.unknown else as_int(largest),
+    )
+
+
+def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
+    """
+    Check that a container takes an adapter.
+
+    Args:
+        host: What the container does with adapters.
+
+        rank: The adapter's rank; ``None`` if it is not known.
+    """
+    launch = host.launch
+    if launch is None:
+        yield NO_ADAPTERS.finding(
+            f"image {host.image.family} {host.image.version} takes no adapter "
+            "components: TGI loads those that its own lora_adapters name",
+            "serve the base with Vllm(enable_lora=True)",
+        )
+        return
+    if _ENGINES.isdisjoint(launch.backends):
+        yield NO_ADAPTERS.finding(
+            f"the base runs {' or '.join(launch.backends)}, and only vLLM and LMI-Dist "
+            "take adapters",
+            "serve the base with Vllm(enable_lora=True)",
+        )
+        return
+    yield from _version_findings(launch)
+    if host.is_on is False:
+        yield LORA_IS_OFF.finding(
+            "the base is served with enable_lora=False",
+            "leave it out, or serve the base with enable_lora=True",
+        )
+    largest = host.largest_rank
+    if rank is None or largest is None or is_unresolved(rank) or rank <= largest:
+        return
+    yield LARGE_RANK.finding(
+        f"the adapter's rank is {rank}, and its base takes ranks up to {largest}",
+        f"serve the base with enable_lora=True and max_lora_rank={_room_for(rank)}",
+    )
+
+
+def _version_findings(launch: Launch) -> Iterator[Finding]:
+    # From 0.31 on the headers that name an adapter are read; what SageMaker sends to
+    # an older one is answered by the base alone.
+    if launch.version.before("0.31"):
+        yield TOO_OLD_FOR_ADAPTERS.finding(
+            f"LMI {launch.version} does not read which adapter SageMaker asks for",
+            "serve the base with LMI 0.31 or later",
+        )
+    elif launch.asynchronous and launch.version.before("0.34"):
+        yield TOO_OLD_FOR_ADAPTERS.finding(
+            f"the asynchronous service of LMI {launch.version} takes no adapters",
+            "serve the base with LMI 0.34 or later, or with rolling batch",
+        )
+
+
+def _room_for(rank: int) -> int:
+    """
+    Return the least power of two, from 8 on, that a rank is within: vLLM takes those.
+    """
+    room = 8
+    while room < rank:
+        room *= 2
+    return room

@@ -1,0 +1,178 @@
+"""
+Scale to zero, end to end: the example's own template, in an AWS where time runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.conftest import ROOT, cdk_runner
+from tests.local.hosting_requests import prompt
+
+_SPEED = 300.0  # Five minutes a second.
+_PATIENCE = 90.0  # Seconds on the wall, for a machine that is busy.
+
+
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws(speed=_SPEED) as aws:
+        yield aws
+
+
+def _await(done: Callable[[], Untyped]) -> Untyped:
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        if found := done():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it never came")
+
+
+class Sleepy:
+    """
+    What ``examples/scale_to_zero`` deploys.
+    """
+
+    def __init__(self, aws: EmbeddedAws, outputs: dict[str, str]) -> None:
+        self.endpoint = outputs["EndpointName"]
+        self.component = outputs["ComponentName"]
+        self._sagemaker = aws.client("sagemaker")
+        self._runtime = aws.client("sagemaker-runtime")
+        self._scaling = aws.client("application-autoscaling")
+        self._cloudwatch = aws.client("cloudwatch")
+
+    @property
+    def copies(self) -> int:
+        """
+        How many copies serve.
+        """
+        described = self._sagemaker.describe_inference_component(
+            InferenceComponentName=self.component
+        )
+        return int(described["RuntimeConfig"]["CurrentCopyCount"])
+
+    @property
+    def instances(self) -> int:
+        """
+        How many instances run.
+        """
+        described = self._sagemaker.describe_endpoint(EndpointName=self.endpoint)
+        return int(described["ProductionVariants"][0]["CurrentInstanceCount"])
+
+    @property
+    def alarm(self) -> dict[str, Any]:
+        """
+        The alarm on refused requests.
+        """
+        found = self._cloudwatch.describe_alarms()["MetricAlarms"]
+        (alarm,) = [
+            one for one in found if one["MetricName"] == "NoCapacityInvocationFailures"
+        ]
+        return dict(alarm)
+
+    def ask(self) -> bytes:
+        """
+        Send one request.
+        """
+        answer = self._runtime.invoke_endpoint(
+            EndpointName=self.endpoint,
+            InferenceComponentName=self.component,
+            ContentType="application/json",
+            Body=prompt("Once", max_new_tokens=4),
+        )
+        return bytes(answer["Body"].read())
+
+    def answer(self) -> bytes | None:
+        """
+        Send one request, which may be refused.
+        """
+        try:
+            return self.ask()
+        except ClientError:
+            return None
+
+    def activities(self) -> list[dict[str, Any]]:
+        """
+        Return what Application Auto Scaling did, the oldest first.
+        """
+        found = self._scaling.describe_scaling_activities(
+            ServiceNamespace="sagemaker",
+            ResourceId=f"inference-component/{self.component}",
+        )
+        return list(found["ScalingActivities"][::-1])
+
+
+@pytest.fixture(name="sleepy", scope="module")
+def _sleepy(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Sleepy:
+    home = tmp_path_factory.mktemp("home")
+    assembly, outputs = home / "cdk.out", home / "outputs.json"
+    synthesise("scale_to_zero", assembly)
+    cdk = cdk_runner(aws, home)
+    bootstrapped = cdk("bootstrap", f"aws://123456789012/{aws.region}", cwd=home)
+    assert bootstrapped.returncode == 0, bootstrapped.stdout
+    deployed = cdk(
+        *("deploy", "--all", "--require-approval", "never"),
+        *("--outputs-file", str(outputs)),
+        app=assembly,
+        cwd=home,
+    )
+    assert deployed.returncode == 0, deployed.stdout
+    return Sleepy(aws, json.loads(outputs.read_text())["Sleepy"])
+
+
+def synthesise(example: str, outdir: Path) -> None:
+    """
+    Run an example's app as its user would.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / example / "app.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kept, "CDK_OUTDIR": str(outdir)},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_example_sleeps_and_wakes(sleepy: Sleepy) -> None:
+    """
+    It falls asleep, loses its instance, refuses, is woken by its alarm, and answers.
+    """
+    # It may sleep already: the deployment itself takes minutes in there.
+    _await(lambda: sleepy.copies == 0)
+    _await(lambda: sleepy.instances == 0)
+    with pytest.raises(ClientError) as refused:
+        sleepy.ask()
+    alarm = _await(lambda: (found := sleepy.alarm)["StateValue"] == "ALARM" and found)
+    _await(lambda: sleepy.copies == 1)
+    assert sleepy.instances == 1
+    # Where this machine is slow, it may have fallen asleep again before it is asked.
+    assert _await(sleepy.answer)
+
+    error = refused.value.response["Error"]
+    assert error["Code"] == "ValidationError"
+    assert "has no capacity to process this request" in error["Message"]
+    assert "was greater than or equal to the threshold (1.0)" in alarm["StateReason"]
+    assert (alarm["Statistic"], alarm["Period"]) == ("Maximum", 30)
+    asleep, awake = sleepy.activities()[:2]
+    assert asleep["Description"] == "Setting desired copy count to 0."
+    assert "triggered policy Load" in asleep["Cause"]
+    assert awake["Description"] == "Setting desired copy count to 1."
+    assert "triggered policy Wake" in awake["Cause"]
+    assert awake["StatusCode"] == "Successful"
+    # What synth warns of: 11 minutes, of which the alarm takes one.
+    waking = (awake["EndTime"] - awake["StartTime"]).total_seconds() / 60
+    assert 7 <= waking <= 12

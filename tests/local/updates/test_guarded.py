@@ -1,0 +1,58 @@
+"""
+A canary whose requests fail: the alarm that was made for it turns it back.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tests.local.updates.traffic import Traffic
+from tests.local.updates.versions_app import FIRST, NEW, OLD
+from tests.local.waiting import endpoint_status, until
+
+if TYPE_CHECKING:
+    from tests.local.updates.conftest import Team
+
+
+def test_a_canary_that_fails_ends_on_the_old_version(team: Team) -> None:
+    """
+    Half of the requests go to it, the alarm goes off, and the stack is as it was.
+    """
+    before = team.endpoint("guarded")["EndpointConfigName"]
+    said: list[tuple[bool, str]] = []
+    deploying = threading.Thread(
+        target=lambda: said.append(team.deploy("Guarded", replace(FIRST, tgi=NEW)))
+    )
+
+    with Traffic(team.aws, ("guarded", None)) as traffic:
+        deploying.start()
+        until(lambda: endpoint_status(team.sagemaker, "guarded") == "Updating")
+        assert traffic.refused == []
+        team.aws.fault("errors", "guarded", answer="503", rate=0.5)
+        until(lambda: _has_gone_off(team, "guarded-Invocation5XXErrors"))
+        team.aws.clear_faults()
+        deploying.join(timeout=120)
+
+    ((succeeded, output),) = said
+    assert not succeeded
+    assert "alarms were triggered" in output
+    assert "guarded-Invocation5XXErrors" in output
+    (stack,) = team.aws.client("cloudformation").describe_stacks(StackName="Guarded")[
+        "Stacks"
+    ]
+    assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    shown = team.endpoint("guarded")
+    assert shown["EndpointStatus"] == "InService"
+    assert shown["EndpointConfigName"] == before
+    assert f"tgi{OLD}" in team.image("guarded")
+    assert traffic.answered["guarded", None] > 10
+
+
+def _has_gone_off(team: Team, alarm: str) -> bool:
+    found = team.aws.client("cloudwatch").describe_alarm_history(
+        AlarmName=alarm, HistoryItemType="StateUpdate"
+    )
+    told = [item["HistorySummary"] for item in found["AlarmHistoryItems"]]
+    return any(summary.endswith("to ALARM") for summary in told)
