@@ -154,7 +154,7 @@ DEPLOYMENTS = (
     Held("a canary is 50 % at most, steps 10 to 50, batches 5 to 50", ("LLM111",)),
     Held("a fleet is large enough for its steps", ("LLM336", "LLM425")),
     Held("waits are 0 to 3600 s", ("LLM111",)),
-    Held("a rollout may take 600 to 28800 s, and more than its waits", ("LLM337",)),
+    Held("a rollout takes 600 to 28800 s, more than it waits", ("LLM111", "LLM337")),
     Held("a traffic shift has a type and a wait, a batch its size", by="Canary"),
     Held("Inf1 and several variants take all at once", ("LLM338",)),
     Held("without alarms baking watches nothing", ("LLM426",)),
