@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, AsyncTopic
+    from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
     from cdk_sagemaker_llm.hosting.capacity import (
         AvailabilityZoneBalance,
         CapacityReservation,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         ScaleInStrategy,
     )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
+    from cdk_sagemaker_llm.hosting.data_capture import CaptureMode, DataCapture
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
     from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
         StepScaling,
         TargetTrackingScaling,
     )
+    from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.sizing import Copies
     from cdk_sagemaker_llm.hosting.statements import Statement
     from cdk_sagemaker_llm.hosting.variant import (
@@ -98,13 +102,18 @@ __all__ = [
     "AdapterInferenceComponent",
     "AllAtOnce",
     "Assumptions",
+    "AsyncInference",
+    "AsyncTopic",
     "AvailabilityZoneBalance",
+    "BacklogScaling",
     "Canary",
     "CapacityReservation",
+    "CaptureMode",
     "Case",
     "Container",
     "Copies",
     "CustomContainer",
+    "DataCapture",
     "DeepSpeed",
     "Demand",
     "Endpoint",
@@ -163,6 +172,7 @@ __all__ = [
     "ServingFolder",
     "Setting",
     "Severity",
+    "ShadowVariant",
     "SmoothQuant",
     "Statement",
     "StepScaling",
@@ -186,10 +196,15 @@ _HOMES = {
     "Canary": "hosting.rollout",
     "AvailabilityZoneBalance": "hosting.capacity",
     "CapacityReservation": "hosting.capacity",
+    "AsyncInference": "hosting.asynchronous",
+    "AsyncTopic": "hosting.asynchronous",
+    "BacklogScaling": "hosting.backlog",
+    "CaptureMode": "hosting.data_capture",
     "Case": "fit.releases",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
     "CustomContainer": "serving.custom",
+    "DataCapture": "hosting.data_capture",
     "DeepSpeed": "serving.lmi.deepspeed",
     "Demand": "demand",
     "Endpoint": "hosting.endpoint",
@@ -248,6 +263,7 @@ _HOMES = {
     "ServingFolder": "serving.lmi.folder",
     "Setting": "fit.memory",
     "Severity": "findings",
+    "ShadowVariant": "hosting.shadow",
     "SmoothQuant": "serving.lmi.tuning",
     "Statement": "hosting.statements",
     "StepScaling": "hosting.scaling",

@@ -44,6 +44,7 @@ def test_there_is_an_example_of_each_capability() -> None:
     names = {app.parent.name for app in APPS}
 
     assert {"one_model", "many_models", "backends", "in_a_vpc"} <= names
+    assert {"async_endpoint", "shadow_variant"} <= names
 
 
 def test_the_readme_has_code_to_paste() -> None:

@@ -15,10 +15,12 @@ from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
     AllAtOnce,
     Assumptions,
+    AsyncInference,
     AvailabilityZoneBalance,
     Canary,
     CapacityReservation,
     CustomContainer,
+    DataCapture,
     DeepSpeed,
     Endpoint,
     EndpointConfig,
@@ -50,6 +52,7 @@ from cdk_sagemaker_llm import (
     ScalingStep,
     ServingArtifact,
     ServingFolder,
+    ShadowVariant,
     SmoothQuant,
     StepScaling,
     TargetTrackingScaling,
@@ -86,6 +89,16 @@ def an_endpoint(stack: Stack) -> LlmEndpoint:
     Return a defined endpoint.
     """
     return LlmEndpoint(stack, "Llm", model=GPT2, serving=Vllm(), instance_type=TYPE)
+
+
+def waiting(stack: Stack) -> LlmEndpoint:
+    """
+    Return a defined endpoint whose requests wait in a queue.
+    """
+    given = AsyncInference(output="s3://bucket")
+    return LlmEndpoint(
+        stack, "Llm", model=GPT2, instance_type=TYPE, async_inference=given
+    )
 
 
 def a_host(stack: Stack) -> InferenceComponentEndpoint:
@@ -302,6 +315,15 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             per_instance=1,
         ),
     ),
+    "ScalableInstanceCount.scale_on_backlog": (
+        ScalableInstanceCount.scale_on_backlog,
+        of_method(
+            lambda stack: waiting(stack).auto_scale_instance_count(max_capacity=2),
+            "scale_on_backlog",
+            "It",
+            per_instance=1,
+        ),
+    ),
     "ScalableCopyCount": (
         ScalableCopyCount,
         of_stack(
@@ -392,6 +414,9 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         CustomContainer.from_uri,
         plain(CustomContainer.from_uri, uri=IMAGE),
     ),
+    "AsyncInference": (AsyncInference, plain(AsyncInference)),
+    "DataCapture": (DataCapture, plain(DataCapture, bucket="s3://bucket")),
+    "ShadowVariant": (ShadowVariant, plain(ShadowVariant)),
     "DeepSpeed": (DeepSpeed, plain(DeepSpeed, version="0.26.0")),
     "LmiDist": (LmiDist, plain(LmiDist, version="0.30.0")),
     "NeuronX": (NeuronX, plain(NeuronX, version="0.29.0")),

@@ -8,6 +8,7 @@ entry here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,8 +20,11 @@ from aws_cdk import aws_iam as iam
 from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
     AllAtOnce,
+    AsyncInference,
+    AsyncTopic,
     Canary,
     CustomContainer,
+    DataCapture,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -43,6 +47,7 @@ from cdk_sagemaker_llm import (
     ScalingStep,
     ServingConfiguration,
     ServingFolder,
+    ShadowVariant,
     TensorRtLlm,
     Tgi,
     TgiNeuron,
@@ -418,6 +423,42 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM230": _lmi({}, file={"engine": "Python"}),
 }
 
+
+def _called_asynchronously(stack: Stack) -> object:
+    return _endpoint(stack).grant_invoke_async(iam.Role.from_role_name(stack, "R", "a"))
+
+
+def _without_topic(stack: Stack) -> object:
+    given = AsyncInference(include_inference_response_in=[AsyncTopic.ERROR])
+    return _endpoint(stack, async_inference=given)
+
+
+def _components_asynchronously(stack: Stack) -> object:
+    variant = ProductionVariant(instance_type="ml.g5.xlarge")
+    role = iam.Role(stack, "Role", assumed_by=SAGEMAKER)
+    given = AsyncInference(output="s3://bucket")
+    return EndpointConfig(
+        stack, "It", variants=[variant], execution_role=role, async_inference=given
+    )
+
+
+def _shadows(*names: str, has_model: bool) -> Callable[[Stack], object]:
+    def define(stack: Stack) -> object:
+        model = Model(stack, "Model", serving=TGI, model=GPT2)
+        variant = ProductionVariant(instance_type="ml.g5.xlarge", model=model)
+        shadow = replace(variant, model=model if has_model else None)
+        shadows = [replace(shadow, variant_name=name) for name in names]
+        return EndpointConfig(stack, "It", variants=[variant], shadow_variants=shadows)
+
+    return define
+
+
+def _scaled_on_what_is_not_there(stack: Stack) -> object:
+    llm = _endpoint(stack, async_inference=AsyncInference(output="s3://bucket"))
+    instances = llm.auto_scale_instance_count(max_capacity=2)
+    return instances.scale_on_invocations("Load", per_minute=5)
+
+
 # What a construct refuses, or warns of.
 DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM101": partial(_endpoint, instance_type="ml.g5.13xlarge"),
@@ -579,6 +620,27 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM360": lambda stack: _endpoint(stack).metric_invocations(statistic="p99"),
     "LLM361": lambda stack: _endpoint(stack).metric_gpu_reservation(),
     "LLM363": partial(_endpoint, metric_publish_frequency=Duration.seconds(20)),
+    "LLM345": _shadows("One", "Two", has_model=True),
+    "LLM346": _shadows("One", has_model=False),
+    "LLM347": partial(_endpoint, async_inference=AsyncInference(output="bucket")),
+    "LLM348": partial(
+        _endpoint, data_capture=DataCapture(bucket="s3://bucket", capture=[])
+    ),
+    "LLM349": _called_asynchronously,
+    "LLM435": _without_topic,
+    "LLM436": partial(
+        InferenceComponentEndpoint,
+        id="It",
+        instance_type="ml.g5.xlarge",
+        data_capture=DataCapture(bucket="s3://bucket"),
+    ),
+    "LLM437": _components_asynchronously,
+    "LLM438": _scaled_on_what_is_not_there,
+    "LLM439": partial(
+        _endpoint,
+        async_inference=AsyncInference(output="s3://bucket"),
+        shadow=ShadowVariant(),
+    ),
     "LLM292": partial(
         _endpoint,
         instance_type="ml.g5.xlarge",

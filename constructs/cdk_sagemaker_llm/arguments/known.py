@@ -115,7 +115,11 @@ CLASSES: Mapping[str, Kind] = {
     "Assumptions": _instance_of("Assumptions"),
     "AvailabilityZoneBalance": _instance_of("AvailabilityZoneBalance"),
     "CapacityReservation": _instance_of("CapacityReservation"),
+    "AsyncInference": _instance_of("AsyncInference"),
+    "AsyncTopic": Kind("an AsyncTopic", _is_a("AsyncTopic")),
+    "CaptureMode": Kind("a CaptureMode", _is_a("CaptureMode")),
     "Construct": _interface("a construct, such as a stack", "node"),
+    "DataCapture": _instance_of("DataCapture", way_out="write DataCapture(bucket=...)"),
     "Duration": _unit("Duration", "seconds"),
     "EndpointBase": _instance_of("EndpointBase", "an Endpoint"),
     "EndpointConfig": _instance_of("EndpointConfig"),
@@ -175,6 +179,7 @@ CLASSES: Mapping[str, Kind] = {
         lambda value: hasattr(type(value), "prepare"),
         _called,
     ),
+    "ShadowVariant": _instance_of("ShadowVariant"),
     "Size": _unit("Size", "gibibytes"),
     "SmoothQuant": _instance_of("SmoothQuant"),
     "TimeZone": _instance_of("TimeZone", way_out="write such as 'Europe/Berlin'"),
@@ -206,6 +211,7 @@ CLASSES: Mapping[str, Kind] = {
         "a KMS key", "key_arn", way_out="write Key.from_key_arn(...)"
     ),
     "s3.IBucket": _interface("a bucket", "bucket_name"),
+    "sns.ITopic": _interface("a topic", "topic_arn"),
     "secretsmanager.ISecret": Kind(
         "a secret", _has("secret_value"), lambda _: _KEPT_ELSEWHERE, is_secret=True
     ),

@@ -17,6 +17,8 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.asynchronous import caller_statements
+from cdk_sagemaker_llm.hosting.backlog import backlog_findings
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
@@ -84,6 +86,19 @@ class EndpointBase(Resource, VariantMetrics, VariantAlarms):
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return variant_subject(self, self.endpoint_name, None, variant_name)
+
+    @checked
+    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal have requests answered that lie on S3.
+
+        What an endpoint that is defined here reads and writes there is granted too.
+        """
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["sagemaker:InvokeEndpointAsync"],
+            resource_arns=[self.endpoint_arn],
+        )
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -188,6 +203,31 @@ class Endpoint(EndpointBase):
             resource_name=in_arn(self._physical_name),
         )
 
+    @checked
+    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal lay requests down, have them answered, and fetch the answers.
+
+        Raises:
+            ValueError: If the endpoint answers at once: the service refuses the call.
+        """
+        config = self.endpoint_config
+        if config.async_inference is None and not config.is_imported:
+            report(self, "", backlog_findings(is_async=False))
+        grant = super().grant_invoke_async(grantee)
+        if config.async_inference is None:
+            return grant
+        for each in caller_statements(config.async_inference):
+            grant = grant.combine(
+                iam.Grant.add_to_principal(
+                    grantee=grantee,
+                    actions=list(each.actions),
+                    resource_arns=list(each.resources),
+                    conditions=each.conditions,
+                )
+            )
+        return grant
+
     @property
     def grant_principal(self) -> iam.IPrincipal:
         """
@@ -262,7 +302,7 @@ class Endpoint(EndpointBase):
             max_capacity: Instances that run at most.
 
             min_capacity:
-                Instances that always run.
+                Instances that always run; 0 with ``async_inference`` alone.
                 If left out, it is the number that the variant starts with, or 1 where
                 the configuration is imported.
 
@@ -276,7 +316,8 @@ class Endpoint(EndpointBase):
                 scaled already.
         """
         if self.endpoint_config.is_imported and variant_name is not None:
-            return self._scale(variant_name, min_capacity or 1, max_capacity)
+            least = 1 if min_capacity is None else min_capacity
+            return self._scale(variant_name, least, max_capacity)
         variant = self._variant(variant_name)
         least = variant.initial_instance_count if min_capacity is None else min_capacity
         rolled = scaled_findings(self.rollout, least, max_capacity, "instances")
@@ -298,6 +339,7 @@ class Endpoint(EndpointBase):
                 "policies",
             )
             report(self, "", [fault])
+        config = self.endpoint_config
         scalable = ScalableInstanceCount(
             self,
             "Scaling" if is_only else f"{variant_name}Scaling",
@@ -305,6 +347,9 @@ class Endpoint(EndpointBase):
             variant_name=variant_name,
             min_capacity=least,
             max_capacity=most,
+            asynchronous=None
+            if config.is_imported
+            else config.async_inference is not None,
         )
         self._scaled.add(variant_name)
         self._retain_counts()

@@ -15,6 +15,12 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.asynchronous import (
+    AsyncInference,
+    async_statements,
+    make_bucket,
+)
+from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
@@ -38,6 +44,7 @@ from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_s3 as s3
 
 
 class EndpointConfig(EndpointConfigBase):
@@ -80,6 +87,20 @@ class EndpointConfig(EndpointConfigBase):
             those of requests follow it with enhanced metrics alone.
             If left out, they come every minute.
 
+        shadow_variants:
+            One variant that gets copies of the requests, beside one other; its answers
+            are dropped. Of a hundred requests it gets as many as its weight is of a
+            hundred of the other's.
+            If left out, there is none.
+
+        async_inference:
+            Where requests and answers lie, so that requests wait in a queue.
+            If left out, requests are answered at once.
+
+        data_capture:
+            Where requests and answers are kept.
+            If left out, they are not.
+
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
@@ -97,6 +118,9 @@ class EndpointConfig(EndpointConfigBase):
         detailed_observability: bool = False,
         enhanced_metrics: bool = False,
         metric_publish_frequency: Duration | None = None,
+        shadow_variants: Sequence[ProductionVariant] = (),
+        async_inference: AsyncInference | None = None,
+        data_capture: DataCapture | None = None,
     ) -> None:
         definition = define_endpoint_config(
             [define_variant(variant) for variant in variants],
@@ -107,6 +131,9 @@ class EndpointConfig(EndpointConfigBase):
             detailed_observability=detailed_observability,
             enhanced_metrics=enhanced_metrics,
             metric_publish_frequency=metric_publish_frequency,
+            shadows=[define_variant(variant) for variant in shadow_variants],
+            async_inference=async_inference,
+            data_capture=data_capture,
         )
         fit = _fit_findings(definition)
         given = role_findings(scope, execution_role)
@@ -123,6 +150,10 @@ class EndpointConfig(EndpointConfigBase):
         """The role of an endpoint that hosts components; ``None`` for others."""
         self.network = (definition.network or Network()).with_security_group(self)
         """Where components run, with the security groups that were made for it."""
+        capture = definition.data_capture
+        self.async_inference, self.async_bucket = _with_bucket(
+            self, definition.async_inference
+        )
         access = access_of(self, role) if role else None
         key = definition.kms_key.key_arn if definition.kms_key else None
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
@@ -143,16 +174,30 @@ class EndpointConfig(EndpointConfigBase):
                     definition.metric_publish_frequency
                 ),
             ),
+            shadow_production_variants=[
+                each.variant.to_property(host_image=each.host_image)
+                for each in definition.shadows
+            ]
+            or None,
+            async_inference_config=self.async_inference.to_property()
+            if self.async_inference
+            else None,
+            data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
-        self._wait_for_access(access, volume_statements(key))
+        needed = [
+            *volume_statements(key),
+            *async_statements(self.async_inference),
+            *capture_statements(capture),
+        ]
+        self._wait_for_access(access, needed)
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
 
     def _wait_for_access(
-        self, access: RoleAccess | None, volumes: list[Statement]
+        self, access: RoleAccess | None, needed: list[Statement]
     ) -> None:
         """
         Let the roles do what the endpoint itself needs, and depend on it.
@@ -163,12 +208,12 @@ class EndpointConfig(EndpointConfigBase):
         policies = []
         if access is not None:
             network = self.network.access_statements()
-            policies = access.allow([*hosting_statements(), *network, *volumes])
-        elif volumes:
-            variants = (each.variant for each in self.definition.variants)
+            policies = access.allow([*hosting_statements(), *network, *needed])
+        elif needed:
+            variants = (each.variant for each in self.definition.every_variant)
             for model in dict.fromkeys(m for v in variants for m in v.models):
                 if isinstance(model, Model):
-                    policies += access_of(self, model.role).allow(volumes)
+                    policies += access_of(self, model.role).allow(needed)
         if policies:
             self.cfn_endpoint_config.node.add_dependency(*policies)
 
@@ -186,7 +231,7 @@ def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
     """
     return [
         finding
-        for each in definition.variants
+        for each in definition.every_variant
         for one in each.types
         if one.model is not None and one.hardware is not None
         for finding in fit_on(one.hardware, one.model, one.hardware.accelerators)
@@ -204,6 +249,15 @@ class DefinedEndpointConfig(EndpointConfig):
         Resource.__init__(self, scope, id)
         belongs(self, scope)
         self._write(definition)
+
+
+def _with_bucket(
+    scope: Construct, given: AsyncInference | None
+) -> tuple[AsyncInference | None, s3.IBucket | None]:
+    if given is None or given.output is not None:
+        return given, None
+    bucket = make_bucket(scope, given.kms_key)
+    return given.within(bucket), bucket
 
 
 def _vpc_config(

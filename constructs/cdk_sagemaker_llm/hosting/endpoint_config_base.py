@@ -4,14 +4,20 @@ What endpoint configurations defined here and imported ones have in common.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
 from cdk_sagemaker_llm.hosting.hosts import EndpointConfigDefinition
 from cdk_sagemaker_llm.hosting.imports import name_in, named
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_s3 as s3
 
 _KIND = "endpoint-config"
 
@@ -29,6 +35,10 @@ class EndpointConfigBase(Resource):
     """The role of an endpoint that hosts components; ``None`` for others."""
     network: Network
     """Where components run."""
+    async_inference: AsyncInference | None = None
+    """Where requests and answers lie; ``None`` if they are answered at once."""
+    async_bucket: s3.IBucket | None = None
+    """The bucket that was made for them; ``None`` if another was given."""
     is_imported: bool = False
     """Whether it was made elsewhere, so that nothing is known of it."""
 

@@ -15,12 +15,14 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, async_findings
 from cdk_sagemaker_llm.hosting.capacity_checks import (
     pool_findings,
     reservation_findings,
     routing_findings,
     scale_in_findings,
 )
+from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_findings
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.host_image import (
     choose_host_image,
@@ -41,6 +43,7 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.monitoring.publishing import frequency_findings
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
 from cdk_sagemaker_llm.hosting.storage import (
     LARGEST_VOLUME_GIB,
@@ -249,6 +252,12 @@ class EndpointConfigDefinition:
 
         findings: What was found of the variants, alone, together, and with their
             models.
+
+        shadows: Its shadow variants.
+
+        async_inference: Where requests and answers lie; ``None`` if it answers at once.
+
+        data_capture: What is kept of requests; ``None`` for nothing.
     """
 
     variants: tuple[VariantDefinition, ...]
@@ -259,6 +268,16 @@ class EndpointConfigDefinition:
     enhanced_metrics: bool
     metric_publish_frequency: Duration | None
     findings: tuple[Finding, ...]
+    shadows: tuple[VariantDefinition, ...] = ()
+    async_inference: AsyncInference | None = None
+    data_capture: DataCapture | None = None
+
+    @property
+    def every_variant(self) -> tuple[VariantDefinition, ...]:
+        """
+        Its variants, and then their shadows.
+        """
+        return (*self.variants, *self.shadows)
 
     def variant(self, name: str) -> VariantDefinition | None:
         """
@@ -274,6 +293,12 @@ class EndpointConfigDefinition:
         """
         filled = (variant.filled_by(model, *further) for variant in self.variants)
         return replace(self, variants=tuple(filled))
+
+    def shadowed_by(self, model: Model) -> EndpointConfigDefinition:
+        """
+        Return this definition with the model that was made for its shadows.
+        """
+        return replace(self, shadows=tuple(v.filled_by(model) for v in self.shadows))
 
 
 def known_hardware(
@@ -398,6 +423,9 @@ def define_endpoint_config(
     detailed_observability: bool = False,
     enhanced_metrics: bool = False,
     metric_publish_frequency: Duration | None = None,
+    shadows: Sequence[VariantDefinition] = (),
+    async_inference: AsyncInference | None = None,
+    data_capture: DataCapture | None = None,
 ) -> EndpointConfigDefinition:
     """
     Check the variants, alone and together.
@@ -418,9 +446,17 @@ def define_endpoint_config(
         enhanced_metrics: Whether metrics also come by instance and container.
 
         metric_publish_frequency: How often metrics come; ``None`` for each minute.
+
+        shadows: What is to get copies of the requests.
+
+        async_inference: Where requests and answers lie; ``None`` if it answers at once.
+
+        data_capture: What is kept of requests; ``None`` for nothing.
     """
-    found = [finding for variant in variants for finding in variant.findings]
-    found += _name_findings([each.variant.variant_name for each in variants])
+    every = (*variants, *shadows)
+    found = [finding for variant in every for finding in variant.findings]
+    found += _count_findings(len(variants))
+    found += _name_findings([each.variant.variant_name for each in every])
     if network is not None and not hosts_components:
         found.append(
             ROLE_OR_MODEL.finding(
@@ -429,11 +465,22 @@ def define_endpoint_config(
             )
         )
     found += _role_findings(variants, hosts_components=hosts_components)
-    found += _key_findings(variants) if kms_key is not None else []
     found += frequency_findings(metric_publish_frequency)
+    found += _key_findings(every) if kms_key is not None else []
+    is_async = async_inference is not None
+    found += shadow_findings(
+        [each.has_model for each in shadows],
+        variants=len(variants),
+        hosts_components=hosts_components,
+        is_async=is_async,
+    )
+    found += async_findings(async_inference, hosts_components=hosts_components)
+    found += capture_findings(
+        data_capture, hosts_components=hosts_components, is_async=is_async
+    )
     found += [
         finding
-        for each in variants
+        for each in every
         if each.model is not None
         for finding in each.model_findings(
             each.model,
@@ -450,6 +497,9 @@ def define_endpoint_config(
         enhanced_metrics=enhanced_metrics,
         metric_publish_frequency=metric_publish_frequency,
         findings=tuple(found),
+        shadows=tuple(shadows),
+        async_inference=async_inference,
+        data_capture=data_capture,
     )
 
 
@@ -496,15 +546,16 @@ def _hardware_findings(
         return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
 
 
+def _count_findings(count: int) -> list[Finding]:
+    if 1 <= count <= _MOST_VARIANTS:
+        return []
+    return [
+        VARIANT_NAMES.finding(f"variants must be 1 to {_MOST_VARIANTS}, got {count}")
+    ]
+
+
 def _name_findings(names: Sequence[str]) -> list[Finding]:
-    found = []
-    if not 1 <= len(names) <= _MOST_VARIANTS:
-        found.append(
-            VARIANT_NAMES.finding(
-                f"variants must be 1 to {_MOST_VARIANTS}, got {len(names)}"
-            )
-        )
-    return found + [
+    return [
         VARIANT_NAMES.finding(f"variant_name {name!r} is used more than once")
         for name in sorted({name for name in names if names.count(name) > 1})
     ]

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.rollout import Rolling, Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
@@ -187,6 +188,11 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             ``max_instance_count`` lets SageMaker add some.
             If left out, the service's default applies.
 
+        data_capture:
+            Where requests and answers are kept; the guide does not say that it works
+            with inference components.
+            If left out, they are not.
+
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
@@ -220,6 +226,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         routing_strategy: RoutingStrategy
         | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
         scale_in_policy: ScaleInPolicy | None = None,
+        data_capture: DataCapture | None = None,
     ) -> None:
         bounds = _bounds(
             instance_count, min_instance_count, max_instance_count, scale_in_policy
@@ -246,6 +253,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             detailed_observability=detailed_observability,
             enhanced_metrics=enhanced_metrics,
             metric_publish_frequency=metric_publish_frequency,
+            data_capture=data_capture,
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)

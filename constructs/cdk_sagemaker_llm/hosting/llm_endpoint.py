@@ -32,7 +32,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
     define_variant,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
@@ -46,6 +46,7 @@ from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -56,8 +57,11 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.rollout import Rollout
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+    from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
@@ -157,6 +161,20 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
             How requests are spread, such as ``PrefixAwareRouting(...)``.
             If left out, they go to the least busy instance.
 
+        async_inference:
+            Where requests and answers lie, so that requests wait in a queue and
+            instances may go to zero.
+            If left out, requests are answered at once.
+
+        shadow:
+            Another model, serving or instance type, which gets copies of the requests;
+            its answers are dropped.
+            If left out, there is none.
+
+        data_capture:
+            Where requests and answers are kept.
+            If left out, they are not.
+
         assumptions:
             What to take for granted of the memory that the engine needs, where the
             cautious figures of the plan refuse what is known to run.
@@ -194,6 +212,9 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
         capacity_reservation: CapacityReservation | None = None,
         routing_strategy: RoutingStrategy
         | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
+        async_inference: AsyncInference | None = None,
+        shadow: ShadowVariant | None = None,
+        data_capture: DataCapture | None = None,
         assumptions: Assumptions | None = None,
     ) -> None:
         known, pools = looked_up(instance_type, instance_pools)
@@ -226,6 +247,17 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
             ),
             model_data_download_timeout=model_data_download_timeout,
         )
+        shadowing = None
+        if shadow is not None:
+            shadowing = define_shadow(
+                shadow,
+                region=region_of(scope),
+                serving=serving or Vllm(),
+                model=model,
+                network=network,
+                role=role,
+                instance_type=variant.instance_types[0],
+            )
         config = define_endpoint_config(
             [define_variant(variant, model=first, further=further)],
             hosts_components=False,
@@ -233,12 +265,15 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
             detailed_observability=detailed_observability,
             enhanced_metrics=enhanced_metrics,
             metric_publish_frequency=metric_publish_frequency,
+            shadows=[shadowing.variant] if shadowing else [],
+            async_inference=async_inference,
+            data_capture=data_capture,
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
         given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
-        found = [*config.findings, *filling.findings, *filling.fit]
-        report(scope, id, [*named, *given, *found])
+        found = [*named, *given, *config.findings, *filling.findings, *filling.fit]
+        report(scope, id, [*found, *(shadowing.findings if shadowing else ())])
         super().__init__(scope, id)
         belongs(self, scope)
         types = [str(one) for one in variant.instance_types]
@@ -246,8 +281,15 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
         """The model on each type of instance; the same where its container is."""
         self.model: Model = self.models[0]
         """The model on instances of the first choice."""
+        self.shadow_model: Model | None = None
+        """The model of the shadow variant; ``None`` without one."""
+        config = config.filled_by(*self.models)
+        if shadowing is not None:
+            self.shadow_model = DefinedModel(self, "ShadowModel", shadowing.model)
+            config = config.shadowed_by(self.shadow_model)
+            annotate(self.shadow_model, shadowing.fit)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
-            self, "Config", config.filled_by(*self.models)
+            self, "Config", config
         )
         self.endpoint = Endpoint(
             self,
@@ -307,7 +349,7 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
             max_capacity: Instances that run at most.
 
             min_capacity:
-                Instances that always run.
+                Instances that always run; 0 with ``async_inference`` alone.
                 If left out, it is ``instance_count``.
         """
         return self.endpoint.auto_scale_instance_count(
@@ -323,3 +365,13 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
+
+    @checked
+    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal lay requests down, have them answered, and fetch the answers.
+
+        Raises:
+            ValueError: If the endpoint was not defined with ``async_inference``.
+        """
+        return self.endpoint.grant_invoke_async(grantee)

@@ -122,6 +122,39 @@ ENCRYPT_VOLUMES = {
     "Resource": KEY_ARN,
     "Sid": "EncryptVolumes",
 }
+WRITE_ANSWERS = {
+    "Action": ["s3:AbortMultipartUpload", "s3:PutObject"],
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::answers-bucket/out/*",
+    "Sid": "WriteAnswers",
+}
+READ_REQUESTS = {
+    "Action": "s3:GetObject",
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::answers-bucket/*",
+    "Sid": "ReadRequests",
+}
+FIND_REQUESTS = {
+    "Action": "s3:ListBucket",
+    "Condition": {"StringLike": {"s3:prefix": ["*"]}},
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::answers-bucket",
+    "Sid": "FindRequests",
+}
+WRITE_CAPTURED = {
+    "Action": ["s3:AbortMultipartUpload", "s3:PutObject"],
+    "Effect": "Allow",
+    "Resource": "arn:${AWS::Partition}:s3:::captured-bucket/*",
+    "Sid": "WriteCaptured",
+}
+ASYNC_CONFIG = {"OutputConfig": {"S3OutputPath": "s3://answers-bucket/out"}}
+CAPTURE_CONFIG = {
+    "CaptureContentTypeHeader": {"JsonContentTypes": ["application/json"]},
+    "CaptureOptions": [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}],
+    "DestinationS3Uri": "s3://captured-bucket",
+    "EnableCapture": True,
+    "InitialSamplingPercentage": 100,
+}
 WRITE_LOGS = {
     "Action": [
         "logs:CreateLogGroup",

@@ -16,8 +16,10 @@ from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    AsyncInference,
     CapacityReservation,
     CustomContainer,
+    DataCapture,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponentEndpoint,
@@ -37,15 +39,21 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
+    ASYNC_CONFIG,
     ATTACH_TO_VPC,
+    CAPTURE_CONFIG,
     ENCRYPT_VOLUMES,
+    FIND_REQUESTS,
     KEY_ARN,
     LOG_IN,
     NAME_OF_MINE,
     PUBLISH_METRICS,
+    READ_REQUESTS,
     RESERVATION_ARN,
     ROLE_ARN,
     SECURITY_GROUP,
+    WRITE_ANSWERS,
+    WRITE_CAPTURED,
     WRITE_LOGS,
     policy,
 )
@@ -111,6 +119,10 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "detailed_observability": True,
         "enhanced_metrics": True,
         "metric_publish_frequency": Duration.seconds(10),
+        # The hosts of components have no shadow: tried in test_shadow.py.
+        "shadow_variants": [],
+        "async_inference": AsyncInference(output="s3://answers-bucket/out/"),
+        "data_capture": DataCapture(bucket="s3://captured-bucket"),
     }
 
 
@@ -132,11 +144,17 @@ def test_every_keyword_reaches_the_template(
             PUBLISH_METRICS,
             ATTACH_TO_VPC,
             ENCRYPT_VOLUMES,
+            WRITE_ANSWERS,
+            READ_REQUESTS,
+            FIND_REQUESTS,
+            WRITE_CAPTURED,
         ),
         "Config": {
             "DependsOn": [ACCESS_TO_MINE],
             "Type": CONFIG,
             "Properties": {
+                "AsyncInferenceConfig": ASYNC_CONFIG,
+                "DataCaptureConfig": CAPTURE_CONFIG,
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,

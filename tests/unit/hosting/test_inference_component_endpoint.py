@@ -17,6 +17,7 @@ from cdk_sagemaker_llm import (
     Assumptions,
     AvailabilityZoneBalance,
     CapacityReservation,
+    DataCapture,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
@@ -35,6 +36,7 @@ from cdk_sagemaker_llm import (
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
     ATTACH_TO_VPC,
+    CAPTURE_CONFIG,
     DECRYPT_WEIGHTS,
     ENCRYPT_VOLUMES,
     FIND_TARBALL,
@@ -54,6 +56,7 @@ from tests.unit.hosting.expected import (
     TARBALL,
     TGI_IMAGE,
     TRT_IMAGE,
+    WRITE_CAPTURED,
     WRITE_LOGS,
     policy,
 )
@@ -111,6 +114,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
             maximum_step_size=2,
             cooldown=Duration.minutes(30),
         ),
+        "data_capture": DataCapture(bucket="s3://captured-bucket"),
     }
 
 
@@ -153,6 +157,7 @@ def test_every_keyword_reaches_the_template(
         "HostConfig": {
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {
+                "DataCaptureConfig": CAPTURE_CONFIG,
                 "EnableNetworkIsolation": True,
                 "ExecutionRoleArn": ROLE_ARN,
                 "KmsKeyId": KEY_ARN,
@@ -227,6 +232,7 @@ def test_every_keyword_reaches_the_template(
             PUBLISH_METRICS,
             ATTACH_TO_VPC,
             ENCRYPT_VOLUMES,
+            WRITE_CAPTURED,
             PULL_TGI,
             READ_WEIGHTS,
             LIST_WEIGHTS,

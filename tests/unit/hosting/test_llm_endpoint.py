@@ -14,21 +14,27 @@ from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
     Assumptions,
+    AsyncInference,
     CapacityReservation,
+    DataCapture,
     HuggingFaceModel,
     Linear,
     LlmEndpoint,
     Network,
     PrefixAwareRouting,
     S3Model,
+    ShadowVariant,
     Tgi,
     Vllm,
 )
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
+    ASYNC_CONFIG,
     ATTACH_TO_VPC,
+    CAPTURE_CONFIG,
     DECRYPT_WEIGHTS,
     ENCRYPT_VOLUMES,
+    FIND_REQUESTS,
     FIND_TARBALL,
     KEY_ARN,
     LIST_WEIGHTS,
@@ -37,6 +43,7 @@ from tests.unit.hosting.expected import (
     PUBLISH_METRICS,
     PULL_LMI,
     PULL_TGI,
+    READ_REQUESTS,
     READ_TARBALL,
     READ_WEIGHTS,
     RESERVATION_ARN,
@@ -45,6 +52,8 @@ from tests.unit.hosting.expected import (
     SECURITY_GROUP,
     TARBALL,
     TGI_IMAGE,
+    WRITE_ANSWERS,
+    WRITE_CAPTURED,
     WRITE_LOGS,
     policy,
 )
@@ -95,6 +104,13 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "routing_strategy": PrefixAwareRouting(
             prefix_length=4096, concurrency_threshold=16
         ),
+        "async_inference": AsyncInference(output="s3://answers-bucket/out/"),
+        "shadow": ShadowVariant(
+            model=S3Model("s3://weights-bucket/llama/", kms_key=key),
+            instance_count=3,
+            share=0.25,
+        ),
+        "data_capture": DataCapture(bucket="s3://captured-bucket"),
         "assumptions": Assumptions(runtime_gib=2.0),
     }
 
@@ -109,6 +125,7 @@ def test_every_keyword_reaches_the_template(
 
     assert written(stack) == {
         "LlmModelSecurityGroup": SECURITY_GROUP,
+        "LlmShadowModelSecurityGroup": SECURITY_GROUP,
         ACCESS_TO_MINE: policy(
             NAME_OF_MINE,
             "mine",
@@ -121,6 +138,10 @@ def test_every_keyword_reaches_the_template(
             PUBLISH_METRICS,
             ATTACH_TO_VPC,
             ENCRYPT_VOLUMES,
+            WRITE_ANSWERS,
+            READ_REQUESTS,
+            FIND_REQUESTS,
+            WRITE_CAPTURED,
         ),
         "LlmModel": {
             "Type": "AWS::SageMaker::Model",
@@ -149,10 +170,38 @@ def test_every_keyword_reaches_the_template(
             },
             "DependsOn": [ACCESS_TO_MINE],
         },
+        "LlmShadowModel": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {
+                "EnableNetworkIsolation": True,
+                "ExecutionRoleArn": ROLE_ARN,
+                "PrimaryContainer": {
+                    "Environment": {
+                        "HF_MODEL_ID": "/opt/ml/model",
+                        "SM_NUM_GPUS": "8",
+                    },
+                    "Image": TGI_IMAGE,
+                    "ModelDataSource": {
+                        "S3DataSource": {
+                            "CompressionType": "None",
+                            "S3DataType": "S3Prefix",
+                            "S3Uri": "s3://weights-bucket/llama/",
+                        }
+                    },
+                },
+                "VpcConfig": {
+                    "SecurityGroupIds": ["${LlmShadowModelSecurityGroup.GroupId}"],
+                    "Subnets": ["subnet-33333333", "subnet-44444444"],
+                },
+            },
+            "DependsOn": [ACCESS_TO_MINE],
+        },
         "LlmConfig": {
             "DependsOn": [ACCESS_TO_MINE],
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {
+                "AsyncInferenceConfig": ASYNC_CONFIG,
+                "DataCaptureConfig": CAPTURE_CONFIG,
                 "KmsKeyId": KEY_ARN,
                 "MetricsConfig": {
                     "EnableDetailedObservability": True,
@@ -184,6 +233,20 @@ def test_every_keyword_reaches_the_template(
                         "VariantInstanceProvisionTimeoutInSeconds": 2401,
                         "VariantName": "AllTraffic",
                         "VolumeSizeInGB": 200,
+                    }
+                ],
+                "ShadowProductionVariants": [
+                    {
+                        "ContainerStartupHealthCheckTimeoutInSeconds": 1800,
+                        "InitialInstanceCount": 3,
+                        "InitialVariantWeight": 0.25,
+                        "InstanceType": "ml.p3.16xlarge",
+                        "ModelDataDownloadTimeoutInSeconds": 1800,
+                        "ModelName": "${LlmShadowModel.ModelName}",
+                        "RoutingConfig": {
+                            "RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"
+                        },
+                        "VariantName": "Shadow",
                     }
                 ],
             },

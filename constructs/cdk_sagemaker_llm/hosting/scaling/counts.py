@@ -10,7 +10,12 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth
+from cdk_sagemaker_llm.hosting.backlog import (
+    BacklogScaling,
+    backlog_findings,
+    unpublished_findings,
+)
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.limits import (
     COMPONENT_DIMENSION,
@@ -69,13 +74,14 @@ class ScalableInstanceCount(_ServingCount):
         variant_name: The variant.
 
         min_capacity:
-            Instances that always run, at least 1 unless ``is_asynchronous``.
+            Instances that always run, at least 1 unless the endpoint answers
+            asynchronously.
 
         max_capacity: Instances that run at most.
 
-        is_asynchronous:
-            Whether the endpoint answers asynchronously, which lets its instances go
-            to zero; what wakes them is a policy of its own.
+        asynchronous:
+            Whether requests wait in a queue, so that instances may go to zero;
+            ``None`` if that is not known.
     """
 
     _invocations_metric = "SageMakerVariantInvocationsPerInstance"
@@ -90,8 +96,11 @@ class ScalableInstanceCount(_ServingCount):
         variant_name: str,
         min_capacity: int,
         max_capacity: int,
-        is_asynchronous: bool = False,
+        asynchronous: bool | None = False,
     ) -> None:
+        self._endpoint_name = endpoint_name
+        self._asynchronous = asynchronous
+        self._may_be_empty = min_capacity == 0
         super().__init__(
             scope,
             id,
@@ -99,7 +108,7 @@ class ScalableInstanceCount(_ServingCount):
             scalable_dimension=VARIANT_DIMENSION,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
-            is_asynchronous=is_asynchronous,
+            is_asynchronous=asynchronous is not False,
         )
 
     @checked
@@ -126,6 +135,61 @@ class ScalableInstanceCount(_ServingCount):
             scale_in_cooldown=scale_in_cooldown,
             scale_out_cooldown=scale_out_cooldown,
         )
+
+    @checked
+    def scale_on_backlog(
+        self,
+        id: str,
+        *,
+        per_instance: float,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> BacklogScaling:
+        """
+        Keep the requests that wait for each instance near a target.
+
+        Where ``min_capacity`` is 0, the first instance starts as soon as one waits.
+
+        Raises:
+            ValueError: If no request waits for the endpoint: it answers at once.
+        """
+        report(self, id, backlog_findings(is_async=self._asynchronous is not False))
+        return BacklogScaling(
+            self,
+            id,
+            scalable_target=self.cfn_scalable_target,
+            endpoint_name=self._endpoint_name,
+            per_instance=per_instance,
+            wakes=self._may_be_empty,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+
+    @checked
+    def scale_to_track_metric(
+        self,
+        id: str,
+        *,
+        predefined_metric: str,
+        target_value: float,
+        disable_scale_in: bool = False,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> TargetTrackingScaling:
+        """
+        Keep one of the service's predefined metrics near a target.
+        """
+        policy = super().scale_to_track_metric(
+            id,
+            predefined_metric=predefined_metric,
+            target_value=target_value,
+            disable_scale_in=disable_scale_in,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
+        is_async = self._asynchronous is True
+        annotate(policy, unpublished_findings(predefined_metric, is_async=is_async))
+        return policy
 
 
 class ScalableCopyCount(_ServingCount):
