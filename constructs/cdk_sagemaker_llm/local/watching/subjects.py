@@ -7,7 +7,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
+from cdk_sagemaker_llm.simulation.gauges import COMPONENTS, ENDPOINTS
 from cdk_sagemaker_llm.simulation.metrics import Metric
+
+_OF_COMPONENT, _OF_VARIANT = "GPUUtilizationNormalized", "GPUUtilization"
+GPU = frozenset({_OF_COMPONENT, _OF_VARIANT})
 
 
 class Subject(NamedTuple):
@@ -38,9 +42,25 @@ class Subject(NamedTuple):
         """
         Return one of its metrics.
         """
+        if name in GPU:
+            return self._gauge(name)
         if self.component:
             return Metric.of_component(name, self.component)
         return Metric.of_variant(name, self.endpoint, self.variant)
+
+    @property
+    def utilization(self) -> str:
+        """
+        The name of its accelerators' utilization.
+        """
+        return _OF_COMPONENT if self.component else _OF_VARIANT
+
+    def _gauge(self, name: str) -> Metric:
+        if self.component:
+            dimensions = {"InferenceComponentName": self.component}
+            return Metric.of(COMPONENTS, name, dimensions)
+        dimensions = {"EndpointName": self.endpoint, "VariantName": self.variant}
+        return Metric.of(ENDPOINTS, name, dimensions)
 
     @property
     def invocations_each(self) -> str:

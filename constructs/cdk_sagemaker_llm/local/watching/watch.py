@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.local.watching.alarms import Alarms
-from cdk_sagemaker_llm.local.watching.capacity import live, serving
+from cdk_sagemaker_llm.local.watching.capacity import devices, live, serving
 from cdk_sagemaker_llm.local.watching.meter import MINUTE, TEN_SECONDS, Meter
 from cdk_sagemaker_llm.local.watching.publisher import Publisher
 from cdk_sagemaker_llm.local.watching.subjects import Subject
@@ -48,7 +48,7 @@ class Watching:
         now: Callable[[], float],
         timeline: Timeline | None = None,
     ) -> None:
-        self.meter = Meter()
+        self.meter = Meter(lambda subject: devices(hosting.world, subject))
         self.store = MetricStore()
         self.alarms: Alarms | None = None
         self.targets: Targets | None = None
