@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aws_cdk import aws_applicationautoscaling as appscaling
-
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.limits import UNCOUNTABLE, seconds
@@ -44,8 +42,6 @@ _SEARCH = re.compile(r"\bSEARCH\s*\(")
 _MOST_METRICS = 10
 _SHORT_PERIODS = (10, 20, 30)
 _MINUTE = 60
-
-_Policy = appscaling.CfnScalingPolicy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,31 +112,6 @@ class Measure:
         All metrics.
         """
         return [part for part in self.parts.values() if isinstance(part, Stat)]
-
-    def as_tracked(self) -> _Policy.CustomizedMetricSpecificationProperty:
-        """
-        Render for a policy of target tracking.
-        """
-        single = self.single
-        # Extended statistics go with metric queries alone (TargetTrackingMetricStat).
-        if single is not None and not single.is_extended:
-            return _Policy.CustomizedMetricSpecificationProperty(
-                namespace=single.namespace,
-                metric_name=single.name,
-                dimensions=[
-                    _Policy.MetricDimensionProperty(name=name, value=value)
-                    for name, value in single.dimensions.items()
-                ]
-                or None,
-                statistic=single.statistic,
-                unit=single.unit,
-            )
-        return _Policy.CustomizedMetricSpecificationProperty(
-            metrics=[
-                _tracked_query(name, part, is_last=name == [*self.parts][-1])
-                for name, part in self.parts.items()
-            ]
-        )
 
     def tracked_findings(self, scope: Construct) -> list[Finding]:
         """
@@ -241,34 +212,6 @@ def _unit(member: str) -> str:
     """
     amount, per_second, _ = member.partition("_PER_SECOND")
     return amount.capitalize() + ("/Second" if per_second else "")
-
-
-def _tracked_query(
-    name: str, part: Stat | str, *, is_last: bool
-) -> _Policy.TargetTrackingMetricDataQueryProperty:
-    if isinstance(part, str):
-        return _Policy.TargetTrackingMetricDataQueryProperty(
-            id=name, expression=part, return_data=is_last
-        )
-    return _Policy.TargetTrackingMetricDataQueryProperty(
-        id=name,
-        metric_stat=_Policy.TargetTrackingMetricStatProperty(
-            metric=_Policy.TargetTrackingMetricProperty(
-                namespace=part.namespace,
-                metric_name=part.name,
-                dimensions=[
-                    _Policy.TargetTrackingMetricDimensionProperty(
-                        name=name, value=value
-                    )
-                    for name, value in part.dimensions.items()
-                ]
-                or None,
-            ),
-            stat=part.statistic,
-            unit=part.unit,
-        ),
-        return_data=is_last,
-    )
 
 
 def _place_findings(scope: Construct, stat: Stat, subject: str) -> list[Finding]:

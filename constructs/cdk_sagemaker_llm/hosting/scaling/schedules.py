@@ -47,7 +47,31 @@ def schedule_findings(expression: str, zone: str | None) -> list[Finding]:
     """
     Check that the service can read a schedule and knows its time zone.
     """
-    return _zone_findings(zone) or _expression_findings(expression)
+    return zone_findings(zone) or _expression_findings(expression)
+
+
+def zone_findings(zone: str | None) -> list[Finding]:
+    """
+    Check that there is a time zone of a name.
+    """
+    if zone is None or is_unresolved(zone):
+        return []
+    try:
+        ZoneInfo(zone)
+    except ZoneInfoNotFoundError:
+        # Where a machine has no zones at all, nobody can tell.
+        if not available_timezones():
+            return []
+    except (ValueError, OSError):
+        pass
+    else:
+        return []
+    return [
+        WRONG_SCHEDULE.finding(
+            f"time_zone must be a name of the time zone database, got {zone!r}",
+            "write such as Europe/Berlin",
+        )
+    ]
 
 
 def span_findings(start: datetime | None, end: datetime | None) -> list[Finding]:
@@ -120,27 +144,6 @@ def action_of(
         start_time=None if start is None else in_utc(start),
         end_time=None if end is None else in_utc(end),
     )
-
-
-def _zone_findings(zone: str | None) -> list[Finding]:
-    if zone is None or is_unresolved(zone):
-        return []
-    try:
-        ZoneInfo(zone)
-    except ZoneInfoNotFoundError:
-        # Where a machine has no zones at all, nobody can tell.
-        if not available_timezones():
-            return []
-    except (ValueError, OSError):
-        pass
-    else:
-        return []
-    return [
-        WRONG_SCHEDULE.finding(
-            f"time_zone must be a name of the time zone database, got {zone!r}",
-            "write such as Europe/Berlin",
-        )
-    ]
 
 
 def _expression_findings(expression: str) -> list[Finding]:

@@ -282,9 +282,7 @@ def test_instances_are_read(tmp_path: Path) -> None:
     app = App(outdir=str(tmp_path / "cdk.out"))
     stack = Stack(app, "Test")
     endpoint = LlmEndpoint(stack, "Chat", model=ZEPHYR, instance_type="ml.g5.2xlarge")
-    instances: ScalableInstanceCount = endpoint.auto_scale_instance_count(
-        max_capacity=4
-    )
+    instances = endpoint.auto_scale_instance_count(max_capacity=4)
     load = cloudwatch.Metric(
         namespace="AWS/SageMaker",
         metric_name="ConcurrentRequestsPerModel",
