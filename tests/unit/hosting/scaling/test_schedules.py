@@ -160,6 +160,31 @@ def test_fails_if_the_action_could_not_run(
     assert "ScheduledActions" not in written(stack)["Count"]["Properties"]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    ["0 8 ? * FRI-MON *", "0 22-2 * * ? *", "0 8 1 NOV-FEB ? *", "0 8 L-3 * ? *"],
+)
+def test_what_may_be_right_is_not_refused(stack: Stack, fields: str) -> None:
+    """
+    Quartz reads it, and nothing says that the service does not.
+    """
+    expression = f"cron({fields})"
+    copies_of(stack).scale_on_schedule("It", schedule=expression, min_capacity=1)
+
+    assert actions(stack)[0]["Schedule"] == expression
+
+
+@pytest.mark.parametrize("fields", ["0 25-2 * * ? *", "0 8 ? * FRI-MOM *"])
+def test_fails_if_a_range_has_no_such_end(stack: Stack, fields: str) -> None:
+    """
+    Whichever way around.
+    """
+    with pytest.raises(ValueError, match="LLM304 .* which is not understood"):
+        copies_of(stack).scale_on_schedule(
+            "It", schedule=f"cron({fields})", min_capacity=1
+        )
+
+
 def test_all_that_is_wrong_is_told_together(stack: Stack) -> None:
     """
     The zone, the name and the bounds.
