@@ -316,8 +316,8 @@ class Endpoint(EndpointBase):
                 scaled already.
         """
         if self.endpoint_config.is_imported and variant_name is not None:
-            least = 1 if min_capacity is None else min_capacity
-            return self._scale(variant_name, least, max_capacity)
+            at_least = 1 if min_capacity is None else min_capacity
+            return self._scale(variant_name, at_least, max_capacity)
         variant = self._variant(variant_name)
         least = variant.initial_instance_count if min_capacity is None else min_capacity
         scalable = self._scale(

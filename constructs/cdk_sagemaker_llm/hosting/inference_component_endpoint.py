@@ -281,7 +281,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             rollout=rollout,
         )
         if min_instance_count == 0:
-            at_synth(self, lambda: host_zero_findings(self._components))
+            at_synth(self, lambda: host_zero_findings(self, self._components))
 
     @property
     def endpoint_arn(self) -> str:
