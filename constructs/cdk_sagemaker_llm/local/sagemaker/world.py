@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.local.clock import CLOCK, Clock
 from cdk_sagemaker_llm.local.faults import Faults
 from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
+from cdk_sagemaker_llm.local.sagemaker.backlog import Backlog
 from cdk_sagemaker_llm.local.sagemaker.store import Record, Shelf
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
 from cdk_sagemaker_llm.local.sagemaker.traffic import Traffic
@@ -52,6 +53,17 @@ class Endpoint(Record):
     deployment: Deployment | None = None
     # How far each variant is ahead of its turn, or behind it.
     turns: dict[str, int] = field(default_factory=dict)
+    # How much of a request is due to each shadow, and to data capture.
+    due: dict[str, float] = field(default_factory=dict)
+    # What waits for it, if requests do.
+    backlog: Backlog = field(default_factory=Backlog)
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """
+        Whether its requests wait in a queue.
+        """
+        return "AsyncInferenceConfig" in self.config
 
     @property
     def takes_components(self) -> bool:

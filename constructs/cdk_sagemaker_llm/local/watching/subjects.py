@@ -7,17 +7,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
-from cdk_sagemaker_llm.simulation.metrics import Metric
+from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
 
 
 class Subject(NamedTuple):
     """
-    A variant, or one of the components on it.
+    A variant, or one of the components on it; or an endpoint with its queue.
 
     Args:
         endpoint: The endpoint's name.
 
-        variant: The variant's name.
+        variant: The variant's name; empty for the endpoint.
 
         component: The component's name; empty for a variant with a model.
     """
@@ -40,6 +40,8 @@ class Subject(NamedTuple):
         """
         if self.component:
             return Metric.of_component(name, self.component)
+        if not self.variant:
+            return Metric.of(SAGEMAKER, name, {"EndpointName": self.endpoint})
         return Metric.of_variant(name, self.endpoint, self.variant)
 
     @property
