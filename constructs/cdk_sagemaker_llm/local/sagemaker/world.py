@@ -58,6 +58,20 @@ class Endpoint(Record):
     # What waits for it, if requests do.
     backlog: Backlog = field(default_factory=Backlog)
 
+    def is_due(self, what: str, share: float) -> bool:
+        """
+        Tell whether the next request is one of a share, evenly spread.
+
+        Args:
+            what: What the share is for.
+
+            share: 0 for none, 1 for all.
+        """
+        due = self.due.get(what, 0.0) + share
+        is_now = round(due, 6) >= 1
+        self.due[what] = due - 1 if is_now else due
+        return is_now
+
     @property
     def is_asynchronous(self) -> bool:
         """
