@@ -10,8 +10,9 @@ from cdk_sagemaker_llm.simulation.circling import UsersRouter
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import Publisher
+from cdk_sagemaker_llm.simulation.queueing import BacklogPublisher, QueueRouter
 from cdk_sagemaker_llm.simulation.recording import Minutes, summary
-from cdk_sagemaker_llm.simulation.routing import Router
+from cdk_sagemaker_llm.simulation.routing import Router, Tally
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 from cdk_sagemaker_llm.simulation.stage import Stage
 from cdk_sagemaker_llm.simulation.traffic.users import Users
@@ -62,7 +63,8 @@ def router_of(scenario: Scenario, number: int) -> Router:
     if isinstance(traffic, Users):
         return UsersRouter(workload, scenario.routing, traffic, generator, seed)
     arrivals = traffic.starting(scenario.start).arrivals(generator, scenario.duration)
-    return Router(workload, scenario.routing, arrivals, seed)
+    kind = Router if workload.at_once is None else QueueRouter
+    return kind(workload, scenario.routing, arrivals, seed)
 
 
 def _play_until(stage: Stage, lines: list[_Line], tick: float) -> None:
@@ -92,12 +94,13 @@ class _Line:
         self._latencies: list[float] = []
         endpoint = stage.scenario.endpoint
         self._publisher = Publisher(workload, endpoint, stage.store)
+        self._backlog = BacklogPublisher(endpoint, stage.store)
 
     def note(self, tick: float) -> None:
         """
         Write down what happened in the last ten seconds.
         """
-        router, publisher = self.router, self._publisher
+        router = self.router
         tally = router.take(tick)
         latencies = tally.latencies
         self.minutes.minute.add(
@@ -106,7 +109,14 @@ class _Line:
         self._latencies += latencies
         # Metrics of ten seconds stand under the moment at which those begin.
         since = self._stage.begin + math.ceil(tick / TICK - 1) * TICK
-        loads = router.loads
+        if isinstance(router, QueueRouter):
+            self._backlog.publish(since, router)
+        else:
+            self._publish(since, tally)
+
+    def _publish(self, since: float, tally: Tally) -> None:
+        publisher, latencies = self._publisher, tally.latencies
+        loads = self.router.loads
         no_capacity = tally.refused.get("no capacity", 0)
         publisher.invoked(since, tally.arrived - no_capacity, len(loads))
         if loads:

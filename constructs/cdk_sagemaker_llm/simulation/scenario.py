@@ -78,6 +78,11 @@ class Workload:
 
         queue_limit: How many requests may wait in line at one copy; more are refused.
             If left out, any number may.
+
+        at_once: Of asynchronous inference, how many requests each copy is sent at the
+            same time; all others wait in one queue before the copies, and none is
+            refused. ``timeout`` is how long a copy may take for one.
+            If left out, requests go to the copies as they come.
     """
 
     name: str
@@ -93,6 +98,7 @@ class Workload:
     image: str = ""
     timeout: float = INVOKE_TIMEOUT
     queue_limit: int | None = None
+    at_once: int | None = None
 
     def __post_init__(self) -> None:
         """
@@ -115,6 +121,8 @@ class Workload:
             for name, value in least
             if value < 0
         )
+        if self.at_once is not None:
+            self._hold_queue(self.at_once)
         if unknown := set(self.suspended) - SUSPENDED:
             raise ValueError(
                 f"suspended must be of {', '.join(sorted(SUSPENDED))}, got "
@@ -130,6 +138,17 @@ class Workload:
                 f"timeout must be more than the service's overhead_seconds, got "
                 f"{self.timeout:g} s and {self.service.overhead_seconds:g} s"
             )
+
+    def _hold_queue(self, at_once: int) -> None:
+        if at_once < 1:
+            raise ValueError(f"at_once must be at least 1, got {at_once}")
+        if isinstance(self.traffic, Users):
+            raise ValueError(  # noqa: TRY004 - as any argument that does not fit
+                "users wait for answers, which are not waited for where at_once is "
+                "given; write requests at a rate such as Constant(...)"
+            )
+        if self.queue_limit is not None:
+            raise ValueError("queue_limit has no effect where at_once is given")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

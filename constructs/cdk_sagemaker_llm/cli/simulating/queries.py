@@ -26,8 +26,12 @@ from cdk_sagemaker_llm.simulation.metrics import MathQuery as Formula
 # What a run records of each model.
 RECORDED = frozenset(
     {
+        "ApproximateAgeOfOldestRequest",
+        "ApproximateBacklogSize",
+        "ApproximateBacklogSizePerInstance",
         "ConcurrentRequestsPerCopy",
         "ConcurrentRequestsPerModel",
+        "HasBacklogWithoutCapacity",
         "Invocation4XXErrors",
         "Invocation5XXErrors",
         "Invocations",
