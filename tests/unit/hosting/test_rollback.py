@@ -380,6 +380,7 @@ def test_an_alarm_of_another_stack_is_referred_to(app: App) -> None:
     serving = Stack(app, "Serving", env=environment)
     filled(serving, [own_alarm(watching)], endpoint_name=None)
 
+    name: Any
     (name,) = watched(serving)
     assert name["Fn::ImportValue"].startswith("Watching:ExportsOutputRefBad")
     exported = looks_at(serving, "LlmEndpointRollbackAccessPolicy")

@@ -167,6 +167,27 @@ def find_route(world: World, invocation: Invocation) -> Route:
     return _to_variant(world, endpoint, invocation.variant)
 
 
+def shadow_route(world: World, endpoint: Endpoint) -> Route | None:
+    """
+    Find the container of an endpoint's shadow; ``None`` if it has none that serves.
+    """
+    for variant in endpoint.config.get("ShadowProductionVariants", ()):
+        name = variant["VariantName"]
+        fleet = endpoint.fleets.get(name)
+        if fleet is None or not fleet.serving(name):
+            continue
+        container, role, model = _of_model(world, variant["ModelName"])
+        return Route(
+            endpoint=endpoint,
+            variant=name,
+            component=None,
+            container=container,
+            role=role,
+            model=model,
+        )
+    return None
+
+
 def invoke(world: World, route: Route, body: bytes) -> Result:
     """
     Pass a request to its container.

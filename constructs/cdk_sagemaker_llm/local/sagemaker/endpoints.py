@@ -345,9 +345,10 @@ def _capture(config: dict[str, Any]) -> dict[str, Any] | None:
     capture = config.get("DataCaptureConfig")
     if not capture:
         return None
+    is_on = capture.get("EnableCapture", True)
     return {
-        "EnableCapture": capture.get("EnableCapture", False),
-        "CaptureStatus": "Started",
+        "EnableCapture": is_on,
+        "CaptureStatus": "Started" if is_on else "Stopped",
         "CurrentSamplingPercentage": capture["InitialSamplingPercentage"],
         "DestinationS3Uri": capture["DestinationS3Uri"],
         "KmsKeyId": capture.get("KmsKeyId", ""),

@@ -48,7 +48,7 @@ def instances_of(
         variant_name="Blue",
         min_capacity=least,
         max_capacity=4,
-        is_asynchronous=is_asynchronous,
+        asynchronous=is_asynchronous,
     )
 
 
