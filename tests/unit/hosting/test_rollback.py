@@ -484,7 +484,9 @@ def test_a_name_that_deployment_decides_is_watched(stack: Stack) -> None:
     assert first["Dimensions"][0]["Value"] == "${Name}"
 
 
-@pytest.mark.parametrize("name", [None, PhysicalName.GENERATE_IF_NEEDED])
+@pytest.mark.parametrize(
+    "name", [None, PhysicalName.GENERATE_IF_NEEDED], ids=["none", "generated"]
+)
 def test_fails_if_the_endpoint_has_no_name(stack: Stack, name: str | None) -> None:
     """
     A name that CloudFormation makes would make a circle.
