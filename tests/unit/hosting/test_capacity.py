@@ -455,6 +455,44 @@ def test_a_cooldown_that_deployment_alone_knows_is_in_minutes(stack: Stack) -> N
     ]
 
 
+def test_numbers_that_deployment_alone_knows_are_not_judged(stack: Stack) -> None:
+    """
+    They stand in the template as they are.
+    """
+    number: Any = CfnParameter(stack, "Number", type="Number").value_as_number
+    host = InferenceComponentEndpoint(
+        stack,
+        "Host",
+        instance_type=G5,
+        max_instance_count=2,
+        scale_in_policy=ScaleInPolicy(
+            strategy=ScaleInStrategy.CONSOLIDATION,
+            maximum_step_size=number,
+            cooldown=Duration.minutes(number),
+        ),
+        routing_strategy=PrefixAwareRouting(
+            prefix_length=number, concurrency_threshold=number
+        ),
+    )
+    host.add_model(
+        "It",
+        model=ZEPHYR,
+        resources=ResourceRequirements(accelerators=1),
+        placement_strategy=PlacementStrategy.SPREAD,
+        availability_zone_balance=AvailabilityZoneBalance(max_imbalance=number),
+    )
+
+    (variant,) = properties_of(stack, CONFIG)["ProductionVariants"]
+    policy = variant["ManagedInstanceScaling"]["ScaleInPolicy"]
+    assert policy["MaximumStepSize"] == policy["CooldownInMinutes"] == "${Number}"
+    assert variant["RoutingConfig"]["PrefixAwareRoutingConfig"] == {
+        "ConcurrencyThreshold": "${Number}",
+        "PrefixLength": "${Number}",
+    }
+    scheduling = properties_of(stack, COMPONENT)["Specification"]["SchedulingConfig"]
+    assert scheduling["AvailabilityZoneBalance"]["MaxImbalance"] == "${Number}"
+
+
 def test_warns_of_settings_of_a_consolidation_without_one() -> None:
     """
     Idle instances are released at once, and all of them.
