@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         Canary,
         Linear,
         Rolling,
-        Rollout,
     )
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
         ScalableInstanceCount,
@@ -192,7 +192,7 @@ _HOMES = {
     "ResourceRequirements": "fit.placement",
     "RollbackAlarms": "hosting.rollback",
     "Rolling": "hosting.rollout",
-    "Rollout": "hosting.rollout",
+    "Rollout": "hosting.rollout_base",
     "RopeScaling": "serving.lmi.tuning",
     "RoutingStrategy": "hosting.variant",
     "S3Model": "models",

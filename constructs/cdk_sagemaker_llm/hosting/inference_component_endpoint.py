@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
-    from cdk_sagemaker_llm.hosting.rollout import Rolling, Rollout
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 

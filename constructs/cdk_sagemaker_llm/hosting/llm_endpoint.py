@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from cdk_sagemaker_llm.demand import Assumptions
-    from cdk_sagemaker_llm.hosting.rollout import Rollout
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
