@@ -38,7 +38,7 @@ from cdk_sagemaker_llm.hosting.rollback_alarms import (
     let_look,
     watched_variants,
 )
-from cdk_sagemaker_llm.hosting.rollout import Rollout
+from cdk_sagemaker_llm.hosting.rollout_base import Rollout
 from cdk_sagemaker_llm.hosting.rollout_checks import (
     endpoint_rollout_findings,
     scaled_findings,

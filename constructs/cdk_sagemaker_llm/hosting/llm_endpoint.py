@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
     from cdk_sagemaker_llm.hosting.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.rollout import Rollout
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.models import ModelSource
