@@ -13,6 +13,7 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    AsyncInference,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -324,6 +325,43 @@ def test_models_that_come_later_are_shown(
     host.add_model("Late", model=GPT2, resources=ResourceRequirements(accelerators=1))
 
     assert "Host/Late: GPUs (%)" in charts_of(body_of(stack))
+
+
+def test_an_asynchronous_endpoint_is_shown_with_its_queue(stack: Stack) -> None:
+    """
+    By its own metrics: it publishes no other of requests.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.xlarge",
+        async_inference=AsyncInference(output="s3://bucket/answers/"),
+    )
+    instances = llm.auto_scale_instance_count(min_capacity=0, max_capacity=2)
+    instances.scale_on_backlog("Backlog", per_instance=5)
+    LlmDashboard(stack, "Dashboard", endpoints=[llm])
+    charts = charts_of(body_of(stack))
+
+    assert list(charts) == [
+        "Llm: Requests a minute",
+        "Llm: Time of requests (s)",
+        "Llm: What fails, a minute",
+        "Llm: GPUs (%)",
+        "Llm: CPU and memory (%)",
+        "Llm, queue: Requests in the queue",
+        "Llm, queue: Age of the oldest request (s)",
+        "Llm, queue: Requests wait, and no instance is there",
+    ]
+    queue = charts["Llm, queue: Requests in the queue"]
+    assert queue["metrics"][0][2:4] == VARIANT[:2]
+    assert levels(queue) == [("scaling's aim", 5)]
+    times = charts["Llm: Time of requests (s)"]["metrics"]
+    assert [row[0]["expression"] for row in times if len(row) == 1] == [
+        "m0 / 1000000",
+        "m1 / 1000000",
+        "m2 / 1000",
+    ]
 
 
 def test_building_blocks_are_shown(stack: Stack) -> None:
