@@ -76,9 +76,10 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure checks, plans, the embedded AWS, and synth against L1 classes.
+bench: setup ## Measure checks, plans, the client, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.simulation
+	@$(BIN)/python -m benchmarks.client
 	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.examples
 	@$(BIN)/python -m benchmarks.synth

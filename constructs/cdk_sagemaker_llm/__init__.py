@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, AsyncTopic
     from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
     from cdk_sagemaker_llm.hosting.capacity import (
-        AvailabilityZoneBalance,
         CapacityReservation,
         InstancePool,
-        PlacementStrategy,
         PrefixAwareRouting,
         RoutingStrategy,
         ScaleInPolicy,
@@ -70,6 +68,10 @@ if TYPE_CHECKING:
         ScalingStep,
         StepScaling,
         TargetTrackingScaling,
+    )
+    from cdk_sagemaker_llm.hosting.scheduling import (
+        AvailabilityZoneBalance,
+        PlacementStrategy,
     )
     from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.sizing import Copies
@@ -196,7 +198,7 @@ _HOMES = {
     "AllAtOnce": "hosting.rollout",
     "Assumptions": "demand",
     "Canary": "hosting.rollout",
-    "AvailabilityZoneBalance": "hosting.capacity",
+    "AvailabilityZoneBalance": "hosting.scheduling",
     "CapacityReservation": "hosting.capacity",
     "AsyncInference": "hosting.asynchronous",
     "AsyncTopic": "hosting.asynchronous",
@@ -238,7 +240,7 @@ _HOMES = {
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
-    "PlacementStrategy": "hosting.capacity",
+    "PlacementStrategy": "hosting.scheduling",
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",

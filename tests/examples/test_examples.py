@@ -75,3 +75,13 @@ def test_the_readmes_other_code_runs_and_prints_what_it_says(code: str) -> None:
     )
 
     assert f"```text\n{done.stdout}```" in README or not done.stdout
+
+
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.parent.name)
+def test_the_readme_has_a_line_for_each_example(app: Path) -> None:
+    """
+    Which links to it.
+    """
+    name = app.parent.name
+
+    assert re.search(rf"\| \[{name}\]\(examples/{name}/app\.py\) \| .+\. \|", README)

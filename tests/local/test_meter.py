@@ -254,3 +254,54 @@ def test_the_periods_are_the_services(name: str, seconds: int) -> None:
     Concurrency and refusals come every ten seconds.
     """
     assert period_of(name) == seconds
+
+
+def _utilized(subject: Subject, capacity: int) -> list[float]:
+    """
+    Publish the first ten seconds of four accelerators; return their utilization.
+    """
+    meter = Meter(devices=lambda _: 4)
+    meter.begin(subject, capacity, 1.0)
+    meter.begin(subject, capacity, 2.0)
+    meter.end(_served(subject, 1.0, 4.0))
+    meter.end(_served(subject, 2.0, 6.0))
+    meter.idle(subject, capacity, 0.0)
+    name = subject.utilization
+    return [p.total for metric, _, p in meter.take(60) if metric.name == name]
+
+
+def test_accelerators_are_busy_while_there_is_a_request() -> None:
+    """
+    One instance for five of ten seconds; of two copies one for 3 s and both for 2 s.
+    """
+    assert _utilized(_VARIANT, 1) == [200.0]
+    assert _utilized(_VARIANT, 2) == [140.0]
+    assert _utilized(_COMPONENT, 2) == [35.0]
+
+
+def test_utilization_has_its_own_namespaces() -> None:
+    """
+    Raw by variant, normalized by component, both in per cent.
+    """
+    assert _VARIANT.metric("GPUUtilization") == Metric.of(
+        "/aws/sagemaker/Endpoints",
+        "GPUUtilization",
+        {"EndpointName": "chat", "VariantName": "AllTraffic"},
+    )
+    assert _COMPONENT.metric("GPUUtilizationNormalized") == Metric.of(
+        "/aws/sagemaker/InferenceComponents",
+        "GPUUtilizationNormalized",
+        {"InferenceComponentName": "llama"},
+    )
+    assert unit_of("GPUUtilization") == "Percent"
+
+
+def test_latencies_have_percentiles() -> None:
+    """
+    Single values of them are kept.
+    """
+    meter = Meter()
+    _serve(meter, 0.0)
+    point = _named(meter.take(60))["ModelLatency", 0.0]
+
+    assert point.value("p90") == 1_500_000.0

@@ -256,3 +256,52 @@ def test_without_time_metrics_are_published_when_they_are_read() -> None:
         assert _values(variant, "Invocations", "Sum", 60) == [1.0, 1.0]
         variant.invoke()
         assert _values(variant, "Invocations", "Sum", 60) == [1.0, 2.0]
+
+
+def test_accelerators_are_published_idle(aws: HandRunAws) -> None:
+    """
+    A variant with a model in its way, a component in its own.
+    """
+    variant, component = scaled_variant(aws), scaled_component(aws)
+    aws.run(120)
+
+    def read(scaled: Scaled, namespace: str, name: str) -> list[tuple[float, str]]:
+        found = scaled.cloudwatch.get_metric_statistics(
+            Namespace=namespace,
+            MetricName=name,
+            Dimensions=_dimensions(scaled),
+            StartTime=datetime.fromtimestamp(NOON, UTC),
+            EndTime=datetime.fromtimestamp(NOON + 120, UTC),
+            Period=60,
+            Statistics=["Average"],
+        )
+        return [(point["Average"], point["Unit"]) for point in found["Datapoints"]]
+
+    of_variant = read(variant, "/aws/sagemaker/Endpoints", "GPUUtilization")
+    assert of_variant == [(0.0, "Percent")] * 2
+    space, name = "/aws/sagemaker/InferenceComponents", "GPUUtilizationNormalized"
+    assert read(component, space, name) == [(0.0, "Percent")] * 2
+
+
+def test_an_alarm_reads_percentiles_of_latencies(aws: HandRunAws) -> None:
+    """
+    It goes off by what nine tenths of the requests took.
+    """
+    variant = scaled_variant(aws)
+    variant.cloudwatch.put_metric_alarm(
+        AlarmName="Slow",
+        Namespace="AWS/SageMaker",
+        MetricName="ModelLatency",
+        Dimensions=_dimensions(variant),
+        ExtendedStatistic="p90",
+        Period=60,
+        EvaluationPeriods=1,
+        Threshold=0.0,
+        ComparisonOperator="GreaterThanOrEqualToThreshold",
+    )
+    variant.invoke()
+    aws.run(180)
+
+    (alarm,) = variant.cloudwatch.describe_alarms(AlarmNames=["Slow"])["MetricAlarms"]
+    assert alarm["StateValue"] == "ALARM"
+    assert alarm["ExtendedStatistic"] == "p90"

@@ -584,6 +584,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         instance_type="ml.inf2.48xlarge",
     ),
     "LLM247": _without_a_way_out,
+    # One subnet, and that an isolated one.
+    "LLM450": _without_a_way_out,
     "LLM248": _started_outside,
     "LLM237": _untouched,
     "LLM238": _hidden_image,

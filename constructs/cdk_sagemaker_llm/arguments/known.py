@@ -158,7 +158,9 @@ CLASSES: Mapping[str, Kind] = {
     "RollbackAlarms": _instance_of("RollbackAlarms"),
     "Rolling": _instance_of("Rolling", way_out="write Rolling(percent=...)"),
     "Rollout": Kind(
-        "an AllAtOnce, a Canary, a Linear or a Rolling", _is_a("Rollout"), _called
+        "an AllAtOnce, a Canary, a Linear or a Rolling",
+        _is_a("AllAtOnce", "Canary", "Linear", "Rolling"),
+        _called,
     ),
     "ResourceRequirements": _instance_of(
         "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"

@@ -22,13 +22,19 @@ from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
-from cdk_sagemaker_llm.hosting.capacity import Scheduling
 from cdk_sagemaker_llm.hosting.environment import environment_findings
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.scheduling import (
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.storage import weight_bytes
-from cdk_sagemaker_llm.hosting.way_out import network_findings, way_out_findings
+from cdk_sagemaker_llm.hosting.way_out import (
+    network_findings,
+    way_out_findings,
+    zone_findings,
+)
 from cdk_sagemaker_llm.hosting.weights import token_findings, token_reference
 from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
 from cdk_sagemaker_llm.serving.configuration import (
@@ -235,6 +241,7 @@ def define_model(
         found += _container_findings(prepared.container, region, model, network)
         found += _overlap_findings(own, environment)
         if not unusable:
+            found += zone_findings(network)
             found += way_out_findings(network, model, {**own, **environment})
         kind = kind_of(model) if model else looked_up(_said_of(serving))
         found += _further_findings(prepared, environment, kind, accelerators)

@@ -32,6 +32,13 @@ NO_WAY_OUT = Rule(
 )
 
 
+ONE_ZONE = Rule(
+    "LLM450",
+    "a network has one subnet, so that all instances are in one zone",
+    "SageMaker developer guide, host-vpc",
+)
+
+
 def network_findings(network: Network) -> list[Finding]:
     """
     Check that SageMaker can attach instances to the network.
@@ -66,6 +73,25 @@ def network_findings(network: Network) -> list[Finding]:
             )
         )
     return found
+
+
+def zone_findings(network: Network) -> list[Finding]:
+    """
+    Warn of a usable network's only subnet; of several the zones are not asked for.
+    """
+    if network.vpc is None:
+        return []
+    chosen = network.subnet_ids()
+    if len(chosen) != 1 or is_unresolved(chosen):
+        return []
+    return [
+        ONE_ZONE.finding(
+            "subnets must be in two or more zones, by SageMaker's guide, got one "
+            "subnet: capacity of one zone runs out first, and a zone that fails takes "
+            "all instances along",
+            "name a subnet of another zone as well",
+        )
+    ]
 
 
 def way_out_findings(

@@ -68,11 +68,7 @@ class EmbeddedCloudWatch(WatchedCloudWatch):
             raise ValidationError(fault)
         if settings.get("metric_name") is not None:
             _refuse_statistics(settings)
-        # moto knows percentiles alone.
-        extended = settings.pop("extended_statistic", None)
-        alarm = super().put_metric_alarm(**settings)
-        alarm.extended_statistic = extended
-        return alarm
+        return super().put_metric_alarm(**settings)
 
 
 def install() -> None:

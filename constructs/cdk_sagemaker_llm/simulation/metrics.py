@@ -121,8 +121,9 @@ class MetricQuery:
         """
         Whether it asks for a percentile of a metric that has them.
         """
-        asks = PERCENTILE.fullmatch(self.statistic) is not None
-        return asks and self.metric.name in LATENCIES
+        asks = PERCENTILE.fullmatch(self.statistic or "") is not None
+        is_kept = self.metric.namespace == SAGEMAKER and self.metric.name in LATENCIES
+        return asks and is_kept
 
     def metrics(self) -> tuple[Metric, ...]:
         """

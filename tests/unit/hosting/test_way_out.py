@@ -188,6 +188,26 @@ def test_up_to_sixteen_subnets_are_taken(
     Model(stack, "It", model=HUB, serving=TGI, network=network)
 
 
+@pytest.mark.parametrize(("count", "is_told"), [(1, True), (2, False)])
+def test_one_subnet_is_warned_of(
+    stack: Stack, vpc: ec2.IVpc, count: int, *, is_told: bool
+) -> None:
+    """
+    The guide asks for two or more zones.
+    """
+    chosen = [
+        ec2.Subnet.from_subnet_id(stack, f"Named{number}", f"subnet-1234567{number}")
+        for number in range(count)
+    ]
+    network = Network(vpc=vpc, subnets=ec2.SubnetSelection(subnets=chosen))
+    weights = S3Model("s3://bucket/model/")
+    Model(stack, "It", model=weights, serving=TGI, network=network)
+
+    found = [text for _, text in warnings_of(stack) if text.endswith("LLM450]")]
+    assert len(found) == is_told
+    assert all("two or more zones" in text for text in found)
+
+
 @pytest.mark.parametrize("count", [0, 17])
 def test_fails_if_there_are_no_or_too_many_subnets(
     stack: Stack, vpc: ec2.IVpc, count: int

@@ -12,7 +12,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.hosts import VariantDefinition
+from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
 from cdk_sagemaker_llm.hosting.monitoring.charts import (
     OF_COMPONENTS,
     OF_HOSTS,

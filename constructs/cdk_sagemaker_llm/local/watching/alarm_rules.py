@@ -19,8 +19,8 @@ def rule_of(alarm: KeptAlarm) -> AlarmRule | None:
     """
     Return when an alarm goes off; ``None`` if that cannot be computed here.
 
-    Percentiles, anomaly detection and functions of metric math that the engine does
-    not know cannot.
+    Percentiles of others than the runtime's latencies, anomaly detection and functions
+    of metric math that the engine does not know cannot.
     """
     if alarm.threshold is None or alarm.rule is not None:
         return None
@@ -50,7 +50,8 @@ def _query_of(alarm: KeptAlarm) -> Query:
     if alarm.metric_data_queries:
         return _math(alarm.metric_data_queries)
     metric = metric_of(alarm.namespace, alarm.metric_name, alarm.dimensions)
-    return MetricQuery(metric, alarm.statistic, int(alarm.period))
+    statistic = alarm.extended_statistic or alarm.statistic
+    return MetricQuery(metric, statistic, int(alarm.period))
 
 
 def _math(queries: list[MetricDataQuery]) -> Query:

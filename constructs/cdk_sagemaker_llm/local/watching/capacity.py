@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
 from cdk_sagemaker_llm.local.sagemaker.world import World
 from cdk_sagemaker_llm.local.watching.subjects import Subject
+from cdk_sagemaker_llm.simulation.fleet.parts import nameplate
 
 _COMPONENT = "inference-component"
 
@@ -184,10 +185,22 @@ def live(world: World) -> Iterator[tuple[Subject, int]]:
     places: list[Where] = [
         (endpoint.name, variant, None)
         for endpoint in world.endpoints
-        if not endpoint.takes_components
+        # What requests wait for publishes neither invocations nor concurrency.
+        if not (endpoint.takes_components or endpoint.is_asynchronous)
         for variant in endpoint.fleets
     ]
     places += [(c.endpoint_name, c.variant_name, c.name) for c in world.components]
     for place in places:
         if count := serving(world, place):
             yield Subject.of(place), count
+
+
+def devices(world: World, subject: Subject) -> float:
+    """
+    Return how many accelerators an instance has that a subject runs on.
+    """
+    endpoint = world.endpoints.find(subject.endpoint)
+    fleet = endpoint.fleets.get(subject.variant) if endpoint else None
+    running = fleet.running_instances if fleet else ()
+    whole = nameplate(running[0].instance_type) if running else None
+    return whole.accelerators if whole else 0

@@ -237,7 +237,10 @@ class WatchedCloudWatch(CloudWatchBackend):
         Keep an alarm and watch it; one that is put again keeps its state.
         """
         before = self.alarms.get(settings["name"])
+        # moto knows percentiles alone.
+        extended = settings.pop("extended_statistic", None)
         alarm = super().put_metric_alarm(**settings)
+        alarm.extended_statistic = extended
         watching = self._watching
         alarm.configuration_updated_timestamp = moment(watching.now())
         if before is not None:

@@ -5,24 +5,52 @@ Counting requests on their way, and nothing more: requests do not wait for metri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from cdk_sagemaker_llm.local.sagemaker.traffic import Served
-from cdk_sagemaker_llm.local.watching.subjects import Subject
-from cdk_sagemaker_llm.simulation.metrics import HIGH_RESOLUTION, Datapoint, Metric
+from cdk_sagemaker_llm.local.watching.subjects import GPU, Subject
+from cdk_sagemaker_llm.local.watching.work import Work
+from cdk_sagemaker_llm.simulation.histogram import Histogram
+from cdk_sagemaker_llm.simulation.metrics import (
+    HIGH_RESOLUTION,
+    LATENCIES,
+    Datapoint,
+    Metric,
+)
 
 TEN_SECONDS, MINUTE = 10, 60
 NO_CAPACITY = "NoCapacityInvocationFailures"
 
 _MICROSECONDS = 1e6
+_PERCENT = 100.0
+# The guide's page async-inference-monitor.
+_UNITS = {
+    "ApproximateAgeOfOldestRequest": "Seconds",
+    "ApproximateBacklogSize": "Count",
+    "ApproximateBacklogSizePerInstance": "Count",
+    "ExpiredRequests": "Count",
+    "HasBacklogWithoutCapacity": "Count",
+    "InvocationFailures": "Count",
+    "InvocationsProcessed": "Count",
+    "NotificationFailures": "Count",
+    "RequestDownloadFailures": "Count",
+    "TimeInBacklog": "Microseconds",
+    "TotalProcessingTime": "Milliseconds",
+}
 
 
 class Meter:
     """
     What has been counted and not been published yet.
+
+    Args:
+        devices: Tells how many accelerators an instance of a subject has, or 0.
+            If left out, nothing is said of accelerators.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, devices: Callable[[Subject], float] | None = None) -> None:
+        self._devices = devices
+        self._work: dict[Subject, Work] = {}
         self._in_flight: Counter[Subject] = Counter()
         self._capacity: dict[Subject, int] = {}
         self._counted: dict[tuple[Subject, int, int], dict[str, Datapoint]] = {}
@@ -38,6 +66,7 @@ class Meter:
         """
         Count a request that comes in, for its share of the instances or copies.
         """
+        self._pass(subject, now)
         self._in_flight[subject] += 1
         self._sample(subject, capacity, now)
         counts = self._counts(subject, MINUTE, now)
@@ -55,9 +84,18 @@ class Meter:
             return
         # It was there until now.
         self._sample(subject, self._capacity.get(subject, 1), served.ended)
+        self._pass(subject, served.ended)
         self._in_flight[subject] -= 1
         counts = self._counts(subject, MINUTE, served.ended)
         for name, value in _values(served):
+            _add(counts, name, value)
+
+    def note(self, subject: Subject, now: float, values: Mapping[str, float]) -> None:
+        """
+        Count values of a minute as they are.
+        """
+        counts = self._counts(subject, MINUTE, now)
+        for name, value in values.items():
             _add(counts, name, value)
 
     def idle(self, subject: Subject, capacity: int, start: float) -> None:
@@ -68,6 +106,7 @@ class Meter:
         with a value of zero" (endpoint-auto-scaling-prerequisites).
         """
         self._sample(subject, capacity, start)
+        self._utilize(subject, capacity, start)
         if (start + TEN_SECONDS) % MINUTE == 0:
             counts = self._counts(subject, MINUTE, start)
             for name in ("Invocations", subject.invocations_each):
@@ -85,6 +124,24 @@ class Meter:
             for (subject, _, start), counts in taken
             for name, point in counts.items()
         ]
+
+    def _pass(self, subject: Subject, now: float) -> None:
+        capacity = self._capacity.get(subject, 1)
+        work = self._work.setdefault(subject, Work(now))
+        work.go_on(now, min(self._in_flight[subject], capacity))
+
+    def _utilize(self, subject: Subject, capacity: int, start: float) -> None:
+        """
+        Count for which share of ten seconds accelerators had something to do.
+        """
+        devices = self._devices(subject) if self._devices is not None else 0
+        self._pass(subject, start + TEN_SECONDS)
+        share = self._work[subject].take() / (capacity * TEN_SECONDS)
+        if devices:
+            value = _PERCENT * min(share, 1.0)
+            value *= 1.0 if subject.component else devices
+            counts = self._counts(subject, MINUTE, start)
+            _add(counts, subject.utilization, value)
 
     def _sample(self, subject: Subject, capacity: int, now: float) -> None:
         # One sample from each instance or copy. Requests go to the one with the fewest:
@@ -123,8 +180,10 @@ def _values(served: Served) -> Iterator[tuple[str, float]]:
 def _add(counts: dict[str, Datapoint], name: str, value: float) -> None:
     point = counts.get(name)
     if point is None:
-        counts[name] = Datapoint(value, 1.0, value, value)
-        return
+        point = counts[name] = Datapoint()
+    if name in LATENCIES:
+        point.spread = point.spread or Histogram()
+        point.spread.add((value,))
     point.total += value
     point.count += 1.0
     point.least = min(point.least, value)
@@ -135,6 +194,10 @@ def unit_of(name: str) -> str:
     """
     Return the unit that a metric is published in.
     """
+    if name in GPU:
+        return "Percent"
+    if name in _UNITS:
+        return _UNITS[name]
     return "Microseconds" if name.endswith("Latency") else "None"
 
 

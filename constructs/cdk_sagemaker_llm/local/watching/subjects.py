@@ -7,17 +7,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
-from cdk_sagemaker_llm.simulation.metrics import Metric
+from cdk_sagemaker_llm.simulation.gauges import COMPONENTS, ENDPOINTS
+from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
+
+_OF_COMPONENT, _OF_VARIANT = "GPUUtilizationNormalized", "GPUUtilization"
+GPU = frozenset({_OF_COMPONENT, _OF_VARIANT})
 
 
 class Subject(NamedTuple):
     """
-    A variant, or one of the components on it.
+    A variant, or one of the components on it; or an endpoint with its queue.
 
     Args:
         endpoint: The endpoint's name.
 
-        variant: The variant's name.
+        variant: The variant's name; empty for the endpoint.
 
         component: The component's name; empty for a variant with a model.
     """
@@ -38,9 +42,27 @@ class Subject(NamedTuple):
         """
         Return one of its metrics.
         """
+        if name in GPU:
+            return self._gauge(name)
         if self.component:
             return Metric.of_component(name, self.component)
+        if not self.variant:
+            return Metric.of(SAGEMAKER, name, {"EndpointName": self.endpoint})
         return Metric.of_variant(name, self.endpoint, self.variant)
+
+    @property
+    def utilization(self) -> str:
+        """
+        The name of its accelerators' utilization.
+        """
+        return _OF_COMPONENT if self.component else _OF_VARIANT
+
+    def _gauge(self, name: str) -> Metric:
+        if self.component:
+            dimensions = {"InferenceComponentName": self.component}
+            return Metric.of(COMPONENTS, name, dimensions)
+        dimensions = {"EndpointName": self.endpoint, "VariantName": self.variant}
+        return Metric.of(ENDPOINTS, name, dimensions)
 
     @property
     def invocations_each(self) -> str:

@@ -301,6 +301,34 @@ def test_the_states_of_all_alarms_are_shown(
     assert "${HostEndpointAlarmsServerErrorRate.Arn}" in alarms
 
 
+def test_the_alarm_that_wakes_is_shown(stack: Stack) -> None:
+    """
+    Scaling's own alarms stand in its tree.
+    """
+    host = InferenceComponentEndpoint(
+        stack,
+        "Host",
+        instance_type="ml.g5.12xlarge",
+        min_instance_count=0,
+        max_instance_count=2,
+    )
+    component = host.add_model(
+        "Gpt", model=GPT2, resources=ResourceRequirements(accelerators=1)
+    )
+    copies = component.auto_scale_copy_count(min_capacity=0, max_capacity=4)
+    copies.scale_on_concurrency("Load", per_copy=4)
+    LlmDashboard(stack, "Dashboard", endpoints=[host])
+    body = body_of(stack)
+    (widget,) = (each for each in body["widgets"] if each["type"] == "alarm")
+
+    (arn,) = widget["properties"]["alarms"]
+    assert "Wak" in arn
+    assert levels(charts_of(body)["Host/Gpt: Copies that serve"]) == [
+        ("scaling's least", 0),
+        ("scaling's most", 4),
+    ]
+
+
 def test_a_component_is_shown_once(
     stack: Stack, host: InferenceComponentEndpoint, component: InferenceComponent
 ) -> None:
