@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import (
@@ -61,7 +62,7 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource, VariantMetrics, VariantAlarms):
+class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms):
     """
     What endpoints defined here and imported ones have in common.
     """

@@ -33,6 +33,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
+from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
+class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
