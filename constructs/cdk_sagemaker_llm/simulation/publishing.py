@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.metrics import (
-    SAGEMAKER,
     Datapoint,
     Metric,
     MetricQuery,
@@ -55,7 +54,6 @@ class Publisher:
             return Metric.of_variant(name, endpoint, workload.name)
 
         self._add = store.add
-        self._endpoint = endpoint
         self._invocations = metric("Invocations")
         each = "InvocationsPerCopy" if is_component else "InvocationsPerInstance"
         self._invocations_each = metric(each)
@@ -123,20 +121,6 @@ class Publisher:
         each = self._overhead
         for metric in self._overheads:
             self._add(metric, time, Datapoint(each * count, count, each, each))
-
-    def backlog(self, time: float, size: int, instances: int) -> None:
-        """
-        Note what waits for an asynchronous endpoint or is worked on.
-
-        By instance there is no value without any (async-inference-monitor).
-        """
-        values = {"ApproximateBacklogSize": float(size)}
-        values["HasBacklogWithoutCapacity"] = float(size > 0 and not instances)
-        if instances:
-            values["ApproximateBacklogSizePerInstance"] = size / instances
-        for name, value in values.items():
-            metric = Metric.of(SAGEMAKER, name, {"EndpointName": self._endpoint})
-            self._add(metric, time, Datapoint(value, 1.0, value, value))
 
     def begun(self, time: float, firsts: Sequence[float]) -> None:
         """

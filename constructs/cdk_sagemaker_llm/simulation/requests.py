@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 
-from cdk_sagemaker_llm.simulation.backlog import BacklogRouter
 from cdk_sagemaker_llm.simulation.circling import UsersRouter
 from cdk_sagemaker_llm.simulation.fleet import Copy
 from cdk_sagemaker_llm.simulation.gauges import Gauges
@@ -77,8 +76,7 @@ def router_of(scenario: Scenario, number: int) -> Router:
         users.copy_kind = _copy_kind(scenario)
         return users
     arrivals = traffic.starting(scenario.start).arrivals(generator, scenario.duration)
-    kind = Router if workload.queue_concurrency is None else BacklogRouter
-    router = kind(workload, scenario.routing, arrivals, seed)
+    router = Router(workload, scenario.routing, arrivals, seed)
     router.copy_kind = _copy_kind(scenario)
     return router
 
@@ -140,8 +138,6 @@ class _Line:
         loads = router.loads
         no_capacity = tally.refused.get("no capacity", 0)
         publisher.invoked(since, tally.arrived - no_capacity, len(loads))
-        if isinstance(router, BacklogRouter):
-            publisher.backlog(since, router.backlog, router.serving)
         if loads:
             publisher.concurrent(since, sum(loads), len(loads), min(loads), max(loads))
         if latencies:

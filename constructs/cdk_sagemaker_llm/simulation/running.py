@@ -37,14 +37,6 @@ def run(scenario: Scenario, method: Method | None = None) -> Outcome:
             "simulations need NumPy; install it with: "
             "pip install 'cdk-sagemaker-llm[simulate]'"
         )
-    queues = [w.name for w in scenario.workloads if w.queue_concurrency is not None]
-    if queues and method == "aggregate":
-        raise ValueError(
-            f"method must be 'requests' for {', '.join(queues)}: the queue of an "
-            "asynchronous endpoint is followed request by request, got 'aggregate'"
-        )
-    if queues:
-        method = "requests"
     if method is None:
         method = "requests" if _requests(scenario) <= _MOST_FOLLOWED else "aggregate"
     if method not in get_args(Method):

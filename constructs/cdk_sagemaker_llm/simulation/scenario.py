@@ -87,10 +87,6 @@ class Workload:
         memory_share: Which part of its accelerators' memory the engine holds, the KV
             cache that it takes at its start included.
             If left out, it is not known, and no metric says it.
-
-        queue_concurrency: How many requests of an asynchronous endpoint's queue an
-            instance works on at once.
-            If left out, the endpoint is none: requests are answered or refused.
     """
 
     name: str
@@ -107,7 +103,6 @@ class Workload:
     timeout: float = INVOKE_TIMEOUT
     queue_limit: int | None = None
     memory_share: float | None = None
-    queue_concurrency: int | None = None
 
     def __post_init__(self) -> None:
         """
@@ -123,11 +118,6 @@ class Workload:
             raise ValueError(  # noqa: TRY004 - as any argument of another kind
                 "service must be ServiceTimes(...), got a value of type "
                 f"{type(self.service).__name__}"
-            )
-        if self.queue_concurrency is not None and isinstance(self.traffic, Users):
-            raise ValueError(
-                "traffic must be requests at a rate where queue_concurrency is given: "
-                "users wait for answers, which an asynchronous endpoint lays on S3"
             )
         least = (("copies", self.copies), ("queue_limit", self.queue_limit or 0))
         raise_faults(

@@ -31,11 +31,6 @@ class HostedModel:
         served: What the app says of the model.
 
         scaling: How it is scaled; ``None`` if it is not.
-
-        is_asynchronous: Whether its requests wait in a queue for their turn.
-
-        most_at_once: How many of them an instance works on; ``None`` where the app
-            does not say.
     """
 
     name: str
@@ -43,8 +38,6 @@ class HostedModel:
     copies: int
     served: Served = field(default_factory=Served)
     scaling: Scaling | None = None
-    is_asynchronous: bool = False
-    most_at_once: int | None = None
 
     @property
     def accelerators(self) -> int | None:

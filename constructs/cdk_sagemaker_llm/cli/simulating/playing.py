@@ -24,9 +24,6 @@ from cdk_sagemaker_llm.simulation.traffic.users import Users
 
 # A Monday, so that a week of traffic is a week of the calendar.
 _START = datetime(2026, 1, 5, tzinfo=UTC)
-# A request stays in the queue of an asynchronous endpoint for so long (API reference,
-# InvokeEndpointAsync, RequestTTLSeconds).
-_QUEUED = 6 * 3600.0
 _AGGREGATE = (
     "requests are computed in aggregate, with rates and means: that they come by "
     "chance is left out, and with it the waits that this makes close to what copies "
@@ -193,10 +190,7 @@ def _workload(
         suspended=scaling.suspended if scaling else (),
         start_seconds=start,
         image=model.image,
-        timeout=_QUEUED if model.is_asynchronous else told.wanted.timeout,
-        queue_concurrency=(model.most_at_once or service.times.max_sequences)
-        if model.is_asynchronous
-        else None,
+        timeout=told.wanted.timeout,
         memory_share=service.memory_share,
     )
 

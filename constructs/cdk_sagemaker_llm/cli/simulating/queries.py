@@ -53,18 +53,10 @@ _OF_COMPONENT = {
     "InvocationsPerCopy",
     "NoCapacityInvocationFailures",
 }
-_OF_BACKLOG = frozenset(
-    {
-        "ApproximateBacklogSize",
-        "ApproximateBacklogSizePerInstance",
-        "HasBacklogWithoutCapacity",
-    }
-)
 # What a run records: names by namespace and dimensions.
 RECORDED: Mapping[tuple[str, frozenset[str]], frozenset[str]] = {
     (SAGEMAKER, _VARIANT): _OF_EACH | _OF_VARIANT,
     (SAGEMAKER, _COMPONENT): _OF_EACH | _OF_COMPONENT,
-    (SAGEMAKER, frozenset({"EndpointName"})): _OF_BACKLOG,
     (ENDPOINTS, _VARIANT): OF_HOSTS,
     (ENDPOINTS, _VARIANT | _TYPE): OF_HOSTS,
     (COMPONENTS, _COMPONENT): OF_COMPONENTS,

@@ -5,7 +5,6 @@ Reading what an app hosts out of its templates.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly, read_template
@@ -86,35 +85,15 @@ class _Reader:
             if config is None:
                 self._tell(endpoint, f"its configuration is not in the app: {name}")
                 continue
+            if "AsyncInferenceConfig" in config.properties:
+                self._tell(endpoint, "asynchronous inference is not simulated")
+                continue
             if maps_of(config.properties, "ShadowProductionVariants"):
                 self._tell(endpoint, "its shadow variants are not simulated")
             variants = maps_of(config.properties, "ProductionVariants")
             shares = self._shares(endpoint, variants)
             for share, variant in zip(shares, variants, strict=True):
-                for hosted in self._variant(endpoint, variant, share):
-                    yield self._queued(endpoint, config, hosted)
-
-    def _queued(self, endpoint: Resource, config: Resource, hosted: Hosted) -> Hosted:
-        """
-        Let requests of an asynchronous endpoint wait for their turn.
-        """
-        if "AsyncInferenceConfig" not in config.properties:
-            return hosted
-        given = map_of(
-            map_of(config.properties, "AsyncInferenceConfig"), "ClientConfig"
-        )
-        most = whole(given.get("MaxConcurrentInvocationsPerInstance"))
-        if most is None:
-            self._assume(
-                endpoint,
-                "an instance takes as many requests at once as a batch has places: "
-                "SageMaker chooses a number where the app gives none",
-            )
-        models = tuple(
-            replace(model, is_asynchronous=True, most_at_once=most)
-            for model in hosted.models
-        )
-        return replace(hosted, models=models)
+                yield from self._variant(endpoint, variant, share)
 
     def _shares(
         self, endpoint: Resource, variants: Sequence[Properties]

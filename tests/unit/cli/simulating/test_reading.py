@@ -234,6 +234,10 @@ UNPLAYABLE: dict[str, tuple[Resources, str]] = {
         variant(ServerlessConfig={"MaxConcurrency": 5}),
         "Host/Host: serverless variant AllTraffic is not simulated",
     ),
+    "an asynchronous endpoint": (
+        changed(variant(), "Config", AsyncInferenceConfig={}),
+        "Host/Host: asynchronous inference is not simulated",
+    ),
     "an unknown type": (
         variant(InstanceType={"Ref": "Type"}),
         (
