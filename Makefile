@@ -76,9 +76,10 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure checks, plans, the embedded AWS, and synth against L1 classes.
+bench: setup ## Measure checks, plans, the client, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.simulation
+	@$(BIN)/python -m benchmarks.client
 	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.examples
 	@$(BIN)/python -m benchmarks.synth
@@ -115,8 +116,9 @@ mutants: setup ## Make 300 small changes of the code and report which no test no
 	  --no-deps --no-build-isolation --editable .
 	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT)
 
-pictures: synth ## Draw docs/simulate.png from the reference app.
+pictures: synth ## Draw docs/simulate.png from the reference app, docs/dashboard.png from its example.
 	@$(BIN)/sagemaker-llm simulate cdk.out --endpoint Mistral --png docs/simulate.png > /dev/null
+	@$(BIN)/python -m tools.dashboard
 
 docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.checks

@@ -32,6 +32,7 @@ FLOORS = (
     "serving",
     "fit",
     "simulation",
+    "client",
     "codes",
     "hosting",
     "local",

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, AsyncTopic
     from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
     from cdk_sagemaker_llm.hosting.capacity import (
-        AvailabilityZoneBalance,
         CapacityReservation,
         InstancePool,
-        PlacementStrategy,
         PrefixAwareRouting,
         RoutingStrategy,
         ScaleInPolicy,
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.dashboard import LlmDashboard
     from cdk_sagemaker_llm.hosting.monitoring.options import (
         MetricOptions,
         VariantMetricOptions,
@@ -69,6 +68,10 @@ if TYPE_CHECKING:
         ScalingStep,
         StepScaling,
         TargetTrackingScaling,
+    )
+    from cdk_sagemaker_llm.hosting.scheduling import (
+        AvailabilityZoneBalance,
+        PlacementStrategy,
     )
     from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.sizing import Copies
@@ -131,6 +134,7 @@ __all__ = [
     "InstancePool",
     "InstanceType",
     "Linear",
+    "LlmDashboard",
     "LlmEndpoint",
     "LmiDist",
     "LoraAdapter",
@@ -194,7 +198,7 @@ _HOMES = {
     "AllAtOnce": "hosting.rollout",
     "Assumptions": "demand",
     "Canary": "hosting.rollout",
-    "AvailabilityZoneBalance": "hosting.capacity",
+    "AvailabilityZoneBalance": "hosting.scheduling",
     "CapacityReservation": "hosting.capacity",
     "AsyncInference": "hosting.asynchronous",
     "AsyncTopic": "hosting.asynchronous",
@@ -222,6 +226,7 @@ _HOMES = {
     "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
     "Linear": "hosting.rollout",
+    "LlmDashboard": "hosting.monitoring.dashboard",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
     "LoraAdapter": "hosting.adapter_artifact",
@@ -235,7 +240,7 @@ _HOMES = {
     "Network": "hosting.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
-    "PlacementStrategy": "hosting.capacity",
+    "PlacementStrategy": "hosting.scheduling",
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",

@@ -29,7 +29,12 @@ class BatchStack(Stack):
             "Batch",
             model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"),
             instance_type="ml.g5.2xlarge",
-            async_inference=AsyncInference(success_topic=answers, error_topic=answers),
+            async_inference=AsyncInference(
+                success_topic=answers,
+                error_topic=answers,
+                # The engine answers them in one batch.
+                max_concurrent_invocations_per_instance=16,
+            ),
         )
         logged = Acknowledgment(
             id="AwsSolutions-S1",
@@ -38,7 +43,7 @@ class BatchStack(Stack):
         Validations.of(batch).acknowledge(logged)
         # 0: the first instance starts as soon as a request waits.
         instances = batch.auto_scale_instance_count(min_capacity=0, max_capacity=4)
-        instances.scale_on_backlog("Backlog", per_instance=5)
+        instances.scale_on_backlog("Backlog", per_instance=32)
         bucket = batch.endpoint_config.async_bucket
         if bucket is not None:
             CfnOutput(self, "Bucket", value=bucket.bucket_name)

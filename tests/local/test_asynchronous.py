@@ -4,6 +4,7 @@ Endpoints of asynchronous inference, whose requests and answers lie in S3.
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -153,3 +154,107 @@ def test_each_kind_of_endpoint_has_its_own_call(
         runtime.invoke_endpoint_async(EndpointName=now, InputLocation=source)
     with pytest.raises(ClientError, match="Endpoint none of account .* not found"):
         runtime.invoke_endpoint_async(EndpointName="none", InputLocation=source)
+
+
+def topic_with_queue(aws: EmbeddedAws) -> tuple[str, str]:
+    """
+    Make a topic, and a queue that hears of it.
+    """
+    sns, sqs = aws.client("sns"), aws.client("sqs")
+    topic = str(sns.create_topic(Name=unique("topic"))["TopicArn"])
+    queue = str(sqs.create_queue(QueueName=unique("queue"))["QueueUrl"])
+    asked = {"QueueUrl": queue, "AttributeNames": ["QueueArn"]}
+    arn = sqs.get_queue_attributes(**asked)["Attributes"]["QueueArn"]
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
+    return topic, queue
+
+
+def heard(aws: EmbeddedAws, queue: str) -> list[dict[str, Any]]:
+    """
+    Return what a topic told its queue.
+    """
+    asked = {"QueueUrl": queue, "MaxNumberOfMessages": 10}
+    found = aws.client("sqs").receive_message(**asked).get("Messages", [])
+    return [json.loads(json.loads(each["Body"])["Message"]) for each in found]
+
+
+@pytest.mark.parametrize("included", [True, False])
+def test_topics_are_told_of_answers_and_failures(
+    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str, *, included: bool
+) -> None:
+    """
+    In the members that the service's notifications have.
+    """
+    (success, good), (error, bad) = (topic_with_queue(embedded_aws) for _ in range(2))
+    topics: dict[str, Any] = {"SuccessTopic": success, "ErrorTopic": error}
+    if included:
+        both = ["SUCCESS_NOTIFICATION_TOPIC", "ERROR_NOTIFICATION_TOPIC"]
+        topics["IncludeInferenceResponseIn"] = both
+    output: dict[str, Any] = {
+        "S3OutputPath": f"s3://{bucket}/out",
+        "NotificationConfig": topics,
+    }
+    endpoint = endpoint_of(embedded_aws, **output)
+
+    told = [
+        runtime.invoke_endpoint_async(
+            EndpointName=endpoint,
+            InputLocation=f"s3://{bucket}/{key}",
+            ContentType="application/json",
+            InferenceId=key,
+        )
+        for key in ("in/a.json", "in/none")
+    ]
+    (one,), (other,) = heard(embedded_aws, good), heard(embedded_aws, bad)
+
+    answered = told[0]["OutputLocation"]
+    assert one.pop("eventTime") >= one.pop("receivedTime")
+    content = one.pop("responseBody", {"content": ""})["content"]
+    assert one == {
+        "awsRegion": "us-east-1",
+        "invocationStatus": "Completed",
+        "requestParameters": {
+            "contentType": "application/json",
+            "endpointName": endpoint,
+            "inputLocation": f"s3://{bucket}/in/a.json",
+        },
+        "responseParameters": {
+            "contentType": "application/json",
+            "outputLocation": answered,
+        },
+        "inferenceId": "in/a.json",
+        "eventVersion": "1.0",
+        "eventSource": "aws:sagemaker",
+        "eventName": "InferenceResult",
+    }
+    expected = read(embedded_aws, answered) if included else b""
+    assert base64.b64decode(content) == expected
+    assert other["invocationStatus"] == "Failed"
+    assert "Failed to download the request" in other["failureReason"]
+    assert "responseParameters" not in other
+
+
+def test_a_request_waits_for_an_instance(
+    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+) -> None:
+    """
+    At no instances it is taken all the same, and answered when one is there.
+    """
+    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/waited")
+    sagemaker = embedded_aws.client("sagemaker")
+
+    def scale(count: int) -> None:
+        wanted = {"VariantName": "AllTraffic", "DesiredInstanceCount": count}
+        sagemaker.update_endpoint_weights_and_capacities(
+            EndpointName=endpoint, DesiredWeightsAndCapacities=[wanted]
+        )
+
+    scale(0)
+    told = runtime.invoke_endpoint_async(
+        EndpointName=endpoint, InputLocation=f"s3://{bucket}/in/a.json"
+    )
+    with pytest.raises(ClientError, match="NoSuchKey"):
+        read(embedded_aws, told["OutputLocation"])
+    scale(1)
+
+    assert b"generated_text" in read(embedded_aws, told["OutputLocation"])

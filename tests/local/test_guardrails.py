@@ -22,7 +22,7 @@ from tests.local.hosting_requests import (
     prompt,
     unique,
 )
-from tests.local.scaled import scaled_variant
+from tests.local.scaled import scaled_component, scaled_variant
 from tests.local.waiting import endpoint_status, until
 
 TIMES = FleetTimes(
@@ -133,14 +133,14 @@ def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
     """
     A quarter of the requests, until the alarm; the endpoint says why.
     """
-    endpoint = serving(aws, sagemaker)
+    endpoint = serving(aws, sagemaker, 2)
     before = sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"]
     # What went off before the deployment is none of its business.
     name = alarm(aws, "ALARM")
     alarm(aws, "OK", name)
     sagemaker.update_endpoint(
         EndpointName=endpoint,
-        EndpointConfigName=config_of(aws, image=LMI_28),
+        EndpointConfigName=config_of(aws, 2, image=LMI_28),
         DeploymentConfig={
             "BlueGreenUpdatePolicy": {
                 "TrafficRoutingConfiguration": {
@@ -178,6 +178,15 @@ def _batch(value: int) -> dict[str, Untyped]:
     return {"RollingUpdatePolicy": policy}
 
 
+def _instances(value: int) -> dict[str, Untyped]:
+    return {"Type": "INSTANCE_COUNT", "Value": value}
+
+
+def _batched(value: int) -> dict[str, Untyped]:
+    policy = {"MaximumBatchSize": _instances(value), "WaitIntervalInSeconds": 0}
+    return {"RollingUpdatePolicy": policy}
+
+
 def _percent(value: int) -> dict[str, Untyped]:
     return {"Type": "CAPACITY_PERCENT", "Value": value}
 
@@ -208,6 +217,11 @@ def test_guardrails_that_contradict_the_reference_are_refused() -> None:
             (_batch(4), "MaximumBatchSize must be 5 to 50 percent .* got 4"),
             (_batch(51), "got 51"),
             ({**_shift("ALL_AT_ONCE"), **_batch(50)}, "not both"),
+            (
+                _shift("CANARY", CanarySize=_instances(2)),
+                "CanarySize must be 1 to 50 percent .* got 2 of 2",
+            ),
+            (_batched(2), "5 to 50 percent of the variant's instances, got 2 of 2"),
         ):
             with pytest.raises(ClientError, match=f"ValidationException.*{words}"):
                 update(guardrails)
@@ -215,12 +229,107 @@ def test_guardrails_that_contradict_the_reference_are_refused() -> None:
         for guardrails in (
             _shift("CANARY", CanarySize=_percent(50)),
             _shift("LINEAR", LinearStepSize=_percent(10)),
+            _shift("CANARY", CanarySize=_instances(1)),
             _batch(5),
+            _batched(1),
         ):
             update(guardrails)
             for _ in range(20):
                 aws.run(60)
             assert endpoint_status(client, endpoint) == "InService"
+
+
+@pytest.mark.parametrize(
+    "guardrails",
+    [
+        _shift("CANARY", CanarySize=_percent(50)),
+        _shift("LINEAR", LinearStepSize=_instances(1)),
+        _batch(50),
+    ],
+    ids=["canary", "linear", "rolling"],
+)
+def test_one_instance_can_only_be_replaced_at_once(
+    guardrails: dict[str, Untyped],
+) -> None:
+    """
+    It has no half.
+    """
+    with hand_run_aws() as aws:
+        endpoint = scaled_variant(aws, count=1).subject.endpoint
+        client = aws.client("sagemaker")
+        config = client.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"]
+        wanted = {"EndpointName": endpoint, "EndpointConfigName": config}
+        with pytest.raises(ClientError, match="ValidationException.*50 percent"):
+            client.update_endpoint(**wanted, DeploymentConfig=guardrails)
+
+        client.update_endpoint(**wanted, DeploymentConfig=_shift("ALL_AT_ONCE"))
+
+
+def test_several_variants_do_not_roll() -> None:
+    """
+    The guide excludes them from batches; a canary moves them.
+    """
+    with hand_run_aws() as aws:
+        client = aws.client("sagemaker")
+        variants = [
+            {
+                "VariantName": name,
+                "ModelName": make_model(aws),
+                "InstanceType": "ml.g5.xlarge",
+                "InitialInstanceCount": 2,
+            }
+            for name in ("Blue", "Green")
+        ]
+        name = unique("config")
+        client.create_endpoint_config(
+            EndpointConfigName=name, ProductionVariants=variants
+        )
+        endpoint = make_endpoint(aws, name)
+        for _ in range(20):
+            aws.run(60)
+        wanted = {"EndpointName": endpoint, "EndpointConfigName": name}
+        with pytest.raises(ClientError, match="endpoints of several variants"):
+            client.update_endpoint(**wanted, DeploymentConfig=_batch(50))
+
+        canary = _shift("CANARY", CanarySize=_percent(50))
+        client.update_endpoint(**wanted, DeploymentConfig=canary)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "copies", "is_taken"),
+    [
+        ("COPY_COUNT", 1, 2, True),
+        ("COPY_COUNT", 2, 2, False),
+        ("COPY_COUNT", 1, 1, False),
+        ("CAPACITY_PERCENT", 50, 2, True),
+        ("CAPACITY_PERCENT", 51, 2, False),
+        ("CAPACITY_PERCENT", 4, 2, False),
+        ("CAPACITY_PERCENT", 50, 1, False),
+    ],
+)
+def test_a_component_rolls_by_up_to_half_of_its_copies(
+    kind: str, value: int, copies: int, *, is_taken: bool
+) -> None:
+    """
+    What the constructs refuse at synth is refused here.
+    """
+    with hand_run_aws() as aws:
+        scaled = scaled_component(aws, copies=copies)
+        aws.run(1200)
+        client = aws.client("sagemaker")
+        size = {"Type": kind, "Value": value}
+        policy = {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}
+        update = {
+            "InferenceComponentName": scaled.subject.component,
+            "DeploymentConfig": {"RollingUpdatePolicy": policy},
+        }
+        if is_taken:
+            client.update_inference_component(**update)
+        else:
+            with pytest.raises(
+                ClientError, match="5 to 50 percent of the inference component's copies"
+            ):
+                client.update_inference_component(**update)
 
 
 def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:

@@ -258,6 +258,12 @@ class CountingBucket:
         Write nothing.
         """
 
+    def publish(self, topic: str, message: str) -> bool:
+        """
+        Not asked here.
+        """
+        raise NotImplementedError
+
     def object_version(self, location: Location) -> str | None:  # noqa: ARG002 - the same for all
         """
         Return the version.

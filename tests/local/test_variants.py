@@ -14,8 +14,20 @@ from tests.local.hosting_requests import make_model, unique
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
-INSTANCES = {"InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 1}
+INSTANCES: dict[str, Any] = {
+    "InstanceType": "ml.g5.xlarge",
+    "InitialInstanceCount": 1,
+}
+PREFIX = {"PrefixLength": 1024, "ConcurrencyThreshold": 1}
 SERVERLESS = {"ServerlessConfig": {"MemorySizeInMB": 2048, "MaxConcurrency": 5}}
+
+
+def routed(strategy: str, prefix: dict[str, int]) -> dict[str, Any]:
+    """
+    Write a variant with a routing strategy and the numbers of prefixes.
+    """
+    routing = {"RoutingStrategy": strategy, "PrefixAwareRoutingConfig": prefix}
+    return {**INSTANCES, "RoutingConfig": routing}
 
 
 def create(
@@ -59,6 +71,21 @@ def create(
             [],
             "MemorySizeInMB must be one of 1024, 2048, 3072, 4096, 5120, 6144, got 204",
         ),
+        (
+            [routed("PREFIX_AWARE", {"PrefixLength": 1024})],
+            [],
+            "PREFIX_AWARE needs ConcurrencyThreshold",
+        ),
+        (
+            [{**INSTANCES, "RoutingConfig": {"RoutingStrategy": "PREFIX_AWARE"}}],
+            [],
+            "PREFIX_AWARE needs PrefixLength and ConcurrencyThreshold",
+        ),
+        (
+            [routed("RANDOM", PREFIX)],
+            [],
+            "PrefixAwareRoutingConfig is for PREFIX_AWARE only",
+        ),
     ],
 )
 def test_variants_that_contradict_are_refused(
@@ -80,6 +107,7 @@ def test_variants_that_contradict_are_refused(
         ([INSTANCES, {**INSTANCES, "VariantName": "B"}], []),
         ([INSTANCES], [{**INSTANCES, "VariantName": "B"}]),
         ([SERVERLESS], []),
+        ([routed("PREFIX_AWARE", PREFIX)], []),
     ],
 )
 def test_variants_that_do_not_are_taken(

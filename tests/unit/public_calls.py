@@ -30,6 +30,7 @@ from cdk_sagemaker_llm import (
     InstancePool,
     InstanceType,
     Linear,
+    LlmDashboard,
     LlmEndpoint,
     LmiDist,
     LoraAdapter,
@@ -161,6 +162,12 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "LlmEndpoint.add_alarms": (
         LlmEndpoint.add_alarms,
         of_method(an_endpoint, "add_alarms"),
+    ),
+    "LlmDashboard": (
+        LlmDashboard,
+        lambda stack: partial(
+            LlmDashboard, stack, "It", endpoints=[an_endpoint(stack)]
+        ),
     ),
     "Model": (Model, of_stack(Model, serving=Vllm(), model=GPT2)),
     "EndpointConfig": (EndpointConfig, of_stack(EndpointConfig, variants=[])),

@@ -31,6 +31,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     Linear,
+    LlmDashboard,
     LlmEndpoint,
     LoraAdapter,
     ManagedInstanceScaling,
@@ -372,6 +373,17 @@ def _arn_of_another_kind(stack: Stack) -> object:
     return Endpoint.from_endpoint_arn(stack, "It", arn)
 
 
+def _shown_together(count: int, stack: Stack) -> object:
+    host = Endpoint.from_endpoint_name(stack, "Host", "chat")
+    components = [
+        InferenceComponent.from_inference_component_name(
+            stack, f"It{number}", f"model-{number}", endpoint=host
+        )
+        for number in range(count)
+    ]
+    return LlmDashboard(stack, "It", components=components)
+
+
 def _lmi(given: dict[str, str], **known: Any) -> Callable[[], list[Finding]]:  # noqa: ANN401 - what the function takes by keyword
     environment = {"HF_MODEL_ID": "a/b", **given}
     return partial(_lmi_environment, environment, **known)
@@ -641,6 +653,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         async_inference=AsyncInference(output="s3://bucket"),
         shadow=ShadowVariant(),
     ),
+    "LLM362": partial(_shown_together, 417),
+    "LLM364": partial(LlmDashboard, id="It"),
+    "LLM445": partial(_shown_together, 31),
     "LLM292": partial(
         _endpoint,
         instance_type="ml.g5.xlarge",

@@ -11,7 +11,15 @@ from pathlib import Path
 import constructs
 import pytest
 
-PURE = ["catalog", "findings", "fit", "models", "serving", "simulation.running"]
+PURE = [
+    "catalog",
+    "client.reading",
+    "findings",
+    "fit",
+    "models",
+    "serving",
+    "simulation.running",
+]
 
 
 def test_constructs_is_the_installed_package() -> None:

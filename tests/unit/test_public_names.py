@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import cdk_sagemaker_llm
-from cdk_sagemaker_llm import serving
+from cdk_sagemaker_llm import client, serving
 
 
 def carried_by(public: object) -> str | None:
@@ -47,7 +47,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "package", [cdk_sagemaker_llm, serving], ids=lambda p: p.__name__
+    "package", [cdk_sagemaker_llm, client, serving], ids=lambda p: p.__name__
 )
 def test_every_name_on_the_list_has_a_home(package: ModuleType) -> None:
     """

@@ -16,7 +16,10 @@ import pytest
 PACKAGE = "cdk_sagemaker_llm"
 # Where users import from; what stands in a signature of one must be in it, or in the
 # package itself.
-PUBLIC = (PACKAGE, f"{PACKAGE}.serving", f"{PACKAGE}.fit", f"{PACKAGE}.catalog")
+PUBLIC = (
+    PACKAGE,
+    *(f"{PACKAGE}.{name}" for name in ("serving", "fit", "catalog", "client")),
+)
 
 
 def names_in(annotation: str) -> set[str]:

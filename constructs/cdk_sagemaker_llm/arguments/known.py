@@ -132,11 +132,13 @@ CLASSES: Mapping[str, Kind] = {
     "InstancePool": _instance_of(
         "InstancePool", way_out="write InstancePool('ml.g5.2xlarge', priority=1)"
     ),
-    "InstanceType": Kind("an InstanceType", _is_hosting_type, _hosting_type_written),
-    "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
     "InferenceComponentBase": _instance_of(
         "InferenceComponentBase", "an InferenceComponent"
     ),
+    "InferenceComponentEndpoint": _instance_of("InferenceComponentEndpoint"),
+    "InstanceType": Kind("an InstanceType", _is_hosting_type, _hosting_type_written),
+    "LlmEndpoint": _instance_of("LlmEndpoint"),
+    "ManagedInstanceScaling": _instance_of("ManagedInstanceScaling"),
     "LoraAdapter": _instance_of("LoraAdapter"),
     "Model": _instance_of("Model", "a Model that is defined in a stack"),
     "ModelBase": _instance_of("ModelBase", "a Model that is defined in a stack"),
@@ -156,7 +158,9 @@ CLASSES: Mapping[str, Kind] = {
     "RollbackAlarms": _instance_of("RollbackAlarms"),
     "Rolling": _instance_of("Rolling", way_out="write Rolling(percent=...)"),
     "Rollout": Kind(
-        "an AllAtOnce, a Canary, a Linear or a Rolling", _is_a("Rollout"), _called
+        "an AllAtOnce, a Canary, a Linear or a Rolling",
+        _is_a("AllAtOnce", "Canary", "Linear", "Rolling"),
+        _called,
     ),
     "ResourceRequirements": _instance_of(
         "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"

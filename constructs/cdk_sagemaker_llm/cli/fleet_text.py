@@ -29,6 +29,10 @@ def show(variants: Sequence[HostedVariant]) -> None:
         )
         for line in _lines(variant):
             typer.echo(f"  {line}")
+        for other in variant.fallbacks:
+            typer.echo(f"  without capacity: {other.instances} x {other.instance_type}")
+            for line in _lines(other):
+                typer.echo(f"    {line}")
     typer.echo("\nservice quotas, for all instances that may run")
     for name, count in quotas(variants).items():
         typer.echo(f"  {name}: {count}")
@@ -61,7 +65,13 @@ def _facts_of(variant: HostedVariant) -> dict[str, Any]:
         "reasons": packing and packing.reasons,
         "fewest_instances": fewest and len(fewest.instances),
         "quota": variant.quota,
+        **_facts_of_fallbacks(variant),
     }
+
+
+def _facts_of_fallbacks(variant: HostedVariant) -> dict[str, Any]:
+    others = [_facts_of(other) for other in variant.fallbacks]
+    return {"fallbacks": others} if others else {}
 
 
 def _lines(variant: HostedVariant) -> Iterator[str]:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.cli.assembly import Stack, read_stacks, target_of, text_of
 from cdk_sagemaker_llm.cli.hosted import variants_in
+from cdk_sagemaker_llm.cli.pools import model_in, pools_in, specification_on
 from cdk_sagemaker_llm.cli.references import full_text_of, means, resolve
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
 from cdk_sagemaker_llm.fit.fleet import Fleet
@@ -48,6 +49,11 @@ class HostedVariant:
         components:
             What a copy of each component reserves, and how many copies there are.
             If left out, there are none.
+
+        fallbacks:
+            The same on instances of the further types of pools, which start where the
+            first has no capacity.
+            If left out, there is one type.
     """
 
     endpoint: str
@@ -57,6 +63,7 @@ class HostedVariant:
     most_instances: int
     filled_by: str | None = None
     components: Models = field(default_factory=dict)
+    fallbacks: tuple[HostedVariant, ...] = ()
 
     @property
     def fleet(self) -> Fleet | None:
@@ -122,7 +129,8 @@ def quotas(variants: Sequence[HostedVariant]) -> dict[str, int]:
     Return the service quotas that all variants need together, by name.
     """
     needed: dict[str, int] = {}
-    for variant in variants:
+    # The service asks for a quota of each type that may start.
+    for variant in [each for one in variants for each in (one, *one.fallbacks)]:
         needed[variant.quota] = needed.get(variant.quota, 0) + variant.most_instances
     return dict(sorted(needed.items()))
 
@@ -144,17 +152,36 @@ def _variant(
     instances = _whole(variant.get("InitialInstanceCount"), 1)
     managed = variant.get("ManagedInstanceScaling", {})
     scaled = _scaled_to(stacks, f"endpoint/${{{stack.name}/{endpoint}}}/variant/{name}")
-    model = target_of(variant.get("ModelName"))
+    most = max(instances, _whole(managed.get("MaxInstanceCount"), 0), scaled)
+    first, *others = (
+        _on_type(stacks, stack, endpoint, variant, pool) for pool in pools_in(variant)
+    )
+    counted = [
+        replace(each, instances=instances, most_instances=most)
+        for each in (first, *others)
+    ]
+    return replace(counted[0], fallbacks=tuple(counted[1:]))
+
+
+def _on_type(
+    stacks: Sequence[Stack],
+    stack: Stack,
+    endpoint: str,
+    variant: Mapping[str, Any],
+    pool: Mapping[str, Any],
+) -> HostedVariant:
+    name = str(variant.get("VariantName", "AllTraffic"))
+    kind = pool.get("InstanceType", "unknown")
+    model = target_of(model_in(variant, pool))
+    found = {} if model else _components(stacks, stack, endpoint, name, kind)
     return HostedVariant(
         endpoint=f"{stack.name}/{endpoint}",
         variant=name,
-        instance_type=text_of(variant.get("InstanceType", "unknown")),
-        instances=instances,
-        most_instances=max(
-            instances, _whole(managed.get("MaxInstanceCount"), 0), scaled
-        ),
+        instance_type=text_of(kind),
+        instances=1,
+        most_instances=1,
         filled_by=model,
-        components=_components(stacks, stack, endpoint, name) if model is None else {},
+        components=found,
     )
 
 
@@ -168,11 +195,11 @@ def _whole_instance(hardware: InstanceType, copies: int) -> ResourceRequirements
 
 
 def _components(
-    stacks: Sequence[Stack], stack: Stack, endpoint: str, variant: str
+    stacks: Sequence[Stack], stack: Stack, endpoint: str, variant: str, kind: object
 ) -> Models:
     return {
         f"{home.name}/{name}" if home is not stack else name: needs_of(
-            f"{home.name}/{name}", properties
+            f"{home.name}/{name}", properties, kind
         )
         for home in stacks
         for name, properties in home.of_type("InferenceComponent")
@@ -183,14 +210,24 @@ def _components(
     }
 
 
-def needs_of(component: str, properties: Mapping[str, Any]) -> ResourceRequirements:
+def needs_of(
+    component: str, properties: Mapping[str, Any], instance_type: object = None
+) -> ResourceRequirements:
     """
     Read what a copy of a component reserves, and how many there are.
+
+    Args:
+        component: What to call it.
+
+        properties: Its properties.
+
+        instance_type: The type it is to be on.
+            If left out, it is the same on all.
 
     Raises:
         AssemblyError: If the API does not accept it.
     """
-    specification = properties.get("Specification", {})
+    specification = specification_on(properties, instance_type)
     needs = specification.get("ComputeResourceRequirements", {})
     try:
         return ResourceRequirements(

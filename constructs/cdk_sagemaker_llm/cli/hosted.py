@@ -4,6 +4,7 @@ The models of a synthesised app: what is wrong with each, and what cannot be jud
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +21,16 @@ from cdk_sagemaker_llm.cli.assembly import (
     text_of,
     unknown_version,
 )
+from cdk_sagemaker_llm.cli.pools import model_in, pools_in, specifications_in
 from cdk_sagemaker_llm.cli.references import means
 from cdk_sagemaker_llm.cli.reports import Report
 from cdk_sagemaker_llm.cli.shapes import is_intrinsic
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.adapter_specification import (
+    SCHEME,
+    address_findings,
+    specification_findings,
+)
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.environment import (
     CHECKED_FAMILIES,
@@ -40,6 +47,8 @@ from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 
 # Stands for a value that deployment alone knows, in the form of the CDK's own.
 _AT_DEPLOYMENT = "${Token[Template.0]}"
+_REFERENCE = re.compile(r"\$\{[^}]*\}")
+_HAVE_CONTAINERS = {"Container", "BaseInferenceComponentName"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,8 @@ class _Subject:
 
 def hosted_reports(path: Path) -> list[Report]:
     """
-    Check every model of a cloud assembly, and every component with a container.
+    Check every model of a cloud assembly, every component with a container, and every
+    adapter.
 
     Raises:
         AssemblyError: If its manifest cannot be read.
@@ -81,10 +91,11 @@ def _reports(path: Path, found: Assembly) -> list[Report]:
             for name, properties in stack.of_type("Model")
         ),
         *(
-            _component_report(stack, name, properties.get("Specification", {}))
+            _component_report(stack, name, specification)
             for stack in found.stacks
             for name, properties in stack.of_type("InferenceComponent")
-            if "Container" in properties.get("Specification", {})
+            for specification in specifications_in(properties)
+            if not _HAVE_CONTAINERS.isdisjoint(specification)
         ),
         *(
             _unchecked(name, "its template is not in the assembly")
@@ -113,13 +124,25 @@ def _component_report(
     stack: Stack, name: str, specification: Mapping[str, Any]
 ) -> Report:
     """
-    Check a component that names a container instead of a model.
+    Check a component that names a container instead of a model, or an adapter.
     """
-    subject, own = f"{stack.name}/{name}", specification["Container"]
+    subject, own = f"{stack.name}/{name}", specification.get("Container", {})
     if is_intrinsic(own):
         return _unchecked(subject, "its container is known at deployment only")
+    if "BaseInferenceComponentName" in specification:
+        return _adapter_report(subject, specification)
     container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
     return _container_report(subject, stack, container, _reserved(specification))
+
+
+def _adapter_report(subject: str, specification: Mapping[str, Any]) -> Report:
+    url = specification.get("Container", {}).get("ArtifactUrl")
+    found = list(specification_findings(specification))
+    address = _REFERENCE.sub(_AT_DEPLOYMENT, text_of(url or ""))
+    # The API takes other addresses of S3, of which nothing is checked.
+    if address.startswith(SCHEME):
+        found += address_findings(address)
+    return Report(subject, found)
 
 
 def _container_report(
@@ -245,10 +268,22 @@ def _accelerators(stacks: Sequence[Stack], stack: Stack, model: str) -> int | No
 def _of_components(stacks: Sequence[Stack], stack: Stack, model: str) -> int | None:
     for other in stacks:
         for _, properties in other.of_type("InferenceComponent"):
-            specification = properties.get("Specification", {})
-            if means(other, specification.get("ModelName"), stack, model):
-                return _reserved(specification)
+            found = [
+                _reserved(specification)
+                for specification in specifications_in(properties)
+                if means(other, specification.get("ModelName"), stack, model)
+            ]
+            if found:
+                return _fewest(found)
     return None
+
+
+def _fewest(found: Sequence[int | None]) -> int | None:
+    """
+    Return the fewest accelerators that a model has on any type of instance.
+    """
+    known = [number for number in found if number is not None]
+    return min(known) if len(known) == len(found) else None
 
 
 def _reserved(specification: Mapping[str, Any]) -> int | None:
@@ -261,8 +296,13 @@ def _of_variants(stacks: Sequence[Stack], stack: Stack, model: str) -> int | Non
     for other in stacks:
         for _, properties in other.of_type("EndpointConfig"):
             for variant in variants_in(properties):
-                if means(other, variant.get("ModelName"), stack, model):
-                    return _accelerators_of(str(variant.get("InstanceType")))
+                found = [
+                    _accelerators_of(str(pool.get("InstanceType")))
+                    for pool in pools_in(variant)
+                    if means(other, model_in(variant, pool), stack, model)
+                ]
+                if found:
+                    return _fewest(found)
     return None
 
 

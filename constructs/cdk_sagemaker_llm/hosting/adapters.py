@@ -11,7 +11,7 @@ from aws_cdk import Fn
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IDependable
 
-from cdk_sagemaker_llm.findings import Finding, Rule, raise_errors
+from cdk_sagemaker_llm.findings import Finding, raise_errors
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.adapter_artifact import (
     LoraAdapter,
@@ -35,6 +35,7 @@ from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs
 from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
+from cdk_sagemaker_llm.serving.adapter_specification import NOT_OF_ADAPTERS
 
 if TYPE_CHECKING:
     from aws_cdk import RemovalPolicy
@@ -43,12 +44,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 
 _Component = sagemaker.CfnInferenceComponent
-
-NO_BASE = Rule(
-    "LLM330",
-    "an adapter is asked for what its base alone has",
-    "SageMaker developer guide, realtime-endpoints-adapt",
-)
 
 # The policies to wait for, by the access and what was allowed: hundreds of adapters
 # ask for the same.
@@ -117,7 +112,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
         self.artifact = adapter
         """Where its files are."""
         switch_on(base)
-        role = _role_of(self.endpoint)
+        role = _role_of(base)
         self.cfn_inference_component = self._resource(name, prefix, scope)
         """The resource itself, for what this class does not offer."""
         if role is not None:
@@ -188,7 +183,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
         Raises:
             ValueError: Always.
         """
-        fault = NO_BASE.finding(
+        fault = NOT_OF_ADAPTERS.finding(
             "an adapter has no copies of its own to scale",
             "scale its base, whose copies answer for all adapters",
         )
@@ -200,14 +195,18 @@ def _kind_findings(base: InferenceComponentBase) -> list[Finding]:
     if not isinstance(base, AdapterInferenceComponent):
         return []
     return [
-        NO_BASE.finding(
+        NOT_OF_ADAPTERS.finding(
             "base must be the component of a foundation model, got an adapter",
             "add the adapter to its base",
         )
     ]
 
 
-def _role_of(endpoint: EndpointBase) -> iam.IRole | None:
-    if not isinstance(endpoint, Endpoint):
-        return None
-    return endpoint.endpoint_config.execution_role
+def _role_of(base: InferenceComponentBase) -> iam.IRole | None:
+    """
+    Return the role that reads an adapter: the endpoint's, which is the base's model's.
+    """
+    endpoint = base.endpoint
+    if isinstance(endpoint, Endpoint) and endpoint.endpoint_config.execution_role:
+        return endpoint.endpoint_config.execution_role
+    return None if base.model is None else base.model.role

@@ -98,8 +98,9 @@ class AsyncInference:
             stands, where it is at most 128 KB.
 
         max_concurrent_invocations_per_instance:
-            How many requests each instance is sent at the same time, 1 to 1000.
-            If left out, SageMaker chooses.
+            How many requests each instance is sent at the same time, 1 to 1000, which
+            an engine answers in one batch.
+            If left out, SageMaker chooses, and does not say how many.
     """
 
     output: s3.IBucket | str | None = None

@@ -17,9 +17,11 @@ from cdk_sagemaker_llm.hosting.capacity import (
     RoutingStrategy,
     ScaleInPolicy,
     ScaleInStrategy,
-    Scheduling,
 )
 from cdk_sagemaker_llm.hosting.limits import minute_findings, range_findings
+from cdk_sagemaker_llm.hosting.scheduling import (
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.variant import ManagedInstanceScaling, ProductionVariant
 from cdk_sagemaker_llm.serving.rules import API
 
@@ -102,7 +104,7 @@ def _pools_findings(
         found.append(
             WRONG_POOLS.finding(
                 "a pool's model stands in place of the variant's, which has none",
-                "give the variant a model",
+                "leave it out, or give a ProductionVariant both",
             )
         )
     if variant.routing_strategy is RoutingStrategy.LEAST_OUTSTANDING_REQUESTS:

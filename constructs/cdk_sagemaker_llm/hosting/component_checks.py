@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
-from cdk_sagemaker_llm.hosting.capacity import Scheduling
 from cdk_sagemaker_llm.hosting.capacity_checks import scheduling_findings
 from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
+from cdk_sagemaker_llm.hosting.host_types import VariantDefinition, fit_on
 from cdk_sagemaker_llm.hosting.hosts import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,
-    VariantDefinition,
-    fit_on,
 )
 from cdk_sagemaker_llm.hosting.limits import (
     name_findings,
@@ -36,6 +34,9 @@ from cdk_sagemaker_llm.hosting.per_type import (
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
+from cdk_sagemaker_llm.hosting.scheduling import (
+    Scheduling,
+)
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def models_by_type(
     elif isinstance(resources, Mapping):
         names = list(resources)
     else:
-        names = list(overrides or {})
+        names = []
     return {name: (overrides or {}).get(name, model) for name in names or [""]}
 
 
@@ -180,12 +181,19 @@ def override_findings(
     Check that models of their own are for types that the instances are of.
     """
     others = [name for name in overrides or {} if name not in types]
+    if others and host is None and "" in types:
+        return [
+            WRONG_TYPES.finding(
+                "model_overrides are by instance type, and nothing says the types of "
+                "an imported endpoint",
+                "give resources for each type",
+            )
+        ]
     return [
         WRONG_TYPES.finding(
             f"model_overrides must be for {', '.join(types)}, got {name}"
         )
         for name in others
-        if host is not None or "" not in types
     ]
 
 

@@ -22,11 +22,13 @@ from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
-from cdk_sagemaker_llm.hosting.capacity import Scheduling
 from cdk_sagemaker_llm.hosting.environment import environment_findings
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.scheduling import (
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.storage import weight_bytes
 from cdk_sagemaker_llm.hosting.way_out import (
     network_findings,

@@ -316,16 +316,14 @@ class Endpoint(EndpointBase):
                 scaled already.
         """
         if self.endpoint_config.is_imported and variant_name is not None:
-            least = 1 if min_capacity is None else min_capacity
-            return self._scale(variant_name, least, max_capacity)
+            at_least = 1 if min_capacity is None else min_capacity
+            return self._scale(variant_name, at_least, max_capacity)
         variant = self._variant(variant_name)
         least = variant.initial_instance_count if min_capacity is None else min_capacity
-        rolled = scaled_findings(self.rollout, least, max_capacity, "instances")
-        report(self, "", rolled)
         scalable = self._scale(
             variant.variant_name, least, max_capacity, is_only=variant_name is None
         )
-        annotate(scalable, [*_type_findings(variant), *rolled])
+        annotate(scalable, _type_findings(variant))
         return scalable
 
     def _scale(
@@ -340,6 +338,8 @@ class Endpoint(EndpointBase):
             )
             report(self, "", [fault])
         config = self.endpoint_config
+        rolled = scaled_findings(self.rollout, least, most, "instances")
+        report(self, "", rolled)
         scalable = ScalableInstanceCount(
             self,
             "Scaling" if is_only else f"{variant_name}Scaling",
@@ -353,6 +353,7 @@ class Endpoint(EndpointBase):
         )
         self._scaled.add(variant_name)
         self._retain_counts()
+        annotate(scalable, rolled)
         return scalable
 
     def _retain_counts(self) -> None:

@@ -22,11 +22,11 @@ from cdk_sagemaker_llm.hosting.asynchronous import (
 )
 from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
+from cdk_sagemaker_llm.hosting.host_types import fit_on
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     define_endpoint_config,
     define_variant,
-    fit_on,
 )
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model

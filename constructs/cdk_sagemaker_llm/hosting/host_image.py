@@ -58,7 +58,7 @@ def choose_host_image(
             host components.
     """
     known = [hardware for hardware in types if hardware is not None]
-    if variant.inference_ami_version is not None or len(known) < len(types):
+    if variant.inference_ami_version is not None or not known:
         return variant.inference_ami_version
     if model is None and variant.model is not None:
         # Nothing is known of a model that was made elsewhere.
@@ -94,7 +94,7 @@ def mixed_findings(
                 "serve these from endpoints of their own",
             )
         ]
-    if variant.inference_ami_version is not None or len(known) < len(types):
+    if variant.inference_ami_version is not None:
         return []
     cuda_version = _cuda_version(variant, model)
     if is_unresolved(cuda_version) or not _is_version(cuda_version):

@@ -13,8 +13,6 @@ from aws_cdk import Size
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
-from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, async_findings
 from cdk_sagemaker_llm.hosting.capacity_checks import (
     pool_findings,
@@ -29,6 +27,7 @@ from cdk_sagemaker_llm.hosting.host_image import (
     mixed_findings,
     purpose_findings,
 )
+from cdk_sagemaker_llm.hosting.host_types import HostType, VariantDefinition
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
@@ -37,21 +36,17 @@ from cdk_sagemaker_llm.hosting.limits import (
     least_findings,
     name_findings,
     range_findings,
-    seconds,
     size_findings,
     timeout_findings,
 )
 from cdk_sagemaker_llm.hosting.monitoring.publishing import frequency_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.shadow import shadow_findings
-from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
 from cdk_sagemaker_llm.hosting.storage import (
     LARGEST_VOLUME_GIB,
-    volume_findings,
     volume_gib,
 )
 from cdk_sagemaker_llm.hosting.variant import (
-    START_UP_SECONDS,
     ManagedInstanceScaling,
     ProductionVariant,
     in_order,
@@ -68,9 +63,6 @@ if TYPE_CHECKING:
 _GUIDE = "SageMaker developer guide"
 _MOST_VARIANTS = 10
 
-TOO_FEW_DEVICES = Rule(
-    "LLM172", "a model is split over more devices than its hosts give it"
-)
 IMPOSSIBLE_TYPE = Rule(
     "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
 )
@@ -86,148 +78,6 @@ VARIANT_NAMES = Rule("LLM123", "variants have no, or the same, names", API)
 ROLE_OR_MODEL = Rule(
     "LLM124", "an execution role and a model exclude each other", _GUIDE
 )
-
-
-@dataclass(frozen=True, slots=True)
-class HostType:
-    """
-    One type that a variant's instances may be of.
-
-    Args:
-        name: Its name, or a placeholder.
-
-        hardware: The instance type; ``None`` if it is not known.
-
-        model: The model that fills its instances; ``None`` if they host components.
-    """
-
-    name: str
-    hardware: InstanceType | None
-    model: ModelDefinition | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VariantDefinition:
-    """
-    A production variant, with what is known of its hardware.
-
-    Args:
-        variant: What was asked for.
-
-        types: The types of its instances, the first choice first; one without pools.
-
-        host_image:
-            The host image, whatever models come and go; ``None`` for the types'
-            defaults.
-
-        findings: What was found of the variant alone.
-    """
-
-    variant: ProductionVariant
-    types: tuple[HostType, ...]
-    host_image: str | None
-    findings: tuple[Finding, ...]
-
-    @property
-    def hardware(self) -> InstanceType | None:
-        """
-        The type of the instances, the first choice of pools; ``None`` if not known.
-        """
-        return self.types[0].hardware
-
-    @property
-    def model(self) -> ModelDefinition | None:
-        """
-        The model that fills the instances; ``None`` if they host components.
-        """
-        return self.types[0].model
-
-    @property
-    def fleet(self) -> Fleet | None:
-        """
-        The most instances there may be for components, all of the first choice;
-        ``None`` if not known.
-        """
-        return next(iter(self.fleets), None)
-
-    @property
-    def fleets(self) -> tuple[Fleet, ...]:
-        """
-        The most instances there may be for components, once for each type that all
-        may be of; none if not known.
-        """
-        instances = self.variant.most_instances
-        known = [one.hardware for one in self.types if one.hardware is not None]
-        if len(known) < len(self.types) or is_unresolved(instances):
-            return ()
-        return tuple(
-            Fleet(instance_type=hardware, instances=instances) for hardware in known
-        )
-
-    @property
-    def has_model(self) -> bool:
-        """
-        Whether a model fills the instances, be it one of which nothing is known.
-        """
-        return self.model is not None or self.variant.model is not None
-
-    def filled_by(self, model: Model, *further: Model) -> VariantDefinition:
-        """
-        Return this definition with the model that was made for it, or one for each of
-        its types.
-        """
-        return replace(self, variant=self.variant.with_model(model, *further))
-
-    def model_findings(
-        self,
-        model: ModelDefinition | None,
-        start_up: Duration | None,
-        *further: ModelDefinition | None,
-    ) -> list[Finding]:
-        """
-        Check a model against these hosts.
-
-        Args:
-            model: The variant's model, or that of a component on it; ``None`` if that
-                was made elsewhere.
-
-            start_up: How long it may take to answer; ``None`` for the default.
-
-            further: The model as it is on further types; none if it is the same on
-                all.
-        """
-        models = (model, *further) if further else [model] * len(self.types)
-        found = [
-            finding
-            for one, own in zip(self.types, models, strict=True)
-            if own is not None
-            for finding in self._findings_on(one.hardware, own, start_up)
-        ]
-        return list(dict.fromkeys(found))
-
-    def _findings_on(
-        self,
-        hardware: InstanceType | None,
-        model: ModelDefinition,
-        start_up: Duration | None,
-    ) -> list[Finding]:
-        container = model.prepared.container
-        if container is None:
-            return []
-        return [
-            *host_findings(
-                hardware,
-                container.image,
-                self.host_image,
-                hosts_components=self.model is None,
-            ),
-            *volume_findings(hardware, self.variant.volume_size, model.weight_bytes),
-            *timeout_contradictions(
-                container.loading_seconds,
-                seconds(start_up) or START_UP_SECONDS,
-                was_chosen=bool(start_up),
-            ),
-        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -501,36 +351,6 @@ def define_endpoint_config(
         async_inference=async_inference,
         data_capture=data_capture,
     )
-
-
-def fit_on(
-    hardware: InstanceType | None, model: ModelDefinition, devices: int
-) -> list[Finding]:
-    """
-    Check that a model which was defined by itself fits the devices it is given.
-
-    Args:
-        hardware: The host's type; ``None`` if it is not known.
-
-        model: The model that fills the host, or that of a component on it.
-
-        devices: How many of the host's devices each copy has.
-    """
-    demand = model.demand
-    degree = None if demand is None else demand.tensor_parallel_degree
-    found = []
-    if isinstance(degree, int) and degree > devices:
-        found.append(
-            TOO_FEW_DEVICES.finding(
-                f"the model is split over {degree} devices, and a copy has {devices} "
-                f"on {hardware}",
-                "give it more devices, or split it over fewer",
-            )
-        )
-    if found or hardware is None or hardware.accelerators == 0:
-        return found
-    plan = plan_of(demand, hardware, devices)
-    return fit_findings(plan, demand, model.findings)
 
 
 def _hardware_findings(

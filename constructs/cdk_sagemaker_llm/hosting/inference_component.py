@@ -17,11 +17,6 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.capacity import (
-    AvailabilityZoneBalance,
-    PlacementStrategy,
-    Scheduling,
-)
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.component_checks import (
     COMPONENT_NAME,
@@ -48,6 +43,11 @@ from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_lo
 from cdk_sagemaker_llm.hosting.rollout_checks import retained_findings, scaled_findings
 from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
 from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
+from cdk_sagemaker_llm.hosting.scheduling import (
+    AvailabilityZoneBalance,
+    PlacementStrategy,
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.specifications import specified
 from cdk_sagemaker_llm.hosting.taken import take_name, twice_findings
 

@@ -18,14 +18,11 @@ from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.capacity import (
-    AvailabilityZoneBalance,
     CapacityReservation,
     InstancePool,
-    PlacementStrategy,
     PrefixAwareRouting,
     RoutingStrategy,
     ScaleInPolicy,
-    Scheduling,
 )
 from cdk_sagemaker_llm.hosting.capacity_checks import fixed_number_findings
 from cdk_sagemaker_llm.hosting.component_checks import (
@@ -59,6 +56,11 @@ from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
+from cdk_sagemaker_llm.hosting.scheduling import (
+    AvailabilityZoneBalance,
+    PlacementStrategy,
+    Scheduling,
+)
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.sizing import Copies, with_same_copies
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, twice_findings
@@ -279,7 +281,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             rollout=rollout,
         )
         if min_instance_count == 0:
-            at_synth(self, lambda: host_zero_findings(self._components))
+            at_synth(self, lambda: host_zero_findings(self, self._components))
 
     @property
     def endpoint_arn(self) -> str:
@@ -294,6 +296,13 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         The name that applications call, beside a component's.
         """
         return self.endpoint.endpoint_name
+
+    @property
+    def components(self) -> tuple[InferenceComponent, ...]:
+        """
+        The components that ``add_model`` has made until now.
+        """
+        return tuple(self._components)
 
     @property
     def grant_principal(self) -> iam.IPrincipal:

@@ -26,6 +26,9 @@ from cdk_sagemaker_llm.serving.rules import API
 
 Resources = ResourceRequirements | Mapping[str, ResourceRequirements]
 
+# botocore 1.44.5, InferenceComponentSpecificationList.
+_MOST_TYPES = 5
+
 WRONG_TYPES = Rule(
     "LLM315",
     "what differs by instance type does not name the types of the instances",
@@ -224,8 +227,8 @@ def type_findings(parameter: str, given: object, types: Sequence[str]) -> list[F
     found = []
     missing = [name for name in types if name not in given]
     others = [name for name in given if types and name not in types]
-    if missing or others or not given:
-        told = ", ".join(types) or "an instance type"
+    if missing or others or not 1 <= len(given) <= _MOST_TYPES:
+        told = ", ".join(types) or f"1 to {_MOST_TYPES} instance types"
         found.append(
             WRONG_TYPES.finding(
                 f"{parameter} must be for {told}, got {', '.join(given) or 'nothing'}"

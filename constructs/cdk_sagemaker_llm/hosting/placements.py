@@ -82,10 +82,10 @@ class Placement:
         return needs.is_known and bool(self.fleet.capacity.limits_for(needs))
 
     def _may_fit(self) -> bool:
-        if not self.others:
-            return False
         if any(each.packing.is_complete for each in self.by_type):
             return True
+        if not self.others or self.fleet.instances == 1:
+            return False
         return _best_case([each.fleet for each in self.by_type]).is_complete
 
 

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     IMPOSSIBLE_NAME,
     UNCOUNTABLE,
     count_findings,
+    least_findings,
     range_findings,
     seconds,
     time_findings,
@@ -226,7 +227,7 @@ def _number_findings(number: int) -> list[Finding]:
     return [
         IMPOSSIBLE_COUNT.finding(
             f"rollback_on must be 1 to {_MOST_ALARMS} alarms, got {number}",
-            "leave it out for none, or join several in a composite alarm",
+            "leave it out for none",
         )
     ]
 
@@ -245,14 +246,15 @@ def _latency_findings(name: str, latency: Duration | None) -> list[Finding]:
     if latency is None:
         return []
     time = seconds(latency)
-    if time is None:
+    if time is None or is_unresolved(time):
         return [
             UNCOUNTABLE.finding(
-                f"{name} is known only at deployment, and must be in seconds then",
-                "write Duration.seconds(...)",
+                f"{name} is known only at deployment, and is needed at synth: the "
+                "metric counts microseconds",
+                "write Duration.millis(...) of a number",
             )
         ]
-    if is_unresolved(time) or time > 0:
+    if time > 0:
         return []
     return [OUTSIDE_RANGE.finding(f"{name} must be above 0 seconds, got {time:g}")]
 
@@ -260,8 +262,12 @@ def _latency_findings(name: str, latency: Duration | None) -> list[Finding]:
 def _alarm_findings(alarms: RollbackAlarms) -> list[Finding]:
     found = []
     for name in _COUNTED:
-        most = float("inf") if name.endswith("_count") else 1
-        found += range_findings(name, getattr(alarms, name), 0, most)
+        value = getattr(alarms, name)
+        found += (
+            least_findings(name, value, 0)
+            if name.endswith("_count")
+            else range_findings(name, value, 0, 1)
+        )
     for name in _TIMED:
         found += _latency_findings(name, getattr(alarms, name))
     statistic = alarms.latency_statistic

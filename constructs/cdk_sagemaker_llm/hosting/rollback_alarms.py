@@ -18,6 +18,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arns import own_alarms
+from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms, Threshold, thresholds
 from cdk_sagemaker_llm.hosting.scope import belongs
 from cdk_sagemaker_llm.hosting.statements import Statement
@@ -95,9 +96,12 @@ def alarms_of(
         if isinstance(alarm, str):
             names.append(alarm)
             settled.append(_arn(alarm))
+            continue
+        reference = alarm.alarm_ref
+        names.append(reference.alarm_name)
+        if _is_composite(alarm):
+            settled.append("*")
         else:
-            reference = alarm.alarm_ref
-            names.append(reference.alarm_name)
             referred.append(reference.alarm_arn)
     return Alarms(names=names, settled=settled, referred=referred)
 
@@ -141,7 +145,7 @@ def let_look(
     """
     if not alarms.names:
         return []
-    for number, role in enumerate(roles):
+    for number, role in enumerate(_distinct(roles)):
         policies = []
         if alarms.settled:
             policies += access_of(scope, role).allow([_statement(alarms.settled)])
@@ -164,11 +168,26 @@ def let_look(
     ]
 
 
+def _is_composite(alarm: IAlarmRef) -> bool:
+    # By the name of its class, so that nothing is loaded to ask.
+    return any(base.__name__ == "CompositeAlarm" for base in type(alarm).__mro__)
+
+
+def _distinct(roles: Sequence[iam.IRole]) -> list[iam.IRole]:
+    found: list[iam.IRole] = []
+    for role in roles:
+        if not any(same_role(role, other) for other in found):
+            found.append(role)
+    return found
+
+
 def _statement(arns: Sequence[str]) -> Statement:
     return Statement(
         sid="WatchAlarms",
         actions=["cloudwatch:DescribeAlarms"],
-        resources=arns,
+        # A narrower scope shows no composite alarms (API reference, DescribeAlarms).
+        resources=["*"] if "*" in arns else arns,
+        wildcard_reason="composite alarms are shown to who may look at all alarms",
     )
 
 

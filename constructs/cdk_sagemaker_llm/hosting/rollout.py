@@ -83,6 +83,15 @@ class Rollout:
     """
     How an update of an endpoint is rolled out: one of ``AllAtOnce``, ``Canary``,
     ``Linear`` and ``Rolling``.
+
+    Args:
+        maximum_execution_timeout:
+            How long the whole update may take.
+            If left out, the service's default applies.
+
+        rollback_on:
+            Alarms that turn the update back.
+            If left out, only what does not start does.
     """
 
     maximum_execution_timeout: Duration | None = None
@@ -138,7 +147,31 @@ class Rollout:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AllAtOnce(Rollout):
+class _BlueGreen(Rollout):
+    """
+    A second fleet is started, and takes over.
+    """
+
+    termination_wait: Duration | None = None
+
+    def _blue_green(self) -> sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty:
+        return _Endpoint.BlueGreenUpdatePolicyProperty(
+            traffic_routing_configuration=self._routing(),
+            termination_wait_in_seconds=self._termination(),
+            maximum_execution_timeout_in_seconds=seconds(
+                self.maximum_execution_timeout
+            ),
+        )
+
+    def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
+        raise NotImplementedError
+
+    def _termination(self) -> float:
+        return seconds(self.termination_wait) or 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AllAtOnce(_BlueGreen):
     """
     A second fleet is started, and gets all requests at once.
 
@@ -161,23 +194,12 @@ class AllAtOnce(Rollout):
             If left out, only instances that do not start do.
     """
 
-    termination_wait: Duration | None = None
-
     @property
     def waits(self) -> dict[str, Duration | None]:
         """
         The time until the old fleet goes.
         """
         return {"termination_wait": self.termination_wait}
-
-    def _blue_green(self) -> sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty:
-        return _Endpoint.BlueGreenUpdatePolicyProperty(
-            traffic_routing_configuration=self._routing(),
-            termination_wait_in_seconds=self._termination(),
-            maximum_execution_timeout_in_seconds=seconds(
-                self.maximum_execution_timeout
-            ),
-        )
 
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         # The API asks for the wait also where there is no second step.
@@ -190,7 +212,7 @@ class AllAtOnce(Rollout):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _ByShares(AllAtOnce):
+class _ByShares(_BlueGreen):
     """
     A second fleet gets more and more of the requests.
     """
@@ -208,9 +230,6 @@ class _ByShares(AllAtOnce):
             "wait_interval": self.wait_interval,
             "termination_wait": self.termination_wait,
         }
-
-    def _termination(self) -> float:
-        return seconds(self.termination_wait) or 0
 
     def _size(self) -> sagemaker.CfnEndpoint.CapacitySizeProperty:
         return _capacity(_share_of(self))

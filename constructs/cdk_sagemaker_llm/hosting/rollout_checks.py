@@ -34,7 +34,7 @@ from cdk_sagemaker_llm.hosting.rollout import (
 from cdk_sagemaker_llm.serving.rules import API
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.hosts import VariantDefinition
+    from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
     from cdk_sagemaker_llm.hosting.rollout import Batch, Counted, Rollout
 
 _GUARDRAILS = "SageMaker developer guide, deployment-guardrails-exclusions"
@@ -280,7 +280,7 @@ def waited_seconds(rollout: Rollout) -> float:
     """
     Return how long a rollout waits at least, from its first step to its end.
     """
-    if type(rollout) is AllAtOnce:
+    if isinstance(rollout, AllAtOnce):
         return wait_seconds(rollout.termination_wait)
     waits = rollout.waits
     between = rollout.steps * wait_seconds(waits["wait_interval"])

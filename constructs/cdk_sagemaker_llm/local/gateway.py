@@ -140,13 +140,7 @@ class Gateway:
                 hosting.world, request, found[1], stream=bool(found[2])
             )
         if found := _ASYNCHRONOUS.fullmatch(request.path):
-            name = found[1]
-            return asynchronous.answer(
-                hosting.world,
-                request,
-                name,
-                lambda asked: answer(hosting.world, asked, name, stream=False),
-            )
+            return asynchronous.answer(hosting.world, request, found[1])
         return _refuse(request, prefix, operation)
 
     def _signed_for(self, request: Request) -> tuple[str, str]:

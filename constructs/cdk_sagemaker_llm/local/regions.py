@@ -8,7 +8,9 @@ import functools
 
 from moto.applicationautoscaling.models import applicationautoscaling_backends
 from moto.cloudwatch.models import cloudwatch_backends
+from moto.core.exceptions import ServiceException
 from moto.s3.models import FakeKey, s3_backends
+from moto.sns.models import sns_backends
 from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.clock import CLOCK, now
@@ -75,7 +77,7 @@ def configure(settings: Settings) -> None:
 
 class MotoSurroundings:
     """
-    moto's S3 and Application Auto Scaling, as hosting sees them.
+    moto's S3, SNS and Application Auto Scaling, as hosting sees them.
     """
 
     def __init__(self, account: str, region: str, partition: str) -> None:
@@ -83,6 +85,7 @@ class MotoSurroundings:
         self._scaling = applicationautoscaling_backends[account][region]
         self._s3 = s3_backends[account][partition]
         self._cloudwatch = cloudwatch_backends[account][region]
+        self._sns = sns_backends[account][region]
 
     def read_object(self, location: Location) -> bytes | None:
         """
@@ -97,6 +100,16 @@ class MotoSurroundings:
         """
         if location.bucket in self._s3.buckets:
             self._s3.put_object(location.bucket, location.key, contents)
+
+    def publish(self, topic: str, message: str) -> bool:
+        """
+        Send a message to a topic; return whether it is there.
+        """
+        try:
+            self._sns.publish(message=message, arn=topic)
+        except ServiceException:
+            return False
+        return True
 
     def object_version(self, location: Location) -> str | None:
         """

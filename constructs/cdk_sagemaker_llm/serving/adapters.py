@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.environment import TGI, checked_as, file_of
+from cdk_sagemaker_llm.serving.lmi.checks.vllm import lora_rank_above
 from cdk_sagemaker_llm.serving.lmi.environment.translation import translate
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
@@ -139,9 +140,12 @@ def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
     largest = host.largest_rank
     if rank is None or largest is None or is_unresolved(rank) or rank <= largest:
         return
+    room = lora_rank_above(rank)
     yield LARGE_RANK.finding(
         f"the adapter's rank is {rank}, and its base takes ranks up to {largest}",
-        f"serve the base with enable_lora=True and max_lora_rank={_room_for(rank)}",
+        f"serve the base with enable_lora=True and max_lora_rank={room}"
+        if room
+        else "train an adapter of a smaller rank: vLLM takes none of a larger one",
     )
 
 
@@ -158,13 +162,3 @@ def _version_findings(launch: Launch) -> Iterator[Finding]:
             f"the asynchronous service of LMI {launch.version} takes no adapters",
             "serve the base with LMI 0.34 or later, or with rolling batch",
         )
-
-
-def _room_for(rank: int) -> int:
-    """
-    Return the least power of two, from 8 on, that a rank is within: vLLM takes those.
-    """
-    room = 8
-    while room < rank:
-        room *= 2
-    return room

@@ -16,8 +16,9 @@ from cdk_sagemaker_llm.simulation.publishing import (
     Publisher,
     spread_of_seconds,
 )
+from cdk_sagemaker_llm.simulation.queueing import BacklogPublisher, QueueRouter
 from cdk_sagemaker_llm.simulation.recording import Minutes, summary
-from cdk_sagemaker_llm.simulation.routing import Router
+from cdk_sagemaker_llm.simulation.routing import Router, Tally
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
 from cdk_sagemaker_llm.simulation.service.first_tokens import TimedCopy
@@ -76,7 +77,8 @@ def router_of(scenario: Scenario, number: int) -> Router:
         users.copy_kind = _copy_kind(scenario)
         return users
     arrivals = traffic.starting(scenario.start).arrivals(generator, scenario.duration)
-    router = Router(workload, scenario.routing, arrivals, seed)
+    kind = Router if workload.at_once is None else QueueRouter
+    router = kind(workload, scenario.routing, arrivals, seed)
     router.copy_kind = _copy_kind(scenario)
     return router
 
@@ -114,6 +116,7 @@ class _Line:
         endpoint = stage.scenario.endpoint
         queries = stage.scenario.queries
         self._publisher = Publisher(workload, endpoint, stage.store, queries)
+        self._backlog = BacklogPublisher(endpoint, stage.store)
 
     def busy(self, tick: float, seconds: float) -> dict[Copy, float]:
         """
@@ -126,7 +129,7 @@ class _Line:
         """
         Write down what happened in the last ten seconds.
         """
-        router, publisher = self.router, self._publisher
+        router = self.router
         tally = router.take(tick)
         latencies = tally.latencies
         self.minutes.minute.add(
@@ -135,7 +138,14 @@ class _Line:
         self._latencies += latencies
         # Metrics of ten seconds stand under the moment at which those begin.
         since = self._stage.begin + math.ceil(tick / TICK - 1) * TICK
-        loads = router.loads
+        if isinstance(router, QueueRouter):
+            self._backlog.publish(since, router)
+        else:
+            self._publish(since, tally)
+
+    def _publish(self, since: float, tally: Tally) -> None:
+        publisher, latencies = self._publisher, tally.latencies
+        loads = self.router.loads
         no_capacity = tally.refused.get("no capacity", 0)
         publisher.invoked(since, tally.arrived - no_capacity, len(loads))
         if loads:
@@ -150,7 +160,7 @@ class _Line:
                 spread=spread_of_seconds(latencies) if publisher.wants_spread else None,
             )
         if publisher.wants_firsts:
-            publisher.begun(since, router.take_firsts())
+            publisher.begun(since, self.router.take_firsts())
         refused = sum(tally.refused.values()) - no_capacity
         publisher.failed(since, no_capacity, refused + tally.timed_out)
 

@@ -19,8 +19,8 @@ from cdk_sagemaker_llm.simulation.service.first_tokens import TimedCopy
 from cdk_sagemaker_llm.simulation.traffic.base import Arrival
 
 _NEVER: Arrival = (math.inf, 0, 0)
-# Added to the load of a copy that takes no more requests: never the least.
-_LEAVING = 1 << 40
+LEAVING = 1 << 40
+"""Added to the load of a copy that takes no more requests: never the least."""
 
 
 @dataclass(slots=True)
@@ -93,14 +93,14 @@ class Router:
         """
         How many requests each copy that serves has under way.
         """
-        return [load for load in self._loads if load < _LEAVING]
+        return [load for load in self._loads if load < LEAVING]
 
     @property
     def under_way(self) -> int:
         """
         How many requests have no answer yet.
         """
-        return sum(load % _LEAVING for load in self._loads)
+        return sum(load % LEAVING for load in self._loads)
 
     @property
     def waiting(self) -> int:
@@ -143,7 +143,7 @@ class Router:
         """
         if key in self._keys and key not in self._leaving:
             self._leaving.add(key)
-            self._loads[self._keys.index(key)] += _LEAVING
+            self._loads[self._keys.index(key)] += LEAVING
 
     def remove(self, key: object, now: float) -> None:
         """
@@ -229,7 +229,7 @@ class Router:
         if tokens > (workload.service.kv_tokens or math.inf):
             return self._refuse("too long", whose, now)
         if self._is_random:
-            able = [number for number, load in enumerate(loads) if load < _LEAVING]
+            able = [number for number, load in enumerate(loads) if load < LEAVING]
             number = able[int(self._random.random() * len(able))]
         else:
             number = loads.index(min(loads))

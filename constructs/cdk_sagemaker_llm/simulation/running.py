@@ -30,13 +30,21 @@ def run(scenario: Scenario, method: Method | None = None) -> Outcome:
             to take seconds.
 
     Raises:
-        ValueError: If there is no such method, or NumPy is missing.
+        ValueError: If there is no such method, or none such for what waits in a queue,
+            or NumPy is missing.
     """
     if find_spec("numpy") is None:
         raise ValueError(
             "simulations need NumPy; install it with: "
             "pip install 'cdk-sagemaker-llm[simulate]'"
         )
+    is_queued = any(each.at_once is not None for each in scenario.workloads)
+    if is_queued and method == "aggregate":
+        raise ValueError(
+            "method must be 'requests' where requests wait in a queue, got 'aggregate'"
+        )
+    if is_queued:
+        method = "requests"
     if method is None:
         method = "requests" if _requests(scenario) <= _MOST_FOLLOWED else "aggregate"
     if method not in get_args(Method):

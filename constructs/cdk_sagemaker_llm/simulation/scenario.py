@@ -87,6 +87,10 @@ class Workload:
         memory_share: Which part of its accelerators' memory the engine holds, the KV
             cache that it takes at its start included.
             If left out, it is not known, and no metric says it.
+        at_once: Of asynchronous inference, how many requests each copy is sent at the
+            same time; all others wait in one queue before the copies, and none is
+            refused. ``timeout`` is how long a copy may take for one.
+            If left out, requests go to the copies as they come.
     """
 
     name: str
@@ -103,6 +107,7 @@ class Workload:
     timeout: float = INVOKE_TIMEOUT
     queue_limit: int | None = None
     memory_share: float | None = None
+    at_once: int | None = None
 
     def __post_init__(self) -> None:
         """
@@ -125,6 +130,8 @@ class Workload:
             for name, value in least
             if value < 0
         )
+        if self.at_once is not None:
+            self._hold_queue(self.at_once)
         if unknown := set(self.suspended) - SUSPENDED:
             raise ValueError(
                 f"suspended must be of {', '.join(sorted(SUSPENDED))}, got "
@@ -140,6 +147,17 @@ class Workload:
                 f"timeout must be more than the service's overhead_seconds, got "
                 f"{self.timeout:g} s and {self.service.overhead_seconds:g} s"
             )
+
+    def _hold_queue(self, at_once: int) -> None:
+        if at_once < 1:
+            raise ValueError(f"at_once must be at least 1, got {at_once}")
+        if isinstance(self.traffic, Users):
+            raise ValueError(  # noqa: TRY004 - as any argument that does not fit
+                "users wait for answers, which are not waited for where at_once is "
+                "given; write requests at a rate such as Constant(...)"
+            )
+        if self.queue_limit is not None:
+            raise ValueError("queue_limit has no effect where at_once is given")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,6 @@ from cdk_sagemaker_llm.local import EmbeddedAws, Latency
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.conftest import ACCOUNT, REGION, cdk_runner
 from tests.local.updates import versions_app
-from tests.local.updates.versions_app import FIRST
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.untyped import Untyped
@@ -47,21 +46,20 @@ class Team:
         self._folder = folder
         self._steps = 0
 
-    def deploy(self, stacks: str, version: Version) -> tuple[bool, str]:
+    def deploy(self, stack: str, version: Version) -> tuple[bool, str]:
         """
-        Deploy stacks; return whether that succeeded, and what the CLI said.
+        Deploy a stack; return whether that succeeded, and what the CLI said.
         """
         self._steps += 1
         assembly = versions_app.synth(self._folder / f"step{self._steps}", version)
-        quietly = ("--require-approval", "never", "--concurrency", "3")
-        done = self._cdk("deploy", stacks, *quietly, app=assembly)
+        done = self._cdk("deploy", stack, "--require-approval", "never", app=assembly)
         return done.returncode == 0, done.stdout
 
-    def must_deploy(self, stacks: str, version: Version) -> None:
+    def must_deploy(self, stack: str, version: Version) -> None:
         """
-        Deploy stacks, which succeeds.
+        Deploy a stack, which succeeds.
         """
-        succeeded, said = self.deploy(stacks, version)
+        succeeded, said = self.deploy(stack, version)
         assert succeeded, said
 
     def endpoint(self, name: str) -> Untyped:
@@ -97,7 +95,4 @@ def _team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
         cdk = cdk_runner(aws, home)
         done = cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
         assert done.returncode == 0, done.stdout
-        team = Team(aws, cdk, tmp_path_factory.mktemp("versions"))
-        # All three at once: each test goes on from here with a stack of its own.
-        team.must_deploy("*", FIRST)
-        yield team
+        yield Team(aws, cdk, tmp_path_factory.mktemp("versions"))

@@ -20,6 +20,7 @@ def test_a_canary_that_fails_ends_on_the_old_version(team: Team) -> None:
     """
     Half of the requests go to it, the alarm goes off, and the stack is as it was.
     """
+    team.must_deploy("Guarded", FIRST)
     before = team.endpoint("guarded")["EndpointConfigName"]
     said: list[tuple[bool, str]] = []
     deploying = threading.Thread(

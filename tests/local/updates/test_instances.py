@@ -39,6 +39,7 @@ def test_updates_lose_no_request_and_keep_what_scaling_has_reached(team: Team) -
     A new image in steps and in batches; then a new option, another number of
     instances, and other bounds.
     """
+    team.must_deploy("Instances", FIRST)
     assert f"tgi{OLD}" in team.image("plain")
     assert counts(team, "plain") == counts(team, "scaled") == (2, 2)
     scale(team, "scaled", 4)

@@ -218,3 +218,45 @@ def test_variants_that_deployment_chooses_are_none() -> None:
     assert variants_in({"ProductionVariants": [one]}) == [one]
     assert variants_in({"ProductionVariants": {"Fn::If": ["A", [one], []]}}) == []
     assert variants_in({}) == []
+
+
+BASE = {"BaseInferenceComponentName": {"Ref": "Base"}}
+
+
+def adapter_of(url: object, **more: object) -> dict[str, object]:
+    """
+    Write the specification of an adapter.
+    """
+    return {**BASE, "Container": {"ArtifactUrl": url}, **more}
+
+
+@pytest.mark.parametrize(
+    ("specification", "codes"),
+    [
+        (adapter_of("s3://bucket/a/"), []),
+        (adapter_of("s3://bucket/a.tar.gz"), []),
+        (adapter_of("s3://bucket/a"), ["LLM325"]),
+        (adapter_of("https://bucket.s3.amazonaws.com/a.tar.gz"), []),
+        (adapter_of({"Fn::Sub": "s3://${Bucket}/a/"}), []),
+        (adapter_of({"Fn::Sub": "s3://${Bucket}/a"}), ["LLM325"]),
+        (
+            adapter_of({"Fn::Join": ["", ["s3://", {"Ref": "B"}, "/", {"Ref": "K"}]]}),
+            [],
+        ),
+        (adapter_of({"Ref": "Url"}), []),
+        (adapter_of("s3://bucket/a/", ComputeResourceRequirements={}), ["LLM330"]),
+        ({**BASE, "Container": {}}, ["LLM325"]),
+        (BASE, ["LLM325"]),
+    ],
+)
+def test_an_adapter_is_a_subject(
+    tmp_path: Path, specification: dict[str, object], codes: list[str]
+) -> None:
+    """
+    Its files, and that it asks for nothing else.
+    """
+    component = template("InferenceComponent", Specification=specification)
+    (report,) = hosted_reports(assembly(tmp_path, {"It": component}))
+
+    assert [finding.code for finding in report.findings] == codes
+    assert (report.is_checked, report.left_out) == (True, ())

@@ -356,6 +356,27 @@ def test_fails_with_what_to_write_instead(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--users", "4"), "--users wait for answers, and nobody waits for Host/Host"),
+        (("--method", "aggregate"), "--method aggregate computes no queue, which Host"),
+    ],
+)
+def test_fails_if_a_queue_is_asked_for_what_it_cannot(
+    options: tuple[str, ...], why: str, tmp_path: Path
+) -> None:
+    """
+    Nobody waits for an asynchronous endpoint.
+    """
+    hosts = variant()
+    hosts["Config"]["Properties"]["AsyncInferenceConfig"] = {}
+    done = simulate(template(tmp_path, hosts), *options)
+
+    assert done.exit_code == 2
+    assert why in done.stderr
+
+
 def test_fails_if_nothing_can_be_played_out(tmp_path: Path) -> None:
     """
     And says why of everything that there is.

@@ -5,6 +5,7 @@ LoRA adapters: components without copies of their own, on the copies of a base.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
+from jsii._kernel.providers import process
 
 from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
@@ -409,6 +411,8 @@ def test_switching_it_on_is_checked_like_the_rest(stack: Stack) -> None:
         (Vllm(), 17, "the adapter's rank is 17, and its base takes ranks up to 16"),
         (LORA, 64, "serve the base with enable_lora=True and max_lora_rank=64"),
         (LORA, 65, "max_lora_rank=128"),
+        (LORA, 257, "max_lora_rank=320"),
+        (LORA, 513, "train an adapter of a smaller rank"),
         (
             Vllm(enable_lora=True, max_lora_rank=64),
             65,
@@ -564,6 +568,32 @@ def test_an_imported_base_is_named_and_its_role_asked_for(stack: Stack) -> None:
     assert "the execution role of Base's endpoint is not known here" in text
 
 
+def test_the_role_is_that_of_a_known_endpoint_or_model(stack: Stack) -> None:
+    """
+    One of both is enough, as they are the same.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.2xlarge")
+    imported = InferenceComponent.from_inference_component_name(
+        stack, "Imported", "llama", endpoint=host.endpoint
+    )
+    AdapterInferenceComponent(stack, "A", base=imported, artifact=FOLDER)
+    elsewhere = Endpoint.from_endpoint_name(stack, "Elsewhere", "chat")
+    own = InferenceComponent(
+        stack,
+        "Own",
+        endpoint=elsewhere,
+        model=Model(stack, "Model", model=MISTRAL, serving=LORA),
+        resources=ONE,
+    )
+    own.add_adapter("B", artifact=FOLDER)
+
+    found = of_adapters(stack)
+    waits = {name[:3]: adapter["DependsOn"] for name, adapter in found.items()}
+    assert waits == {"ARe": ["HostAccess"], "Own": ["ModelAccess"]}
+    assert statements(stack, "ReadAdapters") == [READ, READ]
+    assert [text for _, text in warnings_of(stack) if "LLM420" in text] == []
+
+
 def test_a_base_of_another_stack_has_its_adapters_here(app: App) -> None:
     """
     The policy is here, too, so that no stack waits for the other in a circle.
@@ -672,6 +702,27 @@ def test_an_adapter_is_another_one_wherever_it_must_be_replaced(
     With its base, and with its own name.
     """
     assert ids_of(on_blocks) != ids_of(lambda stack: on_blocks(stack, **changed))
+
+
+def test_one_of_hundreds_costs_five_calls_into_node(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Two constructs, a dependency by its node, and the reference.
+    """
+    base = base_of(stack)
+    base.add_adapter("First", artifact=FOLDER)
+    answer, calls = process._NodeProcess.send, Counter[str]()  # noqa: SLF001 - every call passes there
+
+    def counted(*given: Any) -> Any:  # noqa: ANN401 - any request, any answer
+        calls[type(given[1]).__name__] += 1
+        return answer(*given)
+
+    monkeypatch.setattr(process._NodeProcess, "send", counted)  # noqa: SLF001 - likewise
+    for number in range(10):
+        base.add_adapter(f"A{number}", artifact=f"s3://bucket/adapters/{number}/")
+
+    assert calls == {"CreateRequest": 20, "GetRequest": 20, "InvokeRequest": 10}
 
 
 def test_hundreds_are_told_of_once_before_a_stack_is_full(stack: Stack) -> None:

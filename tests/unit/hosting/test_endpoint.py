@@ -422,6 +422,19 @@ def test_an_imported_configurations_variant_scales_by_its_name(stack: Stack) -> 
         endpoint.auto_scale_instance_count(max_capacity=3)
 
 
+def test_a_minimum_of_zero_is_no_minimum_left_out(stack: Stack) -> None:
+    """
+    Of an imported configuration it is refused, as of one that is defined.
+    """
+    config = EndpointConfig.from_endpoint_config_name(stack, "Config", "own")
+    endpoint = Endpoint(stack, "Chat", endpoint_config=config)
+
+    with pytest.raises(ValueError, match="LLM105 min_capacity must be at least 1, got"):
+        endpoint.auto_scale_instance_count(
+            min_capacity=0, max_capacity=2, variant_name="Blue"
+        )
+
+
 @pytest.mark.parametrize("grantee", ["arn", None, 5])
 def test_fails_if_it_is_granted_to_nobody(
     endpoint: LlmEndpoint, host: InferenceComponentEndpoint, grantee: object

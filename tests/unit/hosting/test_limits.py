@@ -14,8 +14,8 @@ from botocore.model import StringShape
 from cdk_sagemaker_llm import ManagedInstanceScaling, ProductionVariant
 from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Severity
+from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
 from cdk_sagemaker_llm.hosting.hosts import (
-    VariantDefinition,
     define_endpoint_config,
     define_variant,
 )

@@ -5,11 +5,11 @@ How findings reach the user: errors at once and together, warnings where they be
 from __future__ import annotations
 
 import pytest
-from aws_cdk import CfnResource, Stack
+from aws_cdk import App, CfnResource, Stack
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from tests.unit.hosting.written import warnings_of
 
 WRONG = Finding(Severity.ERROR, "LLM101", "it is wrong", "mend it")
@@ -62,3 +62,38 @@ def test_each_warning_is_attached_with_its_code(stack: Stack) -> None:
         ("/Test/Scope", "it is doubtful; think again [ack: cdk-sagemaker-llm:LLM201]"),
         ("/Test/Scope", "it is odd [ack: cdk-sagemaker-llm:LLM202]"),
     ]
+
+
+def test_what_shows_at_the_end_is_told_at_synth() -> None:
+    """
+    Errors stop it, all together; what is found later counts.
+    """
+    app = App()
+    stack = Stack(app, "Test")
+    found: list[Finding] = []
+    at_synth(stack, lambda: found)
+    found += [WRONG, DOUBTFUL, WORSE]
+
+    with pytest.raises(RuntimeError) as raised:
+        app.synth()
+
+    assert "[Test] LLM101 it is wrong; mend it" in str(raised.value)
+    assert "[Test] LLM102 it is worse" in str(raised.value)
+    assert "LLM201" not in str(raised.value)
+
+
+def test_warnings_of_the_end_are_attached_once(stack: Stack) -> None:
+    """
+    However often it is synthesised.
+    """
+    CfnResource(stack, "Resource", type="AWS::SNS::Topic")
+    at_synth(stack, lambda: [DOUBTFUL])
+    expected = [
+        (
+            "/Test",
+            "it is doubtful; think again [ack: cdk-sagemaker-llm:LLM201]",
+        )
+    ]
+
+    assert warnings_of(stack) == expected
+    assert warnings_of(stack) == expected

@@ -31,6 +31,9 @@ class HostedModel:
         served: What the app says of the model.
 
         scaling: How it is scaled; ``None`` if it is not.
+
+        at_once: How many requests each instance is sent at once, where the others wait
+            in a queue; ``None`` where they do not.
     """
 
     name: str
@@ -38,6 +41,7 @@ class HostedModel:
     copies: int
     served: Served = field(default_factory=Served)
     scaling: Scaling | None = None
+    at_once: int | None = None
 
     @property
     def accelerators(self) -> int | None:

@@ -24,6 +24,9 @@ from cdk_sagemaker_llm.simulation.traffic.users import Users
 
 # A Monday, so that a week of traffic is a week of the calendar.
 _START = datetime(2026, 1, 5, tzinfo=UTC)
+# What a container has for a request that waited in a queue (API reference,
+# InvokeEndpointAsync, InvocationTimeoutSeconds).
+_QUEUED_TIMEOUT = 900.0
 _AGGREGATE = (
     "requests are computed in aggregate, with rates and means: that they come by "
     "chance is left out, and with it the waits that this makes close to what copies "
@@ -116,6 +119,7 @@ def play(
 
 
 def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
+    _refuse_waiting(hosted, told)
     kind = hosted.pools[0].instance_type
     wanted = replace(told.wanted, scale=told.wanted.scale * hosted.share)
     workloads, words, notes = [], {}, []
@@ -164,6 +168,21 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
     )
 
 
+def _refuse_waiting(hosted: Hosted, told: Told) -> None:
+    if all(model.at_once is None for model in hosted.models):
+        return
+    if told.wanted.users:
+        raise ValueError(
+            f"--users wait for answers, and nobody waits for {hosted.endpoint}, which "
+            "is asynchronous; give --rate, or another --endpoint"
+        )
+    if told.method == "aggregate":
+        raise ValueError(
+            f"--method aggregate computes no queue, which {hosted.endpoint} has; leave "
+            "it out, or give another --endpoint"
+        )
+
+
 def _meant(wanted: Wanted, model: HostedModel, hosted: Hosted, told: Told) -> Meant:
     kind = hosted.pools[0].instance_type
     service = service_of(model, kind, wanted.lengths, told.measured)
@@ -190,8 +209,9 @@ def _workload(
         suspended=scaling.suspended if scaling else (),
         start_seconds=start,
         image=model.image,
-        timeout=told.wanted.timeout,
         memory_share=service.memory_share,
+        timeout=told.wanted.timeout if model.at_once is None else _QUEUED_TIMEOUT,
+        at_once=model.at_once,
     )
 
 

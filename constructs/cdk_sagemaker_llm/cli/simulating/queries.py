@@ -47,6 +47,14 @@ _OF_EACH = frozenset(
         "OverheadLatency",
     }
 )
+_OF_QUEUE = frozenset(
+    {
+        "ApproximateAgeOfOldestRequest",
+        "ApproximateBacklogSize",
+        "ApproximateBacklogSizePerInstance",
+        "HasBacklogWithoutCapacity",
+    }
+)
 _OF_VARIANT = {"ConcurrentRequestsPerModel", "InvocationsPerInstance"}
 _OF_COMPONENT = {
     "ConcurrentRequestsPerCopy",
@@ -55,6 +63,7 @@ _OF_COMPONENT = {
 }
 # What a run records: names by namespace and dimensions.
 RECORDED: Mapping[tuple[str, frozenset[str]], frozenset[str]] = {
+    (SAGEMAKER, frozenset({"EndpointName"})): _OF_QUEUE,
     (SAGEMAKER, _VARIANT): _OF_EACH | _OF_VARIANT,
     (SAGEMAKER, _COMPONENT): _OF_EACH | _OF_COMPONENT,
     (ENDPOINTS, _VARIANT): OF_HOSTS,

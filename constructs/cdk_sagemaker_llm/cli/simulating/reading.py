@@ -5,6 +5,7 @@ Reading what an app hosts out of its templates.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly, read_template
@@ -85,15 +86,35 @@ class _Reader:
             if config is None:
                 self._tell(endpoint, f"its configuration is not in the app: {name}")
                 continue
-            if "AsyncInferenceConfig" in config.properties:
-                self._tell(endpoint, "asynchronous inference is not simulated")
-                continue
             if maps_of(config.properties, "ShadowProductionVariants"):
                 self._tell(endpoint, "its shadow variants are not simulated")
             variants = maps_of(config.properties, "ProductionVariants")
+            at_once = None
+            if "AsyncInferenceConfig" in config.properties:
+                if len(variants) > 1:
+                    self._tell(
+                        endpoint, "one queue of several variants is not simulated"
+                    )
+                    continue
+                at_once = self._at_once(endpoint, config)
             shares = self._shares(endpoint, variants)
             for share, variant in zip(shares, variants, strict=True):
-                yield from self._variant(endpoint, variant, share)
+                yield from self._variant(endpoint, variant, share, at_once)
+
+    def _at_once(self, endpoint: Resource, config: Resource) -> int:
+        """
+        Return how many requests each instance is sent, while others wait in a queue.
+        """
+        given = map_of(config.properties, "AsyncInferenceConfig")
+        client = map_of(given, "ClientConfig")
+        found = whole(client.get("MaxConcurrentInvocationsPerInstance"))
+        if found is None:
+            self._assume(
+                endpoint,
+                "MaxConcurrentInvocationsPerInstance is SageMaker's choice, which is "
+                "not published: it is taken for 1",
+            )
+        return found or 1
 
     def _shares(
         self, endpoint: Resource, variants: Sequence[Properties]
@@ -112,7 +133,11 @@ class _Reader:
         return [weight / sum(weights) for weight in weights]
 
     def _variant(
-        self, endpoint: Resource, given: Properties, share: float
+        self,
+        endpoint: Resource,
+        given: Properties,
+        share: float,
+        at_once: int | None,
     ) -> Iterator[Hosted]:
         name = str(given.get("VariantName", "AllTraffic"))
         pools = self._pools(endpoint, name, given)
@@ -124,7 +149,10 @@ class _Reader:
             key = "InitialInstanceCount" if pools else "InstanceType"
             self._tell(endpoint, f"the {key} of {name} is {shown(given.get(key))}")
             return
-        models = tuple(self._hosted(endpoint, name, given, instances))
+        models = tuple(
+            replace(model, at_once=at_once)
+            for model in self._hosted(endpoint, name, given, instances)
+        )
         if not models:
             self._tell(endpoint, f"nothing runs on its variant {name}")
             return
@@ -158,7 +186,8 @@ class _Reader:
         own = given.get("InstanceType")
         if not found and isinstance(own, str) and not own.startswith("${"):
             found = [Pool(own)]
-        return tuple(found)
+        # Figures are of the first choice.
+        return tuple(sorted(found, key=lambda pool: pool.priority))
 
     def _bounds(
         self, given: Properties, instances: int, models: tuple[HostedModel, ...]

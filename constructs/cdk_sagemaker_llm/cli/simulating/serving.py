@@ -4,7 +4,7 @@ What copies of an app's models take for requests and to start: measured, or esti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
@@ -106,6 +106,8 @@ def _measured_words(
 
 
 def _accelerators(model: HostedModel, instance_type: str) -> int | None:
+    if isinstance(model.needs, Mapping) and instance_type in model.needs:
+        return model.needs[instance_type].accelerators
     if model.needs is not None:
         return model.accelerators
     try:

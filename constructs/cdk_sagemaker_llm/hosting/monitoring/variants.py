@@ -6,11 +6,8 @@ from __future__ import annotations
 
 from constructs import Construct
 
-from cdk_sagemaker_llm.hosting.hosts import (
-    VARIANT_NAMES,
-    EndpointConfigDefinition,
-    VariantDefinition,
-)
+from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
+from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES, EndpointConfigDefinition
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_instances import (
     VariantInstanceMetrics,

@@ -7,7 +7,8 @@ from cdk_sagemaker_llm.hosting.scaling.counts import (
     ScalableInstanceCount,
 )
 from cdk_sagemaker_llm.hosting.scaling.limits import capacity_findings
-from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep, StepScaling
+from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
+from cdk_sagemaker_llm.hosting.scaling.steps import ScalingStep
 from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
 from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
 from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling

@@ -76,7 +76,7 @@ class Contents:
         """
         Check that one more policy can be put on the target.
         """
-        return _taken("policy", name, name in self.policies) or _too_many(
+        return _taken("policy", name, is_taken=name in self.policies) or _too_many(
             "policies", len(self.policies), _MOST_POLICIES
         )
 
@@ -84,9 +84,9 @@ class Contents:
         """
         Check that one more action can be scheduled for the target.
         """
-        return _taken("scheduled action", name, name in self.actions) or _too_many(
-            "scheduled actions", len(self.actions), _MOST_ACTIONS
-        )
+        return _taken(
+            "scheduled action", name, is_taken=name in self.actions
+        ) or _too_many("scheduled actions", len(self.actions), _MOST_ACTIONS)
 
     def bounds_findings(self) -> list[Finding]:
         """
@@ -147,7 +147,7 @@ def contents_of(target: ScalableTargetBase) -> Contents:
     return _kept[target]
 
 
-def _taken(kind: str, name: str, is_taken: bool) -> list[Finding]:  # noqa: FBT001 - private
+def _taken(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
     if not is_taken:
         return []
     return [

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.hosting.variant import MinimumNotChosen
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements
     from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
-    from cdk_sagemaker_llm.hosting.hosts import VariantDefinition
+    from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
 
 SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 HALF_TO_ZERO = Rule(

@@ -4,12 +4,11 @@ Metrics of the user's, as alarms and policies write them.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from aws_cdk import aws_applicationautoscaling as appscaling
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -38,14 +37,11 @@ _STATISTICS = {
     "samplecount": "SampleCount",
     "sum": "Sum",
 }
-_RETURNED = "expr_1"
 _SEARCH = re.compile(r"\bSEARCH\s*\(")
 # CloudWatch user guide, on alarms that are based on metric math.
 _MOST_METRICS = 10
 _SHORT_PERIODS = (10, 20, 30)
 _MINUTE = 60
-
-_Policy = appscaling.CfnScalingPolicy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,31 +113,6 @@ class Measure:
         """
         return [part for part in self.parts.values() if isinstance(part, Stat)]
 
-    def as_tracked(self) -> _Policy.CustomizedMetricSpecificationProperty:
-        """
-        Render for a policy of target tracking.
-        """
-        single = self.single
-        # Extended statistics go with metric queries alone (TargetTrackingMetricStat).
-        if single is not None and not single.is_extended:
-            return _Policy.CustomizedMetricSpecificationProperty(
-                namespace=single.namespace,
-                metric_name=single.name,
-                dimensions=[
-                    _Policy.MetricDimensionProperty(name=name, value=value)
-                    for name, value in single.dimensions.items()
-                ]
-                or None,
-                statistic=single.statistic,
-                unit=single.unit,
-            )
-        return _Policy.CustomizedMetricSpecificationProperty(
-            metrics=[
-                _tracked_query(name, part, is_last=name == [*self.parts][-1])
-                for name, part in self.parts.items()
-            ]
-        )
-
     def tracked_findings(self, scope: Construct) -> list[Finding]:
         """
         Check what a policy of target tracking takes.
@@ -187,39 +158,38 @@ def measure_of(metric: cloudwatch.IMetric) -> Measure:
     """
     Read a metric, or metric math, of the user's.
     """
-    parts: dict[str, Stat | str] = {}
-    found: list[Finding] = []
-    for name, part in _parts_of(_RETURNED, metric):
-        if name in parts and parts[name] != part:
-            found.append(
-                IMPOSSIBLE_METRIC.finding(
-                    f"metric math must give each id to one metric, got {name!r} twice"
-                )
-            )
-        if isinstance(part, str) and _SEARCH.search(part):
-            found.append(
-                IMPOSSIBLE_METRIC.finding(
-                    "metric math of an alarm or policy must return one time series, "
-                    "and cannot SEARCH",
-                    "name the metrics in using_metrics",
-                )
-            )
-        parts[name] = part
-    return Measure(parts, tuple(found))
+    parts, returned = _read(metric)
+    # The CDK has seen to it that no two of a formula's metrics share an id.
+    numbers = itertools.count(1)
+    free = (f"expr_{number}" for number in numbers)
+    own = next(name for name in free if name not in parts)
+    found = [
+        IMPOSSIBLE_METRIC.finding(
+            "metric math of an alarm or policy must return one time series, and "
+            "cannot SEARCH",
+            "name the metrics in using_metrics",
+        )
+        for part in (*parts.values(), returned)
+        if isinstance(part, str) and _SEARCH.search(part)
+    ]
+    return Measure({**parts, own: returned}, tuple(found))
 
 
-def _parts_of(
-    name: str, metric: cloudwatch.IMetric
-) -> Iterator[tuple[str, Stat | str]]:
+def _read(metric: cloudwatch.IMetric) -> tuple[dict[str, Stat | str], Stat | str]:
+    """
+    Return what a metric is made of, by their ids, and what it is itself.
+    """
     config = metric.to_metric_config()
     if config.metric_stat is not None:
-        yield name, _stat_of(config.metric_stat)
-        return
+        return {}, _stat_of(config.metric_stat)
     formula = config.math_expression or config.search_expression
-    if formula is not None:
-        for inner, used in (formula.using_metrics or {}).items():
-            yield from _parts_of(inner, used)
-        yield name, formula.expression
+    if formula is None:
+        raise TypeError(f"{type(metric).__name__} is neither a metric nor a formula")
+    parts: dict[str, Stat | str] = {}
+    for name, used in (formula.using_metrics or {}).items():
+        inner, itself = _read(used)
+        parts |= {**inner, name: itself}
+    return parts, formula.expression
 
 
 def _stat_of(given: cloudwatch.MetricStatConfig) -> Stat:
@@ -242,34 +212,6 @@ def _unit(member: str) -> str:
     """
     amount, per_second, _ = member.partition("_PER_SECOND")
     return amount.capitalize() + ("/Second" if per_second else "")
-
-
-def _tracked_query(
-    name: str, part: Stat | str, *, is_last: bool
-) -> _Policy.TargetTrackingMetricDataQueryProperty:
-    if isinstance(part, str):
-        return _Policy.TargetTrackingMetricDataQueryProperty(
-            id=name, expression=part, return_data=is_last
-        )
-    return _Policy.TargetTrackingMetricDataQueryProperty(
-        id=name,
-        metric_stat=_Policy.TargetTrackingMetricStatProperty(
-            metric=_Policy.TargetTrackingMetricProperty(
-                namespace=part.namespace,
-                metric_name=part.name,
-                dimensions=[
-                    _Policy.TargetTrackingMetricDimensionProperty(
-                        name=name, value=value
-                    )
-                    for name, value in part.dimensions.items()
-                ]
-                or None,
-            ),
-            stat=part.statistic,
-            unit=part.unit,
-        ),
-        return_data=is_last,
-    )
 
 
 def _place_findings(scope: Construct, stat: Stat, subject: str) -> list[Finding]:

@@ -26,9 +26,12 @@ class Hours:
     closing: str
 
 
-def hours_of(opens: str, closes: str, days: str) -> tuple[Hours | None, list[Finding]]:
+_NONE = Hours("", "")
+
+
+def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
     """
-    Read office hours; they are ``None`` where they cannot be read.
+    Read office hours, and say where they cannot be read.
 
     Hours that end at or before the time that they begin at end on the next day.
 
@@ -40,7 +43,7 @@ def hours_of(opens: str, closes: str, days: str) -> tuple[Hours | None, list[Fin
         days: On which days it opens, such as ``MON-FRI`` or ``TUE,THU,SAT``.
     """
     if is_unresolved([opens, closes, days]):
-        return None, [
+        return _NONE, [
             UNREADABLE.finding(
                 "opens, closes and days must be known at synth, got a placeholder",
                 "use scale_on_schedule, whose expressions may be placeholders",
@@ -62,10 +65,10 @@ def hours_of(opens: str, closes: str, days: str) -> tuple[Hours | None, list[Fin
         )
     begin, end = times["opens"], times["closes"]
     if found or begin is None or end is None:
-        return None, found
+        return _NONE, found
     from_, until = (_minutes(each) for each in (begin, end))
     if from_ == until:
-        return None, [
+        return _NONE, [
             WRONG_SCHEDULE.finding(
                 f"closes must be another time than opens, got {opens!r}"
             )

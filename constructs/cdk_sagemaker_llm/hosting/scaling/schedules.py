@@ -4,6 +4,7 @@ Scheduled actions: bounds that change with the time of day.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -23,6 +24,14 @@ WRONG_SCHEDULE = Rule(
     "a schedule, its time zone or its time span cannot be read, or never holds",
     "API reference, PutScheduledAction",
 )
+
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_MONTHS = (
+    *("JAN", "FEB", "MAR", "APR", "MAY", "JUN"),
+    *("JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
+)
+_RANGE = re.compile(r"\b(\w+)-(\w+)\b")
+_BEFORE_LAST = re.compile(r"\bL-\d+")
 
 _Target = appscaling.CfnScalableTarget
 
@@ -47,7 +56,31 @@ def schedule_findings(expression: str, zone: str | None) -> list[Finding]:
     """
     Check that the service can read a schedule and knows its time zone.
     """
-    return _zone_findings(zone) or _expression_findings(expression)
+    return zone_findings(zone) or _expression_findings(expression)
+
+
+def zone_findings(zone: str | None) -> list[Finding]:
+    """
+    Check that there is a time zone of a name.
+    """
+    if zone is None or is_unresolved(zone):
+        return []
+    try:
+        ZoneInfo(zone)
+    except ZoneInfoNotFoundError:
+        # Where a machine has no zones at all, nobody can tell.
+        if not available_timezones():
+            return []
+    except (ValueError, OSError):
+        pass
+    else:
+        return []
+    return [
+        WRONG_SCHEDULE.finding(
+            f"time_zone must be a name of the time zone database, got {zone!r}",
+            "write such as Europe/Berlin",
+        )
+    ]
 
 
 def span_findings(start: datetime | None, end: datetime | None) -> list[Finding]:
@@ -122,27 +155,6 @@ def action_of(
     )
 
 
-def _zone_findings(zone: str | None) -> list[Finding]:
-    if zone is None or is_unresolved(zone):
-        return []
-    try:
-        ZoneInfo(zone)
-    except ZoneInfoNotFoundError:
-        # Where a machine has no zones at all, nobody can tell.
-        if not available_timezones():
-            return []
-    except (ValueError, OSError):
-        pass
-    else:
-        return []
-    return [
-        WRONG_SCHEDULE.finding(
-            f"time_zone must be a name of the time zone database, got {zone!r}",
-            "write such as Europe/Berlin",
-        )
-    ]
-
-
 def _expression_findings(expression: str) -> list[Finding]:
     if is_unresolved(expression):
         return []
@@ -151,7 +163,33 @@ def _expression_findings(expression: str) -> list[Finding]:
     )
 
     try:
-        next_time(expression, "UTC", 0.0, 0.0)
+        next_time(_certain(expression), "UTC", 0.0, 0.0)
     except ValueError as fault:
         return [WRONG_SCHEDULE.finding(str(fault))]
     return []
+
+
+def _certain(expression: str) -> str:
+    """
+    Leave out of a cron expression what is not documented to be refused.
+
+    Quartz, whose language it is, reads ranges around the end, such as FRI-MON, and
+    days before the last.
+    """
+    if not expression.startswith("cron("):
+        return expression
+    shortened = _BEFORE_LAST.sub("L", expression.upper())
+    return "cron" + _RANGE.sub(_beginning, shortened)[len("cron") :]
+
+
+def _beginning(found: re.Match[str]) -> str:
+    first, last = (_place(one) for one in found.groups())
+    wraps = first is not None and last is not None and first > last
+    return found[1] if wraps else found[0]
+
+
+def _place(text: str) -> int | None:
+    if text.isdecimal():
+        return int(text)
+    names = next((names for names in (_DAYS, _MONTHS) if text in names), ())
+    return names.index(text) if text in names else None

@@ -111,18 +111,28 @@ class Staircase:
         ]
 
 
-def staircase_of(
-    steps: Sequence[ScalingStep],
-) -> tuple[Staircase | None, list[Finding]]:
+def staircase_of(steps: Sequence[ScalingStep]) -> tuple[Staircase, list[Finding]]:
     """
-    Put steps in order; the staircase is ``None`` where they make none.
+    Put steps in order, and say where they make no staircase.
     """
+    goes_up = all(step.lower is not None for step in steps)
+    found = _direction_findings(steps)
+    if found:
+        return Staircase(tuple(steps), goes_up), found
+    ordered = sorted(
+        steps, key=lambda step: _start(step, goes_up=goes_up), reverse=not goes_up
+    )
+    found = _neighbour_findings(ordered, goes_up=goes_up)
+    return Staircase(tuple(ordered), goes_up), found
+
+
+def _direction_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
     if not steps:
-        return None, [WRONG_STEPS.finding("steps must be at least one, got none")]
+        return [WRONG_STEPS.finding("steps must be at least one, got none")]
     has_lower = all(step.lower is not None for step in steps)
     has_upper = all(step.upper is not None for step in steps)
     if has_lower and has_upper:
-        return None, [
+        return [
             WRONG_STEPS.finding(
                 "the last of the steps must have no end, got bounds on both sides of "
                 "all",
@@ -131,7 +141,7 @@ def staircase_of(
             )
         ]
     if not has_lower and not has_upper:
-        return None, [
+        return [
             WRONG_STEPS.finding(
                 "steps must lead one way from one alarm's threshold: each needs lower, "
                 "or each needs upper",
@@ -139,18 +149,13 @@ def staircase_of(
             )
         ]
     if len(steps) > 1 and is_unresolved(_bounds(steps)):
-        return None, [
+        return [
             UNREADABLE.finding(
                 "the bounds of several steps must be known at synth, since they are "
                 "written relative to the first"
             )
         ]
-    goes_up = has_lower
-    ordered = sorted(
-        steps, key=lambda step: _start(step, goes_up=goes_up), reverse=not goes_up
-    )
-    found = _neighbour_findings(ordered, goes_up=goes_up)
-    return Staircase(tuple(ordered), goes_up), found
+    return []
 
 
 def step_count_findings(steps: Sequence[ScalingStep]) -> list[Finding]:

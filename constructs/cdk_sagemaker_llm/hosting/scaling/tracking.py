@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.hosting.scaling.metrics import (
     measure_of,
 )
 from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
+from cdk_sagemaker_llm.hosting.scaling.tracked import tracked_metric
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class TargetTrackingScaling(Construct):
                 disable_scale_in=disable_scale_in or None,
                 customized_metric_specification=None
                 if measure is None
-                else measure.as_tracked(),
+                else tracked_metric(measure),
                 predefined_metric_specification=_predefined(predefined_metric),
             ),
         )

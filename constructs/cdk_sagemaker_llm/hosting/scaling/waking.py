@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
 from cdk_sagemaker_llm.hosting.scaling.steps import ScalingStep
+from cdk_sagemaker_llm.models import S3Model
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
@@ -121,8 +122,8 @@ def waking_findings(
 
 
 def _source(model: ModelDefinition | None) -> str:
-    container = None if model is None else model.prepared.container
-    return "s3" if container is not None and container.weights_uri else "hub"
+    is_on_s3 = model is not None and isinstance(model.model, S3Model)
+    return "s3" if is_on_s3 else "hub"
 
 
 def _minutes(time: float) -> str:

@@ -7,11 +7,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from aws_cdk import aws_applicationautoscaling as appscaling
+
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.copy_host import HALF_TO_ZERO
+from cdk_sagemaker_llm.hosting.scaling.limits import COMPONENT_DIMENSION
 
 if TYPE_CHECKING:
+    from constructs import Construct
+
     from cdk_sagemaker_llm.hosting.inference_component import InferenceComponent
 
 KEPT_AWAKE = Rule(
@@ -19,7 +24,9 @@ KEPT_AWAKE = Rule(
 )
 
 
-def host_zero_findings(components: Sequence[InferenceComponent]) -> list[Finding]:
+def host_zero_findings(
+    host: Construct, components: Sequence[InferenceComponent]
+) -> list[Finding]:
     """
     Check, when all is defined, that the components of a host let its instances go.
 
@@ -27,10 +34,12 @@ def host_zero_findings(components: Sequence[InferenceComponent]) -> list[Finding
     without copies is scaled by hand.
 
     Args:
-        components: Those of a host whose minimum is zero.
+        host: The host, whose minimum is zero.
+
+        components: Its components.
     """
     awake = [one for one in components if not _may_sleep(one)]
-    if not awake:
+    if not awake or _is_scaled_otherwise(host, components):
         return []
     names = ", ".join(one.node.path for one in awake)
     if len(awake) == len(components):
@@ -38,7 +47,8 @@ def host_zero_findings(components: Sequence[InferenceComponent]) -> list[Finding
             HALF_TO_ZERO.finding(
                 f"min_instance_count is 0, and no component ever goes to zero: {names}",
                 "call auto_scale_copy_count(min_capacity=0, ...) on each, or leave "
-                "min_instance_count out",
+                "min_instance_count out; where something else takes the copies away, "
+                "define the host from its building blocks",
             )
         ]
     return [
@@ -55,3 +65,19 @@ def _may_sleep(component: InferenceComponent) -> bool:
     if scaling is None:
         return component.resources.copies == 0
     return contents_of(scaling).reaches_zero
+
+
+def _is_scaled_otherwise(
+    host: Construct, components: Sequence[InferenceComponent]
+) -> bool:
+    """
+    Whether the app scales copies to zero by a target that no component knows of.
+    """
+    own = [one.scaling.cfn_scalable_target for one in components if one.scaling]
+    return any(
+        isinstance(one, appscaling.CfnScalableTarget)
+        and one not in own
+        and one.scalable_dimension == COMPONENT_DIMENSION
+        and one.min_capacity == 0
+        for one in host.node.root.node.find_all()
+    )

@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.local import faults
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import JSON, json_error
 from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.runtime.capturing import Sent, capture
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
     NoCapacityError,
@@ -26,6 +27,7 @@ from cdk_sagemaker_llm.local.runtime.invocations import (
     invoke,
     timed_out,
 )
+from cdk_sagemaker_llm.local.runtime.shadowing import copy_to_shadow
 from cdk_sagemaker_llm.local.sagemaker.traffic import Visit
 from cdk_sagemaker_llm.local.sagemaker.world import World
 
@@ -59,8 +61,14 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
     except AwsError as error:
         return _refusal(error)
     visit = world.traffic.begin(route.where)
+    sent = Sent(
+        body=body,
+        kind=request.content_type or JSON,
+        inference=headers.get("X-Amzn-SageMaker-Inference-Id", ""),
+    )
+    copy_to_shadow(world, route, sent)
     try:
-        return _Answering(world, route, visit).answer(body, stream=stream)
+        return _Answering(world, route, visit).answer(sent, stream=stream)
     except AwsError as error:
         visit.end(int(error.fields.get("OriginalStatusCode", error.status)))
         return _refusal(error)
@@ -82,7 +90,7 @@ class _Answering:
         self._fault = world.faults.find(faults.SLOW, route.names)
         self._is_cut = False
 
-    def answer(self, body: bytes, *, stream: bool) -> Response:
+    def answer(self, sent: Sent, *, stream: bool) -> Response:
         """
         Have the container answer, in the time that it takes.
         """
@@ -91,7 +99,7 @@ class _Answering:
             raise faults.throttled()
         if instead is not None and not (stream and instead == faults.CUT):
             raise broken(self._world, self._route, instead)
-        result = invoke(self._world, self._route, body)
+        result = invoke(self._world, self._route, sent.body)
         seconds = self._seconds(result)
         kind = result.answer.content_type
         headers = {"x-Amzn-Invoked-Production-Variant": result.variant}
@@ -105,6 +113,7 @@ class _Answering:
             late = _refusal(timed_out(self._world, self._route))
             return self._fill(late, self._whole(late.get_data(), _PATIENCE), 0)
         whole = b"".join(result.answer.pieces)
+        capture(self._world, self._route, sent, whole, kind)
         # The length is known, though the body takes its time.
         headers["Content-Length"] = str(len(whole))
         plain = Response(content_type=kind, headers=headers)

@@ -8,22 +8,25 @@ import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from werkzeug.datastructures import Headers
-from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import JSON, json_error
+from cdk_sagemaker_llm.local.runtime.notifying import News, notify
+from cdk_sagemaker_llm.local.runtime.processing import Outcome, lost, process
+from cdk_sagemaker_llm.local.sagemaker import backlog
+from cdk_sagemaker_llm.local.sagemaker.backlog import Processed
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
-from cdk_sagemaker_llm.local.sagemaker.world import World
-
-# What answers a request of InvokeEndpoint.
-Waiting = Callable[[Request], Response]
+from cdk_sagemaker_llm.local.sagemaker.world import Endpoint, World
 
 _PREFIX = "X-Amzn-SageMaker-"
-_LAST_GOOD = 299
+# botocore 1.44.5: RequestTTLSeconds and InvocationTimeoutSeconds, with the defaults of
+# the API reference: 6 hours, and 15 minutes.
+_TTL_SECONDS, _TIMEOUT_SECONDS = 21_600, 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,93 @@ class _Places:
     failure: str | None
 
 
+@dataclass(kw_only=True, eq=False)
+class _Asked:
+    """
+    A request on its way through the queue of an endpoint.
+    """
+
+    world: World
+    endpoint: Endpoint
+    output: dict[str, Any]
+    places: _Places
+    inference: str
+    source: str
+    kind: str
+    received: float
+    expires: float
+    patience: float
+
+    def start(self) -> tuple[float, Callable[[], object]]:
+        """
+        Have the container answer what lies in S3.
+        """
+        location = Location.of(self.source)
+        body = self.world.surroundings.read_object(location) if location else None
+        if body is None:
+            found = lost(f"Failed to download the request from {self.source}")
+        else:
+            found = process(self.world, self.endpoint.name, body, self.patience)
+        started = self.world.clock.moment
+        end = partial(self._end, found, started, downloaded=body is not None)
+        return found.seconds, end
+
+    def expire(self) -> None:
+        """
+        Give up, as one that failed.
+        """
+        waited = lost("The request has waited longer than its RequestTTLSeconds")
+        self._end(waited, self.world.clock.moment, expired=True)
+
+    def _end(
+        self,
+        found: Outcome,
+        started: float,
+        *,
+        downloaded: bool = True,
+        expired: bool = False,
+    ) -> None:
+        place = self.places.failure if found.failure else self.places.answer
+        self._write(place, found.body)
+        news = News(
+            endpoint=self.endpoint.name,
+            inference=self.inference,
+            source=self.source,
+            kind=self.kind,
+            received=self.received,
+            place=place,
+            answer=found.body,
+            answer_kind=found.kind,
+            failure=found.failure,
+        )
+        first = self.endpoint.config["ProductionVariants"][0]["VariantName"]
+        self.world.traffic.processed(
+            Processed(
+                endpoint=self.endpoint.name,
+                variant=found.variant or first,
+                received=self.received,
+                started=started,
+                ended=self.world.clock.moment,
+                status=found.status,
+                failed=bool(found.failure),
+                expired=expired,
+                downloaded=downloaded,
+                notified=notify(self.world, self.output, news),
+            )
+        )
+
+    def _write(self, url: str | None, contents: bytes) -> None:
+        location = Location.of(url) if url else None
+        if location is not None:
+            self.world.surroundings.write_object(location, contents)
+
+
 def refuse_waiting(world: World, endpoint: str) -> Response | None:
     """
     Refuse a client that wants to wait for an endpoint of asynchronous inference.
     """
-    if _configuration(world, endpoint) is None:
+    found = world.endpoints.find(endpoint)
+    if found is None or not found.is_asynchronous:
         return None
     return _refusal(
         f"Endpoint {endpoint} of account {world.account} is for asynchronous "
@@ -48,37 +133,51 @@ def refuse_waiting(world: World, endpoint: str) -> Response | None:
     )
 
 
-def answer(world: World, request: Request, endpoint: str, wait: Waiting) -> Response:
+def answer(world: World, request: Request, endpoint: str) -> Response:
     """
-    Answer ``InvokeEndpointAsync``; the container has been asked when it returns.
+    Answer ``InvokeEndpointAsync``; where nothing takes time, and an instance serves,
+    the container has been asked when it returns.
     """
-    if world.endpoints.find(endpoint) is None:
+    found = world.endpoints.find(endpoint)
+    if found is None:
         return _refusal(f"Endpoint {endpoint} of account {world.account} not found.")
-    configuration = _configuration(world, endpoint)
-    if configuration is None:
+    if not found.is_asynchronous:
         return _refusal(
             f"Endpoint {endpoint} of account {world.account} has no "
             "AsyncInferenceConfig: invoke it by InvokeEndpoint."
         )
-    source = request.headers.get(f"{_PREFIX}InputLocation")
+    headers = request.headers
+    source = headers.get(f"{_PREFIX}InputLocation")
     if not source:
         return _refusal("InputLocation is required.")
-    inference = request.headers.get(f"{_PREFIX}Inference-Id") or str(uuid.uuid4())
+    inference = headers.get(f"{_PREFIX}Inference-Id") or str(uuid.uuid4())
     # If no place is configured, it is SageMaker's own bucket of the account.
     own = f"s3://sagemaker-{world.region}-{world.account}"
-    output = {"S3OutputPath": own, **configuration["OutputConfig"]}
-    places = _places(output, request.headers, inference)
-    _work(world, source, places, lambda body: wait(_asked(request, endpoint, body)))
-    headers = {f"{_PREFIX}OutputLocation": places.answer}
+    configured = found.config["AsyncInferenceConfig"]["OutputConfig"]
+    output = {"S3OutputPath": own, **configured}
+    places, now = _places(output, headers, inference), world.clock.moment
+    asked = _Asked(
+        world=world,
+        endpoint=found,
+        output=output,
+        places=places,
+        inference=inference,
+        source=source,
+        kind=headers.get(f"{_PREFIX}Content-Type", JSON),
+        received=now,
+        expires=now + _seconds(headers, "RequestTTLSeconds", _TTL_SECONDS),
+        patience=_seconds(headers, "InvocationTimeoutSeconds", _TIMEOUT_SECONDS),
+    )
+    backlog.put(world, found, asked)
+    told = {f"{_PREFIX}OutputLocation": places.answer}
     if places.failure:
-        headers[f"{_PREFIX}FailureLocation"] = places.failure
-    told = json.dumps({"InferenceId": inference})
-    return Response(told, 202, headers=headers, content_type=JSON)
+        told[f"{_PREFIX}FailureLocation"] = places.failure
+    body = json.dumps({"InferenceId": inference})
+    return Response(body, 202, headers=told, content_type=JSON)
 
 
-def _configuration(world: World, endpoint: str) -> dict[str, Any] | None:
-    found = world.endpoints.find(endpoint)
-    return found.config.get("AsyncInferenceConfig") if found else None
+def _seconds(headers: Headers, name: str, otherwise: int) -> float:
+    return float(headers.get(f"{_PREFIX}{name}") or otherwise)
 
 
 def _places(output: dict[str, Any], headers: Headers, inference: str) -> _Places:
@@ -94,40 +193,6 @@ def _places(output: dict[str, Any], headers: Headers, inference: str) -> _Places
         under(output["S3OutputPath"], name),
         under(failures, f"{stem}-error.out") if failures else None,
     )
-
-
-def _work(
-    world: World, source: str, places: _Places, wait: Callable[[bytes], Response]
-) -> None:
-    location = Location.of(source)
-    body = world.surroundings.read_object(location) if location else None
-    if body is None:
-        told = f"Failed to download the request from {source}"
-        _write(world, places.failure, told.encode())
-        return
-    response = wait(body)
-    good = response.status_code <= _LAST_GOOD
-    _write(world, places.answer if good else places.failure, response.get_data())
-
-
-def _write(world: World, url: str | None, contents: bytes) -> None:
-    location = Location.of(url) if url else None
-    if location is not None:
-        world.surroundings.write_object(location, contents)
-
-
-def _asked(request: Request, endpoint: str, body: bytes) -> Request:
-    kept = [
-        (name, value)
-        for name, value in request.headers.items()
-        if name.lower().startswith(_PREFIX.lower())
-    ]
-    kind = request.headers.get(f"{_PREFIX}Content-Type", JSON)
-    path = f"/endpoints/{endpoint}/invocations"
-    builder = EnvironBuilder(
-        path, method="POST", data=body, headers=kept, content_type=kind
-    )
-    return Request(builder.get_environ())
 
 
 def _refusal(message: str) -> Response:

@@ -154,7 +154,9 @@ class _Chat:
             "created": self._created,
         }
         if self._is_vllm:
-            head["model"] = self._request.get("model", "lmi")
+            # An adapter's own name replaces what the request says (VLLMHandler).
+            given = self._request.get("model", "lmi")
+            head["model"] = self._container.adapter or given
         if self._is_tgi:
             version = ".".join(map(str, self._container.version))
             head["model"] = self._container.model

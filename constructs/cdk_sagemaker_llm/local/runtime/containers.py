@@ -33,6 +33,8 @@ class ServingContainer:
         model: What the container calls its model.
 
         messages_api: Whether TGI is told to take chats.
+
+        adapter: The adapter that a request asks for; ``None`` for the model as it is.
     """
 
     server: str
@@ -41,6 +43,14 @@ class ServingContainer:
     options: Mapping[str, str] = field(default_factory=dict)
     model: str = "/opt/ml/model"
     messages_api: bool = False
+    adapter: str | None = None
+
+    @property
+    def has_adapter(self) -> bool:
+        """
+        Whether the adapter that a request asks for could be loaded.
+        """
+        return self.server == "lmi" and self.options.get("enable_lora") == "true"
 
     @property
     def is_async(self) -> bool:

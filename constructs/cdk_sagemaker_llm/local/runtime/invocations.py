@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import AwsError
@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.local.runtime.model_server import (
     generate,
 )
 from cdk_sagemaker_llm.local.runtime.routing import choose_side, choose_variant
+from cdk_sagemaker_llm.local.sagemaker.adapters import base_of
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.components import keys_of, serving_copies
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
@@ -93,6 +94,9 @@ class Route:
         role: The role that reads its artifact.
 
         model: The model's name; empty for a container of a component's own.
+
+        adapter: What the adapter is called that the container is to use; ``None`` for
+            the model as it is.
     """
 
     endpoint: Endpoint
@@ -101,6 +105,7 @@ class Route:
     container: dict[str, Any]
     role: str | None
     model: str
+    adapter: str | None = None
 
     @property
     def where(self) -> Where:
@@ -142,7 +147,8 @@ def find_route(world: World, invocation: Invocation) -> Route:
         raise _invalid(f"{name} not found.")
     if endpoint.takes_components:
         component = _component(world, endpoint, invocation.component)
-        container, role, model = _of_component(world, endpoint, component)
+        base = base_of(world, component)
+        container, role, model = _of_component(world, endpoint, base)
         return Route(
             endpoint=endpoint,
             variant=component.variant_name,
@@ -150,6 +156,7 @@ def find_route(world: World, invocation: Invocation) -> Route:
             container=container,
             role=role,
             model=model,
+            adapter=None if base is component else component.name,
         )
     if invocation.component:
         raise _invalid(
@@ -160,6 +167,27 @@ def find_route(world: World, invocation: Invocation) -> Route:
     return _to_variant(world, endpoint, invocation.variant)
 
 
+def shadow_route(world: World, endpoint: Endpoint) -> Route | None:
+    """
+    Find the container of an endpoint's shadow; ``None`` if it has none that serves.
+    """
+    for variant in endpoint.config.get("ShadowProductionVariants", ()):
+        name = variant["VariantName"]
+        fleet = endpoint.fleets.get(name)
+        if fleet is None or not fleet.serving(name):
+            continue
+        container, role, model = _of_model(world, variant["ModelName"])
+        return Route(
+            endpoint=endpoint,
+            variant=name,
+            component=None,
+            container=container,
+            role=role,
+            model=model,
+        )
+    return None
+
+
 def invoke(world: World, route: Route, body: bytes) -> Result:
     """
     Pass a request to its container.
@@ -167,7 +195,9 @@ def invoke(world: World, route: Route, body: bytes) -> Result:
     Raises:
         AwsError: If the container refuses it, or cannot be there.
     """
-    container = _container(world, route.container, route.role)
+    container = replace(
+        _container(world, route.container, route.role), adapter=route.adapter
+    )
     try:
         answer = generate(container, body)
     except ContainerError as error:
@@ -242,9 +272,6 @@ def _of_component(
     fleet = endpoint.fleets[component.variant_name]
     instance_type = serving_type(fleet, keys_of(component))
     specification = specification_for(component.request, instance_type)
-    base = specification.get("BaseInferenceComponentName")
-    if base:
-        return _of_component(world, endpoint, world.components.get(base))
     if "ModelName" in specification:
         return _of_model(world, specification["ModelName"])
     container = specification.get("Container", {})

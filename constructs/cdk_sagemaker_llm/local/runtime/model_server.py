@@ -52,6 +52,13 @@ def generate(container: ServingContainer, body: bytes) -> Answer:
         ContainerError: If the container refuses it.
     """
     request = _request(container, body)
+    if container.adapter is not None and not container.has_adapter:
+        # VLLMHandler's words: what was not registered is not there.
+        raise _unreadable(
+            container,
+            f"LoRA adapter {container.adapter} not found in registry. Available "
+            "adapters: []",
+        )
     if chat.is_chat(container, request):
         return _chat(container, request)
     if not isinstance(request.get("inputs"), str):

@@ -7,7 +7,16 @@ from __future__ import annotations
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
+from cdk_sagemaker_llm.local.sagemaker.adapters import (
+    base_name,
+    base_of,
+    missing_artifact,
+    refuse_adapter,
+    refuse_copies,
+    refuse_deleting_base,
+)
 from cdk_sagemaker_llm.local.sagemaker.definitions import variants_of
+from cdk_sagemaker_llm.local.sagemaker.guardrails import refuse_wrong_guardrails
 from cdk_sagemaker_llm.local.sagemaker.hosted import (
     host,
     refuse_overflow,
@@ -15,7 +24,6 @@ from cdk_sagemaker_llm.local.sagemaker.hosted import (
 )
 from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.needs import (
-    needs_of,
     specification_for,
     updated,
 )
@@ -77,7 +85,7 @@ class Components:
             raise validation(NOT_FOR_COMPONENTS)
         refuse_unready_endpoint(endpoint)
         refuse_moving_endpoint(endpoint)
-        variant = self._variant(endpoint, request.get("VariantName"))
+        variant = self._variant(endpoint, self._wanted_variant(request))
         component = Component(
             name=name,
             arn=components.arn(name),
@@ -92,6 +100,9 @@ class Components:
         refuse_overflow(fleet, request, component.copies)
         components.add(component)
         host(self._world, fleet, component.key, request, component.copies)
+        missing = missing_artifact(self._world, request)
+        if missing is not None:
+            enter(component, "Failed", missing)
         look(self._world, endpoint)
         return {"InferenceComponentArn": component.arn}
 
@@ -114,7 +125,7 @@ class Components:
             **self._summary(component),
             **specified,
             "RuntimeConfig": {
-                "DesiredCopyCount": _desired(component),
+                "DesiredCopyCount": _desired(base_of(self._world, component)),
                 "CurrentCopyCount": serving_copies(self._world, component),
                 **({"PlacementStatus": placed} if placed else {}),
             },
@@ -141,7 +152,12 @@ class Components:
         refuse_busy_component(component, "update")
         refuse_moving_endpoint(endpoint)
         self._refuse_specification(endpoint, merged)
+        missing = missing_artifact(self._world, merged)
+        if missing is not None:
+            raise validation(missing)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
+        guardrails = merged.get("DeploymentConfig", {})
+        refuse_wrong_guardrails(guardrails, [copies], "copies")
         fleet = endpoint.fleets[component.variant_name]
         self._refuse_version(endpoint, component, merged, copies)
         replace(self._world, component, fleet, merged, copies)
@@ -153,6 +169,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         copies = request["DesiredRuntimeConfig"]["CopyCount"]
+        refuse_copies(component)
         scale_copies(self._world, component, copies, "asked for")
         return {"InferenceComponentArn": component.arn}
 
@@ -162,6 +179,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         refuse_busy_component(component, "delete")
+        refuse_deleting_base(self._world, component)
         endpoint = self._world.endpoints.get(component.endpoint_name)
         refuse_moving_endpoint(endpoint)
         fleet = endpoint.fleets[component.variant_name]
@@ -170,6 +188,14 @@ class Components:
             fleet.remove(component.key)
         look(self._world, endpoint)
         return {}
+
+    def _wanted_variant(self, request: dict[str, Any]) -> str | None:
+        """
+        Return the variant that a request names, or else that of an adapter's base.
+        """
+        base = self._world.components.find(base_name(request) or "")
+        named: str | None = request.get("VariantName")
+        return named or (base.variant_name if base else None)
 
     def _variant(self, endpoint: Endpoint, wanted: str | None) -> str:
         name = wanted or next(iter(endpoint.fleets))
@@ -212,7 +238,7 @@ class Components:
             specification = specification_for(request, kind)
             refuse_contents(specification)
             if "BaseInferenceComponentName" in specification:
-                self._world.components.get(specification["BaseInferenceComponentName"])
+                refuse_adapter(self._world, endpoint, specification)
             elif "ComputeResourceRequirements" not in specification:
                 raise validation(
                     "ComputeResourceRequirements is required for an inference "
@@ -283,12 +309,11 @@ def scale_copies(world: World, component: Component, copies: int, why: str) -> N
 
 def serving_copies(world: World, component: Component) -> int:
     """
-    Return how many copies take requests; an adapter counts as many as it was given.
+    Return how many copies take requests; for an adapter, those of its base.
     """
+    component = base_of(world, component)
     endpoint = world.endpoints.get(component.endpoint_name)
     fleet = endpoint.fleets[component.variant_name]
-    if needs_of(component.request, fleet.instance_types) is None:
-        return component.copies
     keys = keys_of(component)
     return sum(fleet.serving(key) for key in keys if key in fleet.names)
 

@@ -131,7 +131,13 @@ class Endpoints:
         # The last one counts again where it is retained.
         said = merged if request.get("RetainDeploymentConfig") else request
         guardrails = said.get("DeploymentConfig") or {}
-        refuse_wrong_guardrails(guardrails)
+        refuse_wrong_guardrails(
+            guardrails,
+            [
+                counts.get(each["VariantName"], each.get("InitialInstanceCount", 0))
+                for each in config["ProductionVariants"]
+            ],
+        )
         endpoint.request = merged
         deploy(
             self._world,
@@ -339,9 +345,10 @@ def _capture(config: dict[str, Any]) -> dict[str, Any] | None:
     capture = config.get("DataCaptureConfig")
     if not capture:
         return None
+    is_on = capture.get("EnableCapture", True)
     return {
-        "EnableCapture": capture.get("EnableCapture", False),
-        "CaptureStatus": "Started",
+        "EnableCapture": is_on,
+        "CaptureStatus": "Started" if is_on else "Stopped",
         "CurrentSamplingPercentage": capture["InitialSamplingPercentage"],
         "DestinationS3Uri": capture["DestinationS3Uri"],
         "KmsKeyId": capture.get("KmsKeyId", ""),

@@ -58,8 +58,13 @@ def updated(before: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
     """
     after = {**before, **update}
     specification = update.get("Specification")
-    if specification and not any(key in specification for key in _SERVED):
-        old = before.get("Specification", {})
-        kept = {key: old[key] for key in _SERVED if key in old}
+    old = before.get("Specification", {})
+    # An adapter stays that of its base when it moves to other files.
+    stays = (
+        () if "ModelName" in (specification or ()) else ("BaseInferenceComponentName",)
+    )
+    if specification:
+        silent = not any(key in specification for key in _SERVED)
+        kept = {key: old[key] for key in (_SERVED if silent else stays) if key in old}
         after["Specification"] = {**kept, **specification}
     return after

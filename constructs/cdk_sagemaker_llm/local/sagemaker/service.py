@@ -8,6 +8,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local import shapes
 from cdk_sagemaker_llm.local.errors import validation
+from cdk_sagemaker_llm.local.sagemaker.backlog import work_everywhere
 from cdk_sagemaker_llm.local.sagemaker.components import Components
 from cdk_sagemaker_llm.local.sagemaker.definitions import Definitions
 from cdk_sagemaker_llm.local.sagemaker.endpoints import Endpoints
@@ -50,7 +51,11 @@ class SageMaker:
             AwsError: If the service refuses it.
         """
         shapes.check("sagemaker", operation, request)
-        return self._operations[operation](request)
+        answer = self._operations[operation](request)
+        if self.world.clock.speed is None:
+            # There is no time that would notice new instances.
+            work_everywhere(self.world)
+        return answer
 
     def report(self) -> dict[str, Any]:
         """

@@ -24,6 +24,11 @@ class Surroundings(Protocol):
         Write an object, if its bucket is there.
         """
 
+    def publish(self, topic: str, message: str) -> bool:
+        """
+        Send a message to a topic; return whether it is there.
+        """
+
     def object_version(self, location: Location) -> str | None:
         """
         Return what changes with an object's contents, without reading them.

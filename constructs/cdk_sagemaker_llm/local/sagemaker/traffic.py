@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.local.clock import Clock
+from cdk_sagemaker_llm.local.sagemaker.backlog import Processed
 
 Where = tuple[str, str, str | None]
 """An endpoint, its variant, and the component if it was one."""
@@ -65,6 +66,7 @@ class Traffic:
         self.in_flight: Counter[Where] = Counter()
         self.arrivals: list[Arrival] = []
         self.listeners: list[Listener] = []
+        self.later: list[Callable[[Processed], None]] = []
         self._clock = clock
 
     def begin(self, where: Where) -> Visit:
@@ -75,6 +77,13 @@ class Traffic:
         for arrival in self.arrivals:
             arrival(where)
         return Visit(self, where, self._clock)
+
+    def processed(self, done: Processed) -> None:
+        """
+        Tell of a request that nobody waited for.
+        """
+        for listener in self.later:
+            listener(done)
 
     def refused(self, where: Where, status: int) -> None:
         """

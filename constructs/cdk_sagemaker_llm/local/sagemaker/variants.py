@@ -10,6 +10,7 @@ from cdk_sagemaker_llm.local.errors import validation
 
 # botocore 1.44.5: "Valid values are in 1 GB increments".
 _SERVERLESS_MEMORY = (1024, 2048, 3072, 4096, 5120, 6144)
+_BY_PREFIX = ("PrefixLength", "ConcurrencyThreshold")
 _OF_INSTANCES = ("InstanceType", "InstancePools", "InitialInstanceCount")
 
 
@@ -64,3 +65,17 @@ def _refuse_instances(name: str, variant: dict[str, Any]) -> None:
         )
     if "ModelName" in variant and "InitialInstanceCount" not in variant:
         raise validation(f"Variant {name}: InitialInstanceCount is required.")
+    _refuse_routing(name, variant.get("RoutingConfig", {}))
+
+
+def _refuse_routing(name: str, routing: dict[str, Any]) -> None:
+    # botocore 1.44.5, ProductionVariantRoutingConfig and PrefixAwareRoutingConfig.
+    by_prefix = routing.get("RoutingStrategy") == "PREFIX_AWARE"
+    given = routing.get("PrefixAwareRoutingConfig")
+    if not by_prefix and given is not None:
+        raise validation(
+            f"Variant {name}: PrefixAwareRoutingConfig is for PREFIX_AWARE only."
+        )
+    missing = [key for key in _BY_PREFIX if key not in (given or {})]
+    if by_prefix and missing:
+        raise validation(f"Variant {name}: PREFIX_AWARE needs {' and '.join(missing)}.")

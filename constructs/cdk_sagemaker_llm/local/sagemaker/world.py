@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.local.clock import CLOCK, Clock
 from cdk_sagemaker_llm.local.faults import Faults
 from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
+from cdk_sagemaker_llm.local.sagemaker.backlog import Backlog
 from cdk_sagemaker_llm.local.sagemaker.store import Record, Shelf
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
 from cdk_sagemaker_llm.local.sagemaker.traffic import Traffic
@@ -52,6 +53,31 @@ class Endpoint(Record):
     deployment: Deployment | None = None
     # How far each variant is ahead of its turn, or behind it.
     turns: dict[str, int] = field(default_factory=dict)
+    # How much of a request is due to each shadow, and to data capture.
+    due: dict[str, float] = field(default_factory=dict)
+    # What waits for it, if requests do.
+    backlog: Backlog = field(default_factory=Backlog)
+
+    def is_due(self, what: str, share: float) -> bool:
+        """
+        Tell whether the next request is one of a share, evenly spread.
+
+        Args:
+            what: What the share is for.
+
+            share: 0 for none, 1 for all.
+        """
+        due = self.due.get(what, 0.0) + share
+        is_now = round(due, 6) >= 1
+        self.due[what] = due - 1 if is_now else due
+        return is_now
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """
+        Whether its requests wait in a queue.
+        """
+        return "AsyncInferenceConfig" in self.config
 
     @property
     def takes_components(self) -> bool:

@@ -185,7 +185,8 @@ def live(world: World) -> Iterator[tuple[Subject, int]]:
     places: list[Where] = [
         (endpoint.name, variant, None)
         for endpoint in world.endpoints
-        if not endpoint.takes_components
+        # What requests wait for publishes neither invocations nor concurrency.
+        if not (endpoint.takes_components or endpoint.is_asynchronous)
         for variant in endpoint.fleets
     ]
     places += [(c.endpoint_name, c.variant_name, c.name) for c in world.components]

@@ -5,7 +5,7 @@ Counting requests on their way, and nothing more: requests do not wait for metri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from cdk_sagemaker_llm.local.sagemaker.traffic import Served
 from cdk_sagemaker_llm.local.watching.subjects import GPU, Subject
@@ -23,6 +23,20 @@ NO_CAPACITY = "NoCapacityInvocationFailures"
 
 _MICROSECONDS = 1e6
 _PERCENT = 100.0
+# The guide's page async-inference-monitor.
+_UNITS = {
+    "ApproximateAgeOfOldestRequest": "Seconds",
+    "ApproximateBacklogSize": "Count",
+    "ApproximateBacklogSizePerInstance": "Count",
+    "ExpiredRequests": "Count",
+    "HasBacklogWithoutCapacity": "Count",
+    "InvocationFailures": "Count",
+    "InvocationsProcessed": "Count",
+    "NotificationFailures": "Count",
+    "RequestDownloadFailures": "Count",
+    "TimeInBacklog": "Microseconds",
+    "TotalProcessingTime": "Milliseconds",
+}
 
 
 class Meter:
@@ -74,6 +88,14 @@ class Meter:
         self._in_flight[subject] -= 1
         counts = self._counts(subject, MINUTE, served.ended)
         for name, value in _values(served):
+            _add(counts, name, value)
+
+    def note(self, subject: Subject, now: float, values: Mapping[str, float]) -> None:
+        """
+        Count values of a minute as they are.
+        """
+        counts = self._counts(subject, MINUTE, now)
+        for name, value in values.items():
             _add(counts, name, value)
 
     def idle(self, subject: Subject, capacity: int, start: float) -> None:
@@ -174,6 +196,8 @@ def unit_of(name: str) -> str:
     """
     if name in GPU:
         return "Percent"
+    if name in _UNITS:
+        return _UNITS[name]
     return "Microseconds" if name.endswith("Latency") else "None"
 
 

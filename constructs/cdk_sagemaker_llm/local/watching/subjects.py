@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
 from cdk_sagemaker_llm.simulation.gauges import COMPONENTS, ENDPOINTS
-from cdk_sagemaker_llm.simulation.metrics import Metric
+from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
 
 _OF_COMPONENT, _OF_VARIANT = "GPUUtilizationNormalized", "GPUUtilization"
 GPU = frozenset({_OF_COMPONENT, _OF_VARIANT})
@@ -16,12 +16,12 @@ GPU = frozenset({_OF_COMPONENT, _OF_VARIANT})
 
 class Subject(NamedTuple):
     """
-    A variant, or one of the components on it.
+    A variant, or one of the components on it; or an endpoint with its queue.
 
     Args:
         endpoint: The endpoint's name.
 
-        variant: The variant's name.
+        variant: The variant's name; empty for the endpoint.
 
         component: The component's name; empty for a variant with a model.
     """
@@ -46,6 +46,8 @@ class Subject(NamedTuple):
             return self._gauge(name)
         if self.component:
             return Metric.of_component(name, self.component)
+        if not self.variant:
+            return Metric.of(SAGEMAKER, name, {"EndpointName": self.endpoint})
         return Metric.of_variant(name, self.endpoint, self.variant)
 
     @property

@@ -4,9 +4,12 @@ One region, watched: its requests counted, its alarms evaluated, its targets sca
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm.local.sagemaker.backlog import work_everywhere
 from cdk_sagemaker_llm.local.watching.alarms import Alarms
+from cdk_sagemaker_llm.local.watching.backlogs import count_backlogs, count_processed
 from cdk_sagemaker_llm.local.watching.capacity import devices, live, serving
 from cdk_sagemaker_llm.local.watching.meter import MINUTE, TEN_SECONDS, Meter
 from cdk_sagemaker_llm.local.watching.publisher import Publisher
@@ -58,10 +61,12 @@ class Watching:
         self._world = hosting.world
         self._world.traffic.arrivals.append(self._begin)
         self._world.traffic.listeners.append(self.meter.end)
+        self._world.traffic.later.append(partial(count_processed, self.meter))
         if timeline is not None:
             self.targets = Targets(timeline, hosting)
             self.alarms = Alarms(timeline, self.store.read, self.targets.act)
             Publisher(timeline, self.meter, lambda: live(self._world), self._take)
+            self._drain()
             self._settle()
             self._forget()
 
@@ -82,6 +87,14 @@ class Watching:
     def _take(self, metric: Metric, start: float, point: Datapoint) -> None:
         self.store.add(metric, start, point)
         self._publish(metric, start, point)
+
+    def _drain(self) -> None:
+        if self._timeline is not None:
+            now = self._timeline.now
+            due = (now // TEN_SECONDS + 1) * TEN_SECONDS
+            self._timeline.at(due, self._drain)
+            work_everywhere(self._world)
+            count_backlogs(self.meter, self._world, now)
 
     def _settle(self) -> None:
         if self._timeline is not None and self.targets is not None:

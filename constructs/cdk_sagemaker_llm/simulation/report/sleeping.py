@@ -35,7 +35,9 @@ def to_zero_and_back(
     if slept:
         yield from _slept(outcome, slept[0], begin)
     if woken:
-        yield _woken(way_of(scenario, outcome, workload, woken[0]), series)
+        way = way_of(scenario, outcome, workload, woken[0])
+        why = "were refused" if workload.at_once is None else "waited"
+        yield _woken(way, series, why)
     elif slept:
         yield from _never_woken(series, slept[0].time - begin)
     if len(slept) > 1:
@@ -67,11 +69,9 @@ def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
         )
 
 
-def _woken(way: Way, series: Series) -> str:
+def _woken(way: Way, series: Series, why: str) -> str:
     is_scheduled = way.activity.breached_from is None
-    since = (
-        "that" if is_scheduled else "the period began in which requests were refused"
-    )
+    since = "that" if is_scheduled else f"the period began in which requests {why}"
     served = (
         f"the first copy served at {moment(way.serving)}, "
         f"{span(way.serving - way.breached)} after {since}"

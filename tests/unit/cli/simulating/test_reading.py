@@ -17,12 +17,16 @@ from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp
 from cdk_sagemaker_llm.cli.simulating.reading import read_app
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.simulation.fleet import Pool, ScaleIn
+from cdk_sagemaker_llm.simulation.scaling import StepScaling, TargetTracking
 from tests.unit.cli.simulating.templates import (
     Resources,
     components,
     name_of,
     resource,
+    stepping,
+    target,
     template,
+    tracking,
     variant,
 )
 
@@ -118,7 +122,7 @@ def test_instance_pools_and_needs_by_type_are_read(tmp_path: Path) -> None:
     ]
     found = only(tmp_path, hosts)
 
-    assert found.pools == (Pool("ml.g6.xlarge", 2), Pool("ml.g5.xlarge", 1))
+    assert found.pools == (Pool("ml.g5.xlarge", 1), Pool("ml.g6.xlarge", 2))
     wanted = ResourceRequirements(accelerators=1, memory_mib=2048)
     assert found.models[0].needs == {"ml.g5.xlarge": wanted, "ml.g6.xlarge": wanted}
 
@@ -234,9 +238,14 @@ UNPLAYABLE: dict[str, tuple[Resources, str]] = {
         variant(ServerlessConfig={"MaxConcurrency": 5}),
         "Host/Host: serverless variant AllTraffic is not simulated",
     ),
-    "an asynchronous endpoint": (
-        changed(variant(), "Config", AsyncInferenceConfig={}),
-        "Host/Host: asynchronous inference is not simulated",
+    "a queue of two variants": (
+        changed(
+            variant(),
+            "Config",
+            AsyncInferenceConfig={},
+            ProductionVariants=[{"VariantName": "A"}, {"VariantName": "B"}],
+        ),
+        "Host/Host: one queue of several variants is not simulated",
     ),
     "an unknown type": (
         variant(InstanceType={"Ref": "Type"}),
@@ -351,6 +360,70 @@ def test_what_is_left_out_of_what_is_played_is_told(
 
     assert len(found.variants) == 1
     assert found.left_out == (why,)
+
+
+TAKEN_FOR_ONE = (
+    "of Host/Host, MaxConcurrentInvocationsPerInstance is SageMaker's choice, which is "
+    "not published: it is taken for 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("client", "at_once", "assumed"),
+    [
+        ({"MaxConcurrentInvocationsPerInstance": 4}, 4, ()),
+        (
+            {},
+            1,
+            (TAKEN_FOR_ONE,),
+        ),
+    ],
+)
+def test_an_asynchronous_endpoint_is_read_with_what_scales_it(
+    client: dict[str, int], at_once: int, assumed: tuple[str, ...], tmp_path: Path
+) -> None:
+    """
+    Its queue, and the policies on what waits there, to zero and back.
+    """
+    name = name_of("Host", "EndpointName")
+    dimensions = [{"Name": "EndpointName", "Value": name}]
+    backlog = {
+        "PredefinedMetricSpecification": {},
+        "CustomizedMetricSpecification": {
+            "Namespace": "AWS/SageMaker",
+            "MetricName": "ApproximateBacklogSizePerInstance",
+            "Dimensions": dimensions,
+            "Statistic": "Average",
+        },
+    }
+    waking = stepping(
+        MetricName="HasBacklogWithoutCapacity",
+        Dimensions=dimensions,
+        Statistic="Average",
+        Period=60,
+        EvaluationPeriods=2,
+    )
+    config = {"ClientConfig": client}
+    hosts = changed(variant(), "Config", AsyncInferenceConfig=config)
+    found = read(
+        tmp_path, {**hosts, **target(MinCapacity=0), **tracking(**backlog), **waking}
+    )
+    (one,) = found.variants
+    (model,) = one.models
+
+    assert found.left_out == ()
+    assert found.assumed == assumed
+    assert model.at_once == at_once
+    assert (one.minimum, one.maximum) == (0, 4)
+    assert model.scaling is not None
+    track, wake = model.scaling.policies
+    of_endpoint = (("EndpointName", "Host/Host"),)
+    assert isinstance(track, TargetTracking)
+    assert [each.dimensions for each in track.query.metrics()] == [of_endpoint]
+    assert isinstance(wake, StepScaling)
+    assert [each.name for each in wake.alarm.query.metrics()] == [
+        "HasBacklogWithoutCapacity"
+    ]
 
 
 def test_parameters_and_conditions_of_the_template_count(tmp_path: Path) -> None:

@@ -15,3 +15,5 @@ HUGGING_FACE = "HuggingFaceProperties"
 LMI_DIST = "LmiDistRbProperties"
 NEURONX = "TransformerNeuronXProperties"
 VLLM = "VllmRbProperties"
+# The configuration of the engine itself.
+LORA_CONFIG = "vLLM, LoRAConfig"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.sources import HANDLERS, VLLM
+from cdk_sagemaker_llm.serving.lmi.checks.sources import HANDLERS, LORA_CONFIG, VLLM
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
 from cdk_sagemaker_llm.serving.lmi.checks.values import WRONG_CHOICE
 from cdk_sagemaker_llm.serving.lmi.launch import front_end_chooses
@@ -118,6 +118,45 @@ def check_engine_names(subject: Subject) -> Iterator[Finding]:
                 f"option.{theirs} can clash with LMI's own option.{ours}",
                 f"write option.{ours}",
             )
+
+
+# max_lora_rank of vLLM's LoRAConfig, of any release from 0.3 on; LMI-Dist was built
+# from it.
+_LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+LORA_RANKS = Rule("LLM332", "a largest LoRA rank that vLLM does not take", LORA_CONFIG)
+FEW_CPU_LORAS = Rule(
+    "LLM333", "fewer adapters in host memory than in one batch", LORA_CONFIG
+)
+
+
+def check_lora_sizes(subject: Subject) -> Iterator[Finding]:
+    """
+    Where LoRA is on, vLLM takes certain ranks alone, and holds all of a batch on the
+    host (LoRAConfig).
+    """
+    if not subject.runs("vllm", "lmi-dist") or not subject.flag("enable_lora"):
+        return
+    rank = subject.number("max_lora_rank")
+    if rank is not None and rank not in _LORA_RANKS:
+        *others, last = map(str, _LORA_RANKS)
+        yield LORA_RANKS.finding(
+            f"option.max_lora_rank must be {', '.join(others)} or {last}, got {rank}",
+            f"write option.max_lora_rank={lora_rank_above(rank) or _LORA_RANKS[-1]}",
+        )
+    held, batch = subject.number("max_cpu_loras"), subject.number("max_loras")
+    if held is not None and batch is not None and held < batch:
+        yield FEW_CPU_LORAS.finding(
+            f"option.max_cpu_loras must be at least option.max_loras, got {held} and "
+            f"{batch}",
+            f"write option.max_cpu_loras={batch}, or leave it out",
+        )
+
+
+def lora_rank_above(rank: int) -> int | None:
+    """
+    Return the least bound that vLLM takes and a rank is within; ``None`` for none.
+    """
+    return next((each for each in _LORA_RANKS if each >= rank), None)
 
 
 # What other backends of LMI quantize by, and vLLM never did (QUANTIZATION_METHODS,

@@ -15,6 +15,7 @@ MPI, PYTHON = "engine=MPI\n", "engine=Python\n"
 DEEPSPEED = "engine=DeepSpeed\n"
 VLLM, DIST = "option.rolling_batch=vllm\n", "option.rolling_batch=lmi-dist\n"
 AUTO = "option.rolling_batch=auto\n"
+LORA = "option.enable_lora=true\n"
 STAGES = "option.pipeline_parallel_degree=2\n"
 
 ERRORS = [
@@ -193,6 +194,20 @@ ERRORS = [
         "0.28.0",
         f"{MPI}{DIST}option.enable_lora=true\noption.speculative_draft_model=a/b\n",
         "LLM139",
+    ),
+    (
+        "a rank between those of vLLM",
+        LMI,
+        "0.36.0",
+        f"{PYTHON}{LORA}option.max_lora_rank=24\n",
+        "LLM332",
+    ),
+    (
+        "fewer adapters on the host than in a batch",
+        LMI,
+        "0.36.0",
+        f"{PYTHON}{LORA}option.max_loras=4\noption.max_cpu_loras=3\n",
+        "LLM333",
     ),
     (
         "two addresses",

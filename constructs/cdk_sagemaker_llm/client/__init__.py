@@ -1,0 +1,131 @@
+"""
+The client: generate, stream, chat, embed, and one reader for every wire format.
+
+What belongs here needs boto3 alone, and the reader not even that: no CDK, no Node. An
+application ships it, also in a Lambda, where the CDK is too large.
+"""
+
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm._lazily import lazily
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.client.async_client import AsyncLlmClient
+    from cdk_sagemaker_llm.client.errors import (
+        AnswerTimeoutError,
+        AnswerTooLargeError,
+        CancelledRequestError,
+        ComponentNameError,
+        ConnectionCutError,
+        ContextTooLongError,
+        LlmError,
+        ModelError,
+        NoCapacityError,
+        RefusedError,
+        ThrottledError,
+        UnavailableError,
+        UnreadableAnswerError,
+    )
+    from cdk_sagemaker_llm.client.llm_client import BaseClient, LlmClient
+    from cdk_sagemaker_llm.client.reading import (
+        read_body,
+        read_embeddings,
+        read_stream,
+    )
+    from cdk_sagemaker_llm.client.requests import (
+        ChatOptions,
+        Message,
+        Options,
+        Schema,
+    )
+    from cdk_sagemaker_llm.client.timeouts import Timeouts
+    from cdk_sagemaker_llm.client.tokens import (
+        Embeddings,
+        FinishReason,
+        Generation,
+        Token,
+        ToolCall,
+        Usage,
+        confidence,
+        gather,
+    )
+    from cdk_sagemaker_llm.client.wire.step import WireFormat
+
+__all__ = [
+    "AnswerTimeoutError",
+    "AnswerTooLargeError",
+    "AsyncLlmClient",
+    "BaseClient",
+    "CancelledRequestError",
+    "ChatOptions",
+    "ComponentNameError",
+    "ConnectionCutError",
+    "ContextTooLongError",
+    "Embeddings",
+    "FinishReason",
+    "Generation",
+    "LlmClient",
+    "LlmError",
+    "Message",
+    "ModelError",
+    "NoCapacityError",
+    "Options",
+    "RefusedError",
+    "Schema",
+    "ThrottledError",
+    "Timeouts",
+    "Token",
+    "ToolCall",
+    "UnavailableError",
+    "UnreadableAnswerError",
+    "Usage",
+    "WireFormat",
+    "confidence",
+    "gather",
+    "read_body",
+    "read_embeddings",
+    "read_stream",
+]
+
+_ERRORS = "client.errors"
+_TOKENS = "client.tokens"
+_READING = "client.reading"
+_REQUESTS = "client.requests"
+# Where each name is, below the library's own package.
+_HOMES = {
+    "AnswerTimeoutError": _ERRORS,
+    "AnswerTooLargeError": _ERRORS,
+    "AsyncLlmClient": "client.async_client",
+    "BaseClient": "client.llm_client",
+    "CancelledRequestError": _ERRORS,
+    "ChatOptions": _REQUESTS,
+    "ComponentNameError": _ERRORS,
+    "ConnectionCutError": _ERRORS,
+    "ContextTooLongError": _ERRORS,
+    "Embeddings": _TOKENS,
+    "FinishReason": _TOKENS,
+    "Generation": _TOKENS,
+    "LlmClient": "client.llm_client",
+    "LlmError": _ERRORS,
+    "Message": _REQUESTS,
+    "ModelError": _ERRORS,
+    "NoCapacityError": _ERRORS,
+    "Options": _REQUESTS,
+    "RefusedError": _ERRORS,
+    "Schema": _REQUESTS,
+    "ThrottledError": _ERRORS,
+    "Timeouts": "client.timeouts",
+    "Token": _TOKENS,
+    "ToolCall": _TOKENS,
+    "UnavailableError": _ERRORS,
+    "UnreadableAnswerError": _ERRORS,
+    "Usage": _TOKENS,
+    "WireFormat": "client.wire.step",
+    "confidence": _TOKENS,
+    "gather": _TOKENS,
+    "read_body": _READING,
+    "read_embeddings": _READING,
+    "read_stream": _READING,
+}
+
+__getattr__, __dir__ = lazily(__name__, _HOMES)

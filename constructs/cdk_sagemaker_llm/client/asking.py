@@ -1,0 +1,250 @@
+"""
+What a client asks and reads, on behalf of a call that may be given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cdk_sagemaker_llm.client.connections import Call
+from cdk_sagemaker_llm.client.errors import LlmError, UnreadableAnswerError
+from cdk_sagemaker_llm.client.reading import Reader
+from cdk_sagemaker_llm.client.requests import (
+    ChatOptions,
+    Message,
+    Options,
+    Schema,
+    chat_body,
+    embedding_body,
+    prompt_body,
+)
+from cdk_sagemaker_llm.client.settings import Settings
+from cdk_sagemaker_llm.client.tokens import (
+    Embeddings,
+    FinishReason,
+    Generation,
+    Token,
+    Usage,
+)
+from cdk_sagemaker_llm.client.transport import Transport
+from cdk_sagemaker_llm.client.wire.step import WireFormat
+
+if TYPE_CHECKING:
+    import boto3
+
+
+class Asker:
+    """
+    Asks one endpoint.
+
+    Args:
+        arguments: What every request names.
+
+        settings: How to reach it.
+
+        session: The boto3 session. If left out, boto3's default one.
+
+        schema: How it wants a prompt.
+
+        wire_format: How it answers. If left out, that is recognised.
+    """
+
+    def __init__(
+        self,
+        arguments: Mapping[str, str],
+        settings: Settings,
+        session: boto3.Session | None,
+        schema: Schema | str,
+        wire_format: WireFormat | str | None,
+    ) -> None:
+        self.schema = Schema(schema)
+        self._settings = settings
+        self._format = None if wire_format is None else WireFormat(wire_format)
+        self._transport = Transport(arguments, settings, session)
+
+    @property
+    def max_connections(self) -> int:
+        """
+        How many connections may be open at a time.
+        """
+        return self._settings.max_connections
+
+    def call(self) -> Call:
+        """
+        Start waiting.
+        """
+        return Call(self._settings.timeouts.total)
+
+    def close(self) -> None:
+        """
+        Close the connections that nobody uses.
+        """
+        self._transport.close()
+
+    def generate(self, prompt: str, options: Options, call: Call) -> Generation:
+        """
+        Continue a prompt.
+        """
+        body = prompt_body(self.schema, prompt, options, stream=False)
+        return _ended(self._whole(body, call), options)
+
+    def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
+        """
+        Continue a prompt, token by token.
+        """
+        body = prompt_body(self.schema, prompt, options, stream=True)
+        return self._tokens(body, call)
+
+    def chat(
+        self, messages: str | Sequence[Message], options: ChatOptions, call: Call
+    ) -> Generation:
+        """
+        Answer a chat.
+        """
+        return self._whole(chat_body(messages, options, stream=False), call)
+
+    def stream_chat(
+        self, messages: str | Sequence[Message], options: ChatOptions, call: Call
+    ) -> Generator[Token]:
+        """
+        Answer a chat, token by token.
+        """
+        return self._tokens(chat_body(messages, options, stream=True), call)
+
+    def embed(
+        self,
+        inputs: str | Sequence[str],
+        parameters: Mapping[str, Any] | None,
+        call: Call,
+    ) -> Embeddings:
+        """
+        Turn texts into vectors.
+        """
+        texts = [inputs] if isinstance(inputs, str) else list(inputs)
+        body = embedding_body(self.schema, texts, parameters or {})
+        found = self._whole(body, call).embeddings
+        if found is None:
+            raise UnreadableAnswerError(
+                "the model answered a text, no embeddings",
+                remedy="use generate() or chat() for a model that writes",
+            )
+        if len(found.vectors) != len(texts):
+            raise UnreadableAnswerError(
+                f"{len(found.vectors)} vectors came for {len(texts)} texts"
+            )
+        return found
+
+    def continue_to_end(
+        self,
+        prompt: str,
+        options: Options,
+        call: Call,
+        *,
+        max_requests: int,
+        max_total_tokens: int | None,
+    ) -> Generation:
+        """
+        Continue a prompt, and what came of it, until the model comes to its end.
+        """
+        if max_requests < 1:
+            raise ValueError(f"max_requests must be at least 1, got {max_requests}")
+
+        def ask(so_far: str) -> Generation:
+            # A stream tells why it ended where LMI's document does not.
+            body = prompt_body(self.schema, prompt + so_far, options, stream=True)
+            return self._gathered(body, call, stream=True)
+
+        return chain(ask, max_requests, max_total_tokens)
+
+    def _tokens(self, body: bytes, call: Call) -> Generator[Token]:
+        reader = Reader(self._format, self._settings.max_bytes)
+        with closing(self._transport.chunks(body, call, stream=True)) as chunks:
+            yield from reader.read(chunks)
+
+    def _whole(self, body: bytes, call: Call) -> Generation:
+        return self._gathered(body, call, stream=False)
+
+    def _gathered(self, body: bytes, call: Call, *, stream: bool) -> Generation:
+        reader = Reader(self._format, self._settings.max_bytes)
+        with closing(self._transport.chunks(body, call, stream=stream)) as chunks:
+            tokens = tuple(reader.read(chunks, with_embeddings=True))
+        return reader.generation(tokens)
+
+
+def chain(
+    ask: Callable[[str], Generation],
+    max_requests: int,
+    max_total_tokens: int | None = None,
+) -> Generation:
+    """
+    Ask again with the text so far, while an answer ends for its length.
+
+    Args:
+        ask: What continues the text so far.
+
+        max_requests: How often to ask at most.
+
+        max_total_tokens: After how many tokens to ask no more.
+            If left out, any number.
+    """
+    parts: list[Generation] = []
+    text = ""
+    while len(parts) < max_requests:
+        try:
+            part = ask(text)
+        except LlmError as error:
+            error.text = text + error.text
+            raise
+        parts.append(part)
+        text += part.text
+        count = sum(one.completion_tokens for one in parts)
+        is_enough = max_total_tokens is not None and count >= max_total_tokens
+        # An answer without a text would come again and again.
+        if part.finish_reason is not FinishReason.LENGTH or is_enough or not part.text:
+            break
+    return _joined(parts, text)
+
+
+def _joined(parts: Sequence[Generation], text: str) -> Generation:
+    last = parts[-1]
+    return Generation(
+        text=text,
+        tokens=tuple(_inner(parts)),
+        finish_reason=last.finish_reason,
+        reasoning="".join(part.reasoning for part in parts),
+        tool_calls=last.tool_calls,
+        usage=Usage(
+            parts[0].usage.prompt_tokens if parts[0].usage else None,
+            sum(part.completion_tokens for part in parts),
+        ),
+        requests=len(parts),
+    )
+
+
+def _inner(parts: Sequence[Generation]) -> Iterable[Token]:
+    """
+    Walk through the tokens of all parts; only the last of them ends the answer.
+    """
+    for part in parts[:-1]:
+        for token in part.tokens:
+            yield replace(token, finish_reason=None, usage=None)
+    yield from parts[-1].tokens
+
+
+def _ended(answer: Generation, options: Options) -> Generation:
+    """
+    Say why an answer ended where the container only counts its tokens.
+
+    LMI's asynchronous service names a reason only if a stop sequence was hit.
+    """
+    asked = options.get("max_new_tokens")
+    if answer.finish_reason or asked is None or answer.usage is None:
+        return answer
+    count = answer.usage.completion_tokens
+    if count is None:
+        return answer
+    reason = FinishReason.STOP if count < asked else FinishReason.LENGTH
+    return replace(answer, finish_reason=reason)

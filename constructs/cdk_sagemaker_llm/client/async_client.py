@@ -1,0 +1,213 @@
+"""
+The client for asyncio: threads over boto3, which a cancelled task sets free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from cdk_sagemaker_llm.client.connections import Call
+from cdk_sagemaker_llm.client.llm_client import BaseClient
+from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
+from cdk_sagemaker_llm.client.tokens import Embeddings, Generation, Token
+
+_Result = TypeVar("_Result")
+
+
+class AsyncLlmClient(BaseClient):
+    """
+    Asks a language model on a SageMaker endpoint, in asyncio.
+
+    ``async with AsyncLlmClient("endpoint") as client: await client.generate("Who?")``
+
+    Every method is that of ``LlmClient``. A task that is cancelled ends its request
+    and frees its connection at once. ``BaseClient`` says what it takes.
+    """
+
+    @functools.cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        # A thread waits for each answer that is under way.
+        return ThreadPoolExecutor(self._asker.max_connections, "llm-client")
+
+    async def __aenter__(self) -> Self:
+        """
+        Use it for a while.
+        """
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """
+        Close its connections.
+        """
+        self.close()
+
+    def close(self) -> None:
+        """
+        Close the connections that are open, and let the threads end.
+        """
+        self._asker.close()
+        self._threads.shutdown(wait=False)
+
+    async def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
+        """
+        Continue a prompt.
+
+        Args:
+            prompt: The text to continue.
+
+            options: What ``Options`` lists.
+
+        Raises:
+            LlmError: If there is no answer, or not the whole of it.
+        """
+        return await self._wait(
+            lambda call: self._asker.generate(prompt, options, call)
+        )
+
+    def stream(self, prompt: str, **options: Unpack[Options]) -> AsyncGenerator[Token]:
+        """
+        Continue a prompt, token by token; the last token says why it ended.
+
+        Args:
+            prompt: The text to continue.
+
+            options: What ``Options`` lists.
+
+        Raises:
+            LlmError: If the answer breaks off; what came is in its ``text``.
+        """
+        return self._walk(lambda call: self._asker.stream(prompt, options, call))
+
+    async def chat(
+        self, messages: str | Sequence[Message], **options: Unpack[ChatOptions]
+    ) -> Generation:
+        """
+        Answer a chat.
+
+        Args:
+            messages: The messages so far, or the user's only one.
+
+            options: What ``ChatOptions`` lists.
+
+        Raises:
+            LlmError: If there is no answer, or not the whole of it.
+        """
+        return await self._wait(lambda call: self._asker.chat(messages, options, call))
+
+    def stream_chat(
+        self, messages: str | Sequence[Message], **options: Unpack[ChatOptions]
+    ) -> AsyncGenerator[Token]:
+        """
+        Answer a chat, token by token; the last token has the tool calls.
+
+        Args:
+            messages: The messages so far, or the user's only one.
+
+            options: What ``ChatOptions`` lists.
+
+        Raises:
+            LlmError: If the answer breaks off; what came is in its ``text``.
+        """
+        return self._walk(lambda call: self._asker.stream_chat(messages, options, call))
+
+    async def embed(
+        self,
+        inputs: str | Sequence[str],
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Embeddings:
+        """
+        Turn texts into vectors.
+
+        Args:
+            inputs: One text, or several.
+
+            parameters: Anything else, in the container's own words.
+                If left out, nothing.
+
+        Raises:
+            LlmError: If there is no answer, or one of another kind.
+        """
+        return await self._wait(
+            lambda call: self._asker.embed(inputs, parameters, call)
+        )
+
+    async def continue_to_end(
+        self,
+        prompt: str,
+        *,
+        max_requests: int = 16,
+        max_total_tokens: int | None = None,
+        **options: Unpack[Options],
+    ) -> Generation:
+        """
+        Continue a prompt until the model comes to its end, however many requests.
+
+        Args:
+            prompt: The text to continue.
+
+            max_requests: How many requests to send at most.
+
+            max_total_tokens: After how many tokens to send no more.
+                If left out, any number.
+
+            options: What ``Options`` lists; the tokens are of each request.
+
+        Raises:
+            LlmError: If one of the requests fails; ``text`` has what all of them
+                brought.
+        """
+        return await self._wait(
+            lambda call: self._asker.continue_to_end(
+                prompt,
+                options,
+                call,
+                max_requests=max_requests,
+                max_total_tokens=max_total_tokens,
+            )
+        )
+
+    async def _wait(self, ask: Callable[[Call], _Result]) -> _Result:
+        with self._asker.call() as call:
+            try:
+                return await self._in_thread(ask, call)
+            except BaseException:
+                call.give_up()
+                raise
+
+    async def _walk(
+        self, ask: Callable[[Call], Generator[Token]]
+    ) -> AsyncGenerator[Token]:
+        with self._asker.call() as call:
+            tokens = ask(call)
+            is_waiting = False
+            try:
+                while True:
+                    is_waiting = True
+                    token = await self._in_thread(next, tokens, None)
+                    is_waiting = False
+                    if token is None:
+                        return
+                    yield token
+            finally:
+                # A thread that waits for the next token closes the stream as it ends.
+                if is_waiting:
+                    call.give_up()
+                else:
+                    tokens.close()
+
+    async def _in_thread(
+        self, function: Callable[..., _Result], *arguments: object
+    ) -> _Result:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, function, *arguments)

@@ -1,0 +1,244 @@
+"""
+From bytes, cut anywhere, to records: JSON lines, server-sent events, a document.
+
+All three are lines. A line is a record by itself, or the beginning of one that goes on
+for several lines, as indented JSON does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from json.scanner import make_scanner
+
+from cdk_sagemaker_llm.client import salvage
+from cdk_sagemaker_llm.client.errors import (
+    AnswerTooLargeError,
+    ConnectionCutError,
+    UnreadableAnswerError,
+)
+from cdk_sagemaker_llm.client.wire.step import Record
+
+DONE = object()
+"""Stands for ``data: [DONE]``."""
+
+_DONE = b"[DONE]"
+_MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark.
+_SLICE = 65_536
+# What may come between two records and say nothing; keep-alives take hours for it.
+_SILENCE = 1_048_576
+# How long an odd end of a stream may be, after records that could be read.
+_TAIL = 65_536
+# How often a record of several lines is tried before its end.
+_TRIES = 8
+_EXCERPT = 120
+_SAYING_NOTHING = (b"event:", b"id:", b"retry:")
+_PREFIXES = (b"data:", b"error:", *_SAYING_NOTHING)
+_OPENING, _CLOSING = b"{[", b"}]"
+
+# Line breaks inside a text: LMI 0.27 and 0.28 write the prompt as it is.
+_DECODER = json.JSONDecoder(strict=False)
+_decode = _DECODER.decode
+_scan = make_scanner(_DECODER)
+
+
+class Framing:
+    """
+    Cuts what arrives into records.
+
+    Args:
+        max_bytes: How much of a record may be kept until its end.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._line: list[bytes] = []
+        self._line_size = 0
+        self._record: list[bytes] = []
+        self._record_size = 0
+        self._is_event = False
+        self._tries = 0
+        self._silence = 0
+        self._found = 0
+
+    def feed(self, chunk: bytes) -> Iterator[Record]:
+        """
+        Take bytes and walk through the records that they complete.
+        """
+        if len(chunk) <= _SLICE:
+            yield from self._feed(chunk)
+            return
+        for start in range(0, len(chunk), _SLICE):
+            yield from self._feed(chunk[start : start + _SLICE])
+
+    def end(self) -> Iterator[Record]:
+        """
+        Walk through what is left at the end.
+
+        Raises:
+            ConnectionCutError: If a record is not at its end.
+            UnreadableAnswerError: If what is left is no record.
+        """
+        last = b"".join(self._line).strip()
+        if last and not self._record and any(p.startswith(last) for p in _PREFIXES):
+            raise ConnectionCutError("the answer broke off in the middle of an event")
+        yield from self._take(b"")
+        if self._record:
+            yield self._rest(at_end=True)
+
+    @property
+    def unread(self) -> bytes:
+        """
+        What has come of a record that is not complete.
+        """
+        parts = (b"\n".join(self._record), b"".join(self._line))
+        return b"\n".join(filter(None, parts))
+
+    def _feed(self, chunk: bytes) -> Iterator[Record]:
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            # The usual line, and nothing before it: the same as below, but faster.
+            if not self._line and not self._record:
+                usual = line[5:] if line[:5] == b"data:" else line
+                try:
+                    text = usual.strip().decode()
+                    record, end = _scan(text, 0)
+                except (ValueError, StopIteration, RecursionError):
+                    end = -1
+                if end == len(text) and text[0] in "{[":
+                    self._silence = 0
+                    self._found += 1
+                    yield record
+                    continue
+            yield from self._take(line)
+        if rest:
+            self._line.append(rest)
+            self._line_size += len(rest)
+            self._check_size(self._line_size + self._record_size)
+
+    def _take(self, line: bytes) -> Iterator[Record]:
+        """
+        Take a line, of which the beginning may have come before.
+        """
+        if self._line:
+            self._line.append(line)
+            line = b"".join(self._line)
+            self._line, self._line_size = [], 0
+        stripped = line.strip()
+        if self._record:
+            yield from self._go_on(line, stripped)
+        elif not stripped:
+            self._say_nothing(line)
+        else:
+            yield from self._begin(line, stripped)
+
+    def _begin(self, line: bytes, stripped: bytes) -> Iterator[Record]:
+        payload = self._payload(stripped)
+        if not payload:
+            self._say_nothing(line)
+            return
+        if payload == _DONE:
+            yield DONE
+            return
+        if payload[0] not in _OPENING:
+            raise UnreadableAnswerError(f"neither JSON nor an event: {_shown(payload)}")
+        try:
+            record = _decode(payload.decode())
+        except (ValueError, RecursionError):
+            self._is_event = payload is not stripped
+            self._record, self._record_size = [payload], len(payload)
+            self._tries = 0
+            return
+        self._count()
+        yield record
+
+    def _go_on(self, line: bytes, stripped: bytes) -> Iterator[Record]:
+        """
+        Add a line to a record of several.
+        """
+        if self._is_event:
+            if not stripped:
+                yield self._rest()
+                return
+            stripped = line = self._payload(stripped)
+        self._record.append(line)
+        self._record_size += len(line) + 1
+        self._check_size(self._record_size)
+        if self._found and self._record_size > _TAIL:
+            raise self._unreadable()
+        if stripped[:1] and stripped[0] in _CLOSING and self._tries < _TRIES:
+            self._tries += 1
+            record = self._decoded()
+            if record is not None:
+                self._clear()
+                yield record
+
+    def _payload(self, line: bytes) -> bytes:
+        """
+        Return what a line says: of an event its data, of a comment nothing.
+        """
+        first = line[:1]
+        if first in {b"{", b"["}:
+            return line
+        if line.startswith(_MARK):
+            return self._payload(line[len(_MARK) :])
+        if line.startswith(b"data:"):
+            return line[5:].strip()
+        if line.startswith(b"error:"):  # Older llama.cpp.
+            return line[6:].strip()
+        if first == b":" or line.startswith(_SAYING_NOTHING):
+            return b""
+        return line
+
+    def _say_nothing(self, line: bytes) -> None:
+        self._silence += len(line) + 1
+        if self._silence > _SILENCE:
+            raise UnreadableAnswerError(
+                f"{_SILENCE} bytes of blank lines and comments came in a row"
+            )
+
+    def _decoded(self) -> Record:
+        try:
+            return _decode(self._whole())
+        except (ValueError, RecursionError):
+            return None
+
+    def _rest(self, *, at_end: bool = False) -> Record:
+        """
+        Make a record of what could not be read so far, or say why not.
+        """
+        record = self._decoded()
+        if record is None:
+            record = salvage.mended(self._whole())
+        if record is None:
+            if at_end and salvage.is_cut(self._whole()):
+                raise ConnectionCutError("the answer broke off in the middle of JSON")
+            raise self._unreadable()
+        self._clear()
+        return record
+
+    def _unreadable(self) -> UnreadableAnswerError:
+        shown = _shown(b"\n".join(self._record))
+        return UnreadableAnswerError(f"what came is no JSON: {shown}")
+
+    def _whole(self) -> str:
+        return b"\n".join(self._record).decode(errors="replace")
+
+    def _clear(self) -> None:
+        self._record, self._record_size = [], 0
+        self._count()
+
+    def _count(self) -> None:
+        self._silence = 0
+        self._found += 1
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise AnswerTooLargeError(
+                f"one part of the answer is larger than {self._max_bytes} bytes"
+            )
+
+
+def _shown(garbage: bytes) -> str:
+    text = garbage[: _EXCERPT + 1].decode(errors="replace")
+    return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")

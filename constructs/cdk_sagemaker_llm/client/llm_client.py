@@ -1,0 +1,281 @@
+"""
+A client of one endpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from cdk_sagemaker_llm.client.asking import Asker
+from cdk_sagemaker_llm.client.reading import MAX_BYTES
+from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options, Schema
+from cdk_sagemaker_llm.client.settings import Settings
+from cdk_sagemaker_llm.client.timeouts import Timeouts
+from cdk_sagemaker_llm.client.tokens import (
+    Embeddings,
+    Generation,
+    Token,
+    confidence,
+)
+from cdk_sagemaker_llm.client.wire.step import WireFormat
+
+if TYPE_CHECKING:
+    import boto3
+    from botocore.config import Config
+
+
+class BaseClient:
+    """
+    What a client is made with, whichever way it is used.
+
+    Args:
+        endpoint: The endpoint's name.
+
+        component: The inference component's name. If left out, the endpoint has none.
+
+        variant: The variant to ask. If left out, SageMaker chooses one.
+
+        schema: How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
+            A chat is the same for all of them.
+
+        format: The container's family, as in ``read_stream``.
+            If left out, its answers are recognised.
+
+        timeouts: How long to wait. If left out, the defaults of ``Timeouts``.
+
+        retries: How often a request is sent again that can have had no effect: one
+            that was throttled, or that found no connection. Nothing else ever is.
+
+        wait_for_capacity: How many seconds to wait while no copy of the model is
+            there, as when it wakes from zero. The log says so, and 0 does not wait.
+
+        on_wait: What is called with a sentence when such a wait begins, and each
+            minute of it. If left out, the log alone says so.
+
+        max_bytes: How much of an answer is kept.
+
+        max_connections: How many connections may be open at a time.
+
+        custom_attributes: What SageMaker passes on to the container, such as a route.
+            If left out, nothing.
+
+        region: The region. If left out, the session's.
+
+        endpoint_url: The address of the runtime. If left out, AWS's.
+
+        session: The boto3 session. If left out, boto3's default one.
+
+        config: Further settings of botocore's, such as proxies.
+            If left out, there are none.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        component: str | None = None,
+        *,
+        variant: str | None = None,
+        schema: Schema | str = Schema.LMI,
+        format: WireFormat | str | None = None,
+        timeouts: Timeouts | None = None,
+        retries: int = 3,
+        wait_for_capacity: float = 600.0,
+        on_wait: Callable[[str], None] | None = None,
+        max_bytes: int = MAX_BYTES,
+        max_connections: int = 50,
+        custom_attributes: str | None = None,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        session: boto3.Session | None = None,
+        config: Config | None = None,
+    ) -> None:
+        named = {
+            "EndpointName": endpoint,
+            "InferenceComponentName": component,
+            "TargetVariant": variant,
+            "CustomAttributes": custom_attributes,
+        }
+        settings = Settings(
+            timeouts=timeouts or Timeouts(),
+            retries=retries,
+            wait_for_capacity=wait_for_capacity,
+            on_wait=on_wait,
+            max_bytes=max_bytes,
+            max_connections=max_connections,
+            region=region,
+            endpoint_url=endpoint_url,
+            config=config,
+        )
+        arguments = {name: value for name, value in named.items() if value is not None}
+        self._asker = Asker(arguments, settings, session, schema, format)
+
+    @staticmethod
+    def confidence(answer: Generation | Iterable[Token]) -> float | None:
+        """
+        Return how sure the model was: exp of the mean log probability.
+
+        ``None`` if the answer has no log probabilities.
+        """
+        tokens = answer.tokens if isinstance(answer, Generation) else answer
+        return confidence(tokens)
+
+
+class LlmClient(BaseClient):
+    """
+    Asks a language model on a SageMaker endpoint.
+
+    ``LlmClient("endpoint", "component").generate("Who is it?").text``
+
+    It is safe to use from several threads. ``BaseClient`` says what it takes.
+    """
+
+    def __enter__(self) -> Self:
+        """
+        Use it for a while.
+        """
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """
+        Close its connections.
+        """
+        self.close()
+
+    def close(self) -> None:
+        """
+        Close the connections that are open.
+        """
+        self._asker.close()
+
+    def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
+        """
+        Continue a prompt.
+
+        Args:
+            prompt: The text to continue.
+
+            options: What ``Options`` lists.
+
+        Raises:
+            LlmError: If there is no answer, or not the whole of it.
+        """
+        with self._asker.call() as call:
+            return self._asker.generate(prompt, options, call)
+
+    def stream(self, prompt: str, **options: Unpack[Options]) -> Generator[Token]:
+        """
+        Continue a prompt, token by token; the last token says why it ended.
+
+        The request is sent when the first token is asked for. Closing the generator
+        frees the connection.
+
+        Args:
+            prompt: The text to continue.
+
+            options: What ``Options`` lists.
+
+        Raises:
+            LlmError: If the answer breaks off; what came is in its ``text``.
+        """
+        with self._asker.call() as call:
+            yield from self._asker.stream(prompt, options, call)
+
+    def chat(
+        self, messages: str | Sequence[Message], **options: Unpack[ChatOptions]
+    ) -> Generation:
+        """
+        Answer a chat.
+
+        Args:
+            messages: The messages so far, or the user's only one.
+
+            options: What ``ChatOptions`` lists.
+
+        Raises:
+            LlmError: If there is no answer, or not the whole of it.
+        """
+        with self._asker.call() as call:
+            return self._asker.chat(messages, options, call)
+
+    def stream_chat(
+        self, messages: str | Sequence[Message], **options: Unpack[ChatOptions]
+    ) -> Generator[Token]:
+        """
+        Answer a chat, token by token; the last token has the tool calls.
+
+        Args:
+            messages: The messages so far, or the user's only one.
+
+            options: What ``ChatOptions`` lists.
+
+        Raises:
+            LlmError: If the answer breaks off; what came is in its ``text``.
+        """
+        with self._asker.call() as call:
+            yield from self._asker.stream_chat(messages, options, call)
+
+    def embed(
+        self,
+        inputs: str | Sequence[str],
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Embeddings:
+        """
+        Turn texts into vectors.
+
+        Args:
+            inputs: One text, or several.
+
+            parameters: Anything else, in the container's own words, such as
+                ``dimensions``. If left out, nothing.
+
+        Raises:
+            LlmError: If there is no answer, or one of another kind.
+        """
+        with self._asker.call() as call:
+            return self._asker.embed(inputs, parameters, call)
+
+    def continue_to_end(
+        self,
+        prompt: str,
+        *,
+        max_requests: int = 16,
+        max_total_tokens: int | None = None,
+        **options: Unpack[Options],
+    ) -> Generation:
+        """
+        Continue a prompt until the model comes to its end, however many requests.
+
+        While an answer ends for its length, it is sent back to be continued. The
+        result's ``requests`` and ``usage`` count them and all tokens; its finish
+        reason is still ``length`` where a bound was met first.
+
+        Args:
+            prompt: The text to continue.
+
+            max_requests: How many requests to send at most.
+
+            max_total_tokens: After how many tokens to send no more.
+                If left out, any number.
+
+            options: What ``Options`` lists; the tokens are of each request.
+
+        Raises:
+            LlmError: If one of the requests fails; ``text`` has what all of them
+                brought.
+        """
+        with self._asker.call() as call:
+            return self._asker.continue_to_end(
+                prompt,
+                options,
+                call,
+                max_requests=max_requests,
+                max_total_tokens=max_total_tokens,
+            )

@@ -1,0 +1,174 @@
+"""
+Requests, as each family of containers reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TypeAlias, TypedDict
+
+Message: TypeAlias = Mapping[str, Any]
+"""One message of a chat, as ``{"role": "user", "content": "Hello"}``."""
+
+
+class Schema(StrEnum):
+    """
+    How a container wants a prompt.
+    """
+
+    LMI = "lmi"
+    """``inputs`` and ``parameters``, with LMI's names."""
+
+    TGI = "tgi"
+    """``inputs`` and ``parameters``, with TGI's names."""
+
+    OPENAI = "openai"
+    """``prompt``, as vLLM's own image and LMI from 0.35 on read it."""
+
+
+class Options(TypedDict, total=False):
+    """
+    What may be said of an answer; what is left out is up to the container.
+
+    Args:
+        max_new_tokens: How many tokens to write at most.
+
+        temperature: How freely to choose tokens.
+
+        top_p: Which part of the probability to choose tokens from.
+
+        top_k: From how many tokens to choose.
+
+        stop: Texts to stop at.
+
+        seed: Where chance starts from.
+
+        details: Whether to send ids and log probabilities. If left out, they come
+            where the finish reason comes with them: not from OpenAI's schema.
+
+        parameters: Anything else, in the container's own words.
+    """
+
+    max_new_tokens: int
+    temperature: float
+    top_p: float
+    top_k: int
+    stop: Sequence[str]
+    seed: int
+    details: bool
+    parameters: Mapping[str, Any]
+
+
+class ChatOptions(Options, total=False):
+    """
+    What may be said of an answer in a chat.
+
+    Args:
+        tools: The tools that the model may call, in OpenAI's form.
+
+        tool_choice: Which of them: ``auto``, ``none``, ``required``, or one by name.
+
+        model: The model's or adapter's name, where the container asks for it.
+    """
+
+    tools: Sequence[Mapping[str, Any]]
+    tool_choice: str | Mapping[str, Any]
+    model: str
+
+
+_SAMPLED = ("temperature", "top_p", "top_k")
+_COMMON = (*_SAMPLED, "seed")
+
+
+def prompt_body(
+    schema: Schema, prompt: str, options: Options, *, stream: bool
+) -> bytes:
+    """
+    Write the request that continues a prompt.
+    """
+    _check(options, Options)
+    if schema is Schema.OPENAI:
+        body: dict[str, Any] = {"prompt": prompt, **_openai(options, stream=stream)}
+        if options.get("details"):
+            body["logprobs"] = 1
+    else:
+        body = {"inputs": prompt, "parameters": _parameters(schema, options)}
+        if stream:
+            body["stream"] = True
+        return _dump(body)
+    return _dump({**body, **options.get("parameters", {})})
+
+
+def chat_body(
+    messages: str | Sequence[Message], options: ChatOptions, *, stream: bool
+) -> bytes:
+    """
+    Write the request that answers a chat; a text alone is the user's only message.
+    """
+    _check(options, ChatOptions)
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    body: dict[str, Any] = {"messages": list(messages)}
+    body |= _openai(options, stream=stream)
+    if options.get("details"):
+        body["logprobs"] = True
+    for name in ("tools", "tool_choice", "model"):
+        if name in options:
+            body[name] = options[name]
+    return _dump({**body, **options.get("parameters", {})})
+
+
+def embedding_body(
+    schema: Schema, inputs: Sequence[str], parameters: Mapping[str, Any]
+) -> bytes:
+    """
+    Write the request that turns texts into vectors.
+    """
+    name = "input" if schema is Schema.OPENAI else "inputs"
+    return _dump({name: list(inputs), **parameters})
+
+
+def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
+    named = {name: options[name] for name in _COMMON if name in options}  # type: ignore[literal-required]  # of the four
+    if "max_new_tokens" in options:
+        named["max_new_tokens"] = options["max_new_tokens"]
+    if "stop" in options:
+        name = "stop" if schema is Schema.TGI else "stop_sequences"
+        named[name] = list(options["stop"])
+    if any(name in options for name in _SAMPLED):
+        # Without it LMI up to 0.31 takes the likeliest token whatever is asked for.
+        named["do_sample"] = True
+    named["details"] = options.get("details", True)
+    return {**named, **options.get("parameters", {})}
+
+
+def _openai(options: Options, *, stream: bool) -> dict[str, Any]:
+    named: dict[str, Any] = {
+        name: options[name]  # type: ignore[literal-required]  # of the four
+        for name in _COMMON
+        if name in options
+    }
+    if "max_new_tokens" in options:
+        named["max_tokens"] = options["max_new_tokens"]
+    if "stop" in options:
+        named["stop"] = list(options["stop"])
+    if stream:
+        named |= {"stream": True, "stream_options": {"include_usage": True}}
+    return named
+
+
+def _check(options: Mapping[str, object], known: type) -> None:
+    unknown = sorted(
+        options.keys() - known.__annotations__.keys() - Options.__annotations__.keys()
+    )
+    if unknown:
+        raise TypeError(
+            f"unknown option {unknown[0]!r}; what only the container knows goes into "
+            "parameters={...}"
+        )
+
+
+def _dump(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()

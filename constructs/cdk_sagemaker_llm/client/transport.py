@@ -1,0 +1,224 @@
+"""
+Bytes to an endpoint and back: waiting, trying again, giving up.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from cdk_sagemaker_llm.client.connections import Call, make_known, under_way
+from cdk_sagemaker_llm.client.errors import (
+    AnswerTimeoutError,
+    AnswerTooLargeError,
+    CancelledRequestError,
+    LlmError,
+    NoCapacityError,
+    ThrottledError,
+)
+from cdk_sagemaker_llm.client.refusals import from_boto, is_unsent
+from cdk_sagemaker_llm.client.settings import Settings
+
+if TYPE_CHECKING:
+    import boto3
+
+_LOGGER = logging.getLogger("cdk_sagemaker_llm.client")
+_PIECE = 65_536
+# Seconds between two looks for capacity, and between two tries.
+_FIRST_LOOK, _LONGEST_LOOK = 1.0, 15.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
+_SAY_AGAIN = 60.0
+
+
+class Transport:
+    """
+    Sends requests to one endpoint.
+
+    Args:
+        arguments: What every request names: the endpoint, the component.
+
+        settings: How to reach it, and how patiently.
+
+        session: The boto3 session. If left out, boto3's default one.
+    """
+
+    def __init__(
+        self,
+        arguments: Mapping[str, str],
+        settings: Settings,
+        session: boto3.Session | None,
+    ) -> None:
+        self._arguments = {"ContentType": "application/json", **arguments}
+        self._settings = settings
+        self._runtime = _runtime(settings, session)
+        make_known(self._runtime)
+
+    def chunks(self, body: bytes, call: Call, *, stream: bool) -> Generator[bytes]:
+        """
+        Send a request and walk through the bytes of its answer.
+
+        Args:
+            body: The request.
+
+            call: Whoever waits for it.
+
+            stream: Whether the bytes are to come as they are written.
+
+        Raises:
+            LlmError: If there is no answer, or not the whole of it.
+        """
+        read = self._streamed if stream else self._whole
+        response = self._patiently(body, call, stream=stream)
+        try:
+            with closing(response["Body"]):
+                yield from read(response)
+        except Exception as error:
+            raise self._told(error, call) from error
+
+    def close(self) -> None:
+        """
+        Close the connections that nobody uses.
+        """
+        self._runtime.close()
+
+    def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
+        patience = self._settings.timeouts.read
+        heard = time.monotonic()
+        for event in response["Body"]:
+            part = event.get("PayloadPart", {}).get("Bytes", b"")
+            yield part
+            now = time.monotonic()
+            said = part.strip()
+            if said and said[:1] != b":":
+                heard = now
+            elif now - heard > patience:
+                told = f"nothing but blank lines and keep-alives for {patience:g} s"
+                raise AnswerTimeoutError(told)
+
+    def _whole(self, response: Mapping[str, Any]) -> Iterator[bytes]:
+        limit, size = self._settings.max_bytes, 0
+        body = response["Body"]
+        while piece := body.read(_PIECE):
+            size += len(piece)
+            if size > limit:
+                raise AnswerTooLargeError(f"the answer is larger than {limit} bytes")
+            yield piece
+
+    def _patiently(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
+        """
+        Send a request; again where the first can have had no effect.
+        """
+        tries, wait = 0, _Wait(self._settings)
+        while True:
+            try:
+                return self._send(body, call, stream=stream)
+            except NoCapacityError as error:
+                wait.once(error, call)
+            except LlmError as error:
+                tries += 1
+                is_harmless = isinstance(error, ThrottledError) or is_unsent(
+                    error.__cause__
+                )
+                if not is_harmless or tries > self._settings.retries:
+                    raise
+                call.wait(_pause(tries))
+            if call.is_given_up:
+                raise self._given_up(call)
+
+    def _send(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
+        runtime = self._runtime
+        invoke: Callable[..., Mapping[str, Any]] = (
+            runtime.invoke_endpoint_with_response_stream
+            if stream
+            else runtime.invoke_endpoint
+        )
+        if call.is_given_up:
+            raise self._given_up(call)
+        try:
+            with under_way(call):
+                return invoke(Body=body, **self._arguments)
+        except Exception as error:
+            raise self._told(error, call) from error
+
+    def _told(self, error: Exception, call: Call) -> LlmError:
+        if call.is_given_up:
+            return self._given_up(call)
+        return from_boto(error)
+
+    def _given_up(self, call: Call) -> LlmError:
+        if call.is_late:
+            return AnswerTimeoutError(f"no whole answer within {call.seconds:g} s")
+        return CancelledRequestError("the request was given up")
+
+
+class _Wait:
+    """
+    Waiting for a copy that wakes up.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._began = time.monotonic()
+        self._look = _FIRST_LOOK
+        self._said = -_SAY_AGAIN
+
+    def once(self, error: NoCapacityError, call: Call) -> None:
+        """
+        Wait a little longer, or raise the error if that was long enough.
+        """
+        waited = time.monotonic() - self._began
+        left = self._settings.wait_for_capacity - waited
+        error.waited = waited if self._settings.wait_for_capacity else 0.0
+        if left <= 0:
+            if error.waited:
+                error.message += f"; waited {waited:.0f} s"
+            raise error
+        if waited - self._said >= _SAY_AGAIN:
+            self._said = waited
+            self._say(waited, left)
+        call.wait(min(self._look * random.uniform(0.8, 1.0), left))  # noqa: S311 - no secret
+        self._look = min(self._look * 1.5, _LONGEST_LOOK)
+
+    def _say(self, waited: float, left: float) -> None:
+        told = (
+            f"no copy of the model is there yet: waiting for one since {waited:.0f} s, "
+            f"for {left:.0f} s at most"
+        )
+        _LOGGER.warning("%s", told)
+        if self._settings.on_wait is not None:
+            self._settings.on_wait(told)
+
+
+def _pause(tries: int) -> float:
+    longest = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
+    return random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+
+
+def _runtime(settings: Settings, session: boto3.Session | None) -> Any:  # noqa: ANN401 - boto3's clients have no class
+    try:
+        import boto3  # noqa: PLC0415 - an extra, and a fifth of a second to import
+        from botocore.config import Config  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "the client needs boto3: pip install 'cdk-sagemaker-llm[client]'",
+            name=error.name,
+        ) from error
+    # What botocore tries again by itself, a model would do twice.
+    ours = Config(
+        connect_timeout=settings.timeouts.connect,
+        read_timeout=settings.timeouts.read,
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        max_pool_connections=settings.max_connections,
+        tcp_keepalive=True,
+    )
+    given: Config = settings.config or Config()
+    return (session or boto3).client(
+        "sagemaker-runtime",
+        region_name=settings.region,
+        endpoint_url=settings.endpoint_url,
+        config=given.merge(ours),
+    )

@@ -1,0 +1,3 @@
+"""
+The wire formats of the containers, one small module each.
+"""

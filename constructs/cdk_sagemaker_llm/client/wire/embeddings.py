@@ -1,0 +1,77 @@
+"""
+Vectors: OpenAI's list (vLLM), and bare arrays (TEI, LMI).
+"""
+
+from __future__ import annotations
+
+import array
+import base64
+import binascii
+import sys
+from typing import TypeGuard
+
+from cdk_sagemaker_llm.client.tokens import Embeddings
+from cdk_sagemaker_llm.client.wire.step import Record, Step, counted
+
+_Vector = tuple[float, ...]
+
+
+def read(record: Record) -> Step | None:
+    """
+    Read vectors; ``None`` if it is something else.
+    """
+    found = _listed(record) if isinstance(record, dict) else _bare(record)
+    return None if found is None else Step([], ends=True, embeddings=found)
+
+
+def _listed(record: dict[str, Record]) -> Embeddings | None:
+    data = record.get("data")
+    if not isinstance(data, list) or not data:
+        return None
+    if not all(isinstance(one, dict) and "embedding" in one for one in data):
+        return None
+    ordered = sorted(data, key=lambda one: one.get("index") or 0)
+    vectors = [_vector(one["embedding"]) for one in ordered]
+    usage = record.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return _made(vectors, usage)
+
+
+def _bare(record: Record) -> Embeddings | None:
+    if not isinstance(record, list) or not record:
+        return None
+    # One vector alone, for a text that was sent alone.
+    vectors = [record] if _are_numbers(record) else record
+    return _made([_vector(vector) for vector in vectors], {})
+
+
+def _made(vectors: list[_Vector | None], usage: dict[str, Record]) -> Embeddings | None:
+    found = tuple(vector for vector in vectors if vector is not None)
+    if len(found) != len(vectors):
+        return None
+    said = counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    return Embeddings(found, said)
+
+
+def _vector(value: Record) -> _Vector | None:
+    if isinstance(value, str):
+        return _from_base64(value)
+    return tuple(map(float, value)) if _are_numbers(value) else None
+
+
+def _from_base64(text: str) -> _Vector | None:
+    # Single precision, little-endian, whichever machine wrote it.
+    numbers = array.array("f")
+    try:
+        numbers.frombytes(base64.b64decode(text, validate=True))
+    except (binascii.Error, ValueError):
+        return None
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return tuple(numbers)
+
+
+def _are_numbers(value: Record) -> TypeGuard[list[float]]:
+    return isinstance(value, list) and all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) for one in value
+    )

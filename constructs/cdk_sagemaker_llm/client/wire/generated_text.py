@@ -1,0 +1,134 @@
+"""
+``token`` and ``generated_text``: what TGI writes, and LMI in each of its generations.
+"""
+
+from __future__ import annotations
+
+from cdk_sagemaker_llm.client.tokens import FinishReason, Token
+from cdk_sagemaker_llm.client.wire.step import (
+    Record,
+    Step,
+    as_count,
+    as_number,
+    as_text,
+    counted,
+    finish_reason,
+)
+
+
+def read(record: Record) -> Step | None:
+    """
+    Read a line, an event or a document; ``None`` if it is of another format.
+    """
+    if isinstance(record, list):
+        return _array(record)
+    token = record.get("token")
+    if isinstance(token, dict):
+        return _line(record, token)
+    text = record.get("generated_text")
+    if text is None and not isinstance(record.get("details"), dict):
+        return None
+    return _document(record, 0)
+
+
+def quick(record: dict[str, Record]) -> Token | None:
+    """
+    Read a line in the middle of a stream; ``None`` if it is anything more.
+    """
+    token = record.get("token")
+    if (
+        token.__class__ is not dict
+        or record.get("details") is not None
+        or record.get("generated_text") is not None
+        or "error" in record
+    ):
+        return None
+    return _token(token)
+
+
+def _line(record: dict[str, Record], token: dict[str, Record]) -> Step:
+    details = record.get("details")
+    if not isinstance(details, dict):
+        ends = record.get("generated_text") is not None
+        return Step([_token(token)], ends=ends)
+    reason, usage = _reason(details), _usage(details)
+    return Step([_token(token, reason)], ends=True, usage=usage)
+
+
+def _array(record: list[Record]) -> Step | None:
+    if not record or not all(
+        isinstance(one, dict) and "generated_text" in one for one in record
+    ):
+        return None
+    steps = [_document(one, index) for index, one in enumerate(record)]
+    return _joined(steps)
+
+
+def _document(record: dict[str, Record], index: int) -> Step:
+    text = as_text(record.get("generated_text"))
+    details = record.get("details")
+    details = details if isinstance(details, dict) else {}
+    listed = details.get("tokens")
+    reason, usage = _reason(details), _usage(details)
+    if not listed or not all(isinstance(token, dict) for token in listed):
+        piece = Token(text, finish_reason=reason, index=index)
+        return Step([piece], ends=True, texts={index: text}, pieces=True, usage=usage)
+    *before, last = listed
+    tokens = [_token(token, index=index) for token in before]
+    tokens.append(_token(last, reason, index))
+    whole = Step(tokens, ends=True, texts={index: text}, usage=usage)
+    others = details.get("best_of_sequences")
+    if not isinstance(others, list) or index:
+        return whole
+    return _joined(
+        [whole, *(_sequence(one, i) for i, one in enumerate(others, start=1))]
+    )
+
+
+def _sequence(one: Record, index: int) -> Step:
+    # Beside the best one: its fields stand where the details of a document do.
+    fields = one if isinstance(one, dict) else {}
+    text = fields.get("generated_text")
+    return _document({"generated_text": text, "details": fields}, index)
+
+
+def _joined(steps: list[Step]) -> Step:
+    return Step(
+        [token for step in steps for token in step.tokens],
+        ends=True,
+        texts={index: text for step in steps for index, text in step.texts.items()},
+        pieces=all(step.pieces for step in steps),
+        usage=steps[0].usage,
+    )
+
+
+def _token(
+    token: dict[str, Record], reason: FinishReason | None = None, index: int = 0
+) -> Token:
+    # Up to 0.27 LMI leaves out whatever is falsy: no id is 0, and so on. What is not
+    # known is null.
+    get = token.get
+    special = bool(get("special") or get("special_token"))
+    log_prob = get("log_prob", 0.0) if "log_prob" in token else get("logprob", 0.0)
+    return Token(
+        "" if special else as_text(get("text")),
+        as_count(get("id", 0)),
+        as_number(log_prob),
+        special,
+        "",
+        reason,
+        (),
+        None,
+        index,
+    )
+
+
+def _reason(details: dict[str, Record]) -> FinishReason | None:
+    # LMI's asynchronous service writes the stop string that was hit in its place.
+    is_async = "seed" in details
+    otherwise = FinishReason.STOP_SEQUENCE if is_async else FinishReason.OTHER
+    return finish_reason(details.get("finish_reason"), otherwise)
+
+
+def _usage(details: dict[str, Record]) -> Record:
+    return counted(details.get("input_length"), details.get("generated_tokens"))

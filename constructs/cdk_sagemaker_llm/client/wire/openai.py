@@ -1,0 +1,188 @@
+"""
+OpenAI's chat and completions, as vLLM, SGLang, llama.cpp, TGI and LMI write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.client.tokens import FinishReason, Token, Usage
+from cdk_sagemaker_llm.client.wire.step import (
+    Record,
+    Step,
+    as_count,
+    as_number,
+    as_text,
+    counted,
+    finish_reason,
+)
+
+_Entry = tuple[str, int | None, float | None]
+
+
+def read(record: Record) -> Step | None:
+    """
+    Read a chunk or a whole completion; ``None`` if it is of another format.
+    """
+    if not isinstance(record, dict):
+        return None
+    choices = record.get("choices")
+    if not isinstance(choices, list):
+        return None
+    step = Step([], usage=_usage(record.get("usage")))
+    for choice in choices:
+        if isinstance(choice, dict):
+            _add(step, choice)
+    return step
+
+
+def quick(record: dict[str, Record]) -> Token | None:
+    """
+    Read a chunk that is nothing but a piece of text; ``None`` if it is more.
+    """
+    choices = record.get("choices")
+    if choices.__class__ is not list or len(choices) != 1:
+        return None
+    choice = choices[0]
+    if choice.__class__ is not dict or "error" in record or record.get("usage"):
+        return None
+    get, delta = choice.get, choice.get("delta")
+    if (
+        delta.__class__ is not dict
+        or get("finish_reason") is not None
+        or get("logprobs") is not None
+        or get("index", 0) != 0
+        or len(delta) != 1
+    ):
+        return None
+    text = delta.get("content")
+    return Token(text) if text.__class__ is str and text else None
+
+
+def _add(step: Step, choice: dict[str, Record]) -> None:
+    index = as_count(choice.get("index")) or 0
+    delta, message = choice.get("delta"), choice.get("message")
+    is_whole = isinstance(message, dict)
+    part = message if is_whole else delta
+    if not isinstance(part, dict):
+        part = {"content": choice.get("text")}
+    text, reasoning = _content(part.get("content")), _reasoning(part)
+    step.calls.extend((index, call) for call in _calls(part))
+    said = choice.get("finish_reason")
+    reason = _reason(choice, said)
+    entries = _entries(choice)
+    if not entries:
+        if text or reasoning or reason or is_whole:
+            step.tokens.append(
+                Token(text, None, None, False, reasoning, reason, (), None, index)  # noqa: FBT003 - by position: this is the hot path
+            )
+    else:
+        step.tokens.extend(_tokens(entries, text, reasoning, reason, index))
+    if is_whole:
+        step.texts[index] = text
+        step.pieces = step.pieces or not entries
+        step.ends = True
+    elif reason:
+        step.ends = True
+
+
+def _tokens(
+    entries: list[_Entry],
+    text: str,
+    reasoning: str,
+    reason: FinishReason | None,
+    index: int,
+) -> Iterator[Token]:
+    """
+    Share the text of a chunk out among its tokens.
+
+    A character may be made of several tokens, whose own texts are no text then: the
+    first of them has it all.
+    """
+    texts = _shares([entry[0] for entry in entries], text, reasoning)
+    last = len(entries) - 1
+    for number, (_, token_id, log_prob) in enumerate(entries):
+        share = texts[number]
+        yield Token(
+            share[0],
+            token_id,
+            log_prob,
+            reasoning=share[1],
+            finish_reason=reason if number == last else None,
+            index=index,
+        )
+
+
+def _shares(written: list[str], text: str, reasoning: str) -> list[tuple[str, str]]:
+    if len(written) == 1:
+        return [(text, reasoning)]
+    joined = "".join(written)
+    if joined == text and not reasoning:
+        return [(one, "") for one in written]
+    if joined == reasoning and not text:
+        return [("", one) for one in written]
+    return [(text, reasoning), *[("", "")] * (len(written) - 1)]
+
+
+def _entries(choice: dict[str, Record]) -> list[_Entry]:
+    logprobs = choice.get("logprobs")
+    ids = choice.get("token_ids")
+    ids = ids if isinstance(ids, list) else []
+    if isinstance(logprobs, dict) and isinstance(logprobs.get("tokens"), list):
+        return _legacy(logprobs, ids)
+    content = logprobs.get("content") if isinstance(logprobs, dict) else logprobs
+    if not isinstance(content, list):
+        return []
+    found = [one for one in content if isinstance(one, dict)]
+    numbers = ids if len(ids) == len(found) else [one.get("id") for one in found]
+    return [
+        (as_text(one.get("token")), as_count(number), as_number(one.get("logprob")))
+        for one, number in zip(found, numbers, strict=True)
+    ]
+
+
+def _legacy(logprobs: dict[str, Record], ids: list[Record]) -> list[_Entry]:
+    # The form of completions: one list of tokens, one of their log probabilities.
+    tokens, values = logprobs["tokens"], logprobs.get("token_logprobs")
+    if not isinstance(values, list) or len(values) != len(tokens):
+        values = [None] * len(tokens)
+    numbers = ids if len(ids) == len(tokens) else [None] * len(tokens)
+    return [
+        (as_text(token), as_count(number), as_number(value))
+        for token, number, value in zip(tokens, numbers, values, strict=True)
+    ]
+
+
+def _content(content: Record) -> str:
+    if isinstance(content, list):
+        return "".join(
+            as_text(part.get("text")) for part in content if isinstance(part, dict)
+        )
+    return as_text(content)
+
+
+def _reasoning(part: dict[str, Record]) -> str:
+    # `reasoning` in new versions of vLLM, `reasoning_content` in old ones and SGLang.
+    return as_text(part.get("reasoning")) or as_text(part.get("reasoning_content"))
+
+
+def _calls(part: dict[str, Record]) -> list[Record]:
+    calls = part.get("tool_calls")
+    # TGI before 3 writes a single one, which is no list.
+    if isinstance(calls, dict):
+        return [calls]
+    return calls if isinstance(calls, list) else []
+
+
+def _reason(choice: dict[str, Record], said: Record) -> FinishReason | None:
+    reason = finish_reason(said)
+    hit = choice.get("stop_reason")
+    if reason is FinishReason.STOP and isinstance(hit, str):
+        return FinishReason.STOP_SEQUENCE
+    return reason
+
+
+def _usage(usage: Record) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    return counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))

@@ -1,0 +1,126 @@
+"""
+What one record of an answer says, whichever format it came in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from cdk_sagemaker_llm.client.tokens import Embeddings, FinishReason, Token, Usage
+
+# What a container wrote: JSON, of any shape.
+Record: TypeAlias = Any
+
+
+class WireFormat(StrEnum):
+    """
+    The families of formats that containers answer in.
+    """
+
+    LMI = "lmi"
+    """LMI's own: JSON, JSON lines and SSE, rolling batch and asynchronous."""
+
+    TGI = "tgi"
+    """Text Generation Inference: arrays and SSE, and LMI's ``tgi_compat``."""
+
+    OPENAI = "openai"
+    """Chat and completions of vLLM, SGLang, llama.cpp, TGI and LMI."""
+
+    LLAMA_CPP = "llama.cpp"
+    """llama.cpp's own ``/completion``."""
+
+    EMBEDDINGS = "embeddings"
+    """Vectors: OpenAI's list, or the bare arrays of TEI."""
+
+
+@dataclass(slots=True)
+class Step:
+    """
+    What one record adds.
+
+    Args:
+        tokens: The tokens in it, the last with the finish reason if it has one.
+
+        ends: Whether the answer ends with it.
+
+        texts: The whole text of each answer, if it is a document.
+
+        pieces: Whether the tokens are mere pieces of text.
+
+        usage: What was counted.
+
+        calls: Parts of tool calls: the answer's index, and the part as it came.
+
+        embeddings: Vectors, if it holds those.
+    """
+
+    tokens: list[Token]
+    ends: bool = False
+    texts: dict[int, str] = field(default_factory=dict)
+    pieces: bool = False
+    usage: Usage | None = None
+    calls: list[tuple[int, Record]] = field(default_factory=list)
+    embeddings: Embeddings | None = None
+
+
+_REASONS = {
+    "stop": FinishReason.STOP,
+    "eos_token": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP_SEQUENCE,
+    "word": FinishReason.STOP_SEQUENCE,
+    "length": FinishReason.LENGTH,
+    "limit": FinishReason.LENGTH,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "abort": FinishReason.ABORT,
+}
+
+
+def finish_reason(
+    said: Record, otherwise: FinishReason = FinishReason.OTHER
+) -> FinishReason | None:
+    """
+    Name a container's reason; ``None`` if it gave none.
+    """
+    if said is None:
+        return None
+    return _REASONS.get(said, otherwise) if isinstance(said, str) else otherwise
+
+
+def as_text(value: Record) -> str:
+    """
+    Return a text, which is empty for what is none.
+    """
+    return value if isinstance(value, str) else ""
+
+
+def as_number(value: Record) -> float | None:
+    """
+    Return a number; ``None`` for what is none.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+def as_count(value: Record) -> int | None:
+    """
+    Return a whole number; ``None`` for what is none.
+
+    LMI 0.27 writes ids as lists of one.
+    """
+    if isinstance(value, list) and value:
+        value = value[0]
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_count else None
+
+
+def counted(prompt: Record, completion: Record) -> Usage | None:
+    """
+    Return what was counted; ``None`` if nothing was.
+    """
+    usage = Usage(as_count(prompt), as_count(completion))
+    return None if usage == Usage() else usage

@@ -1,0 +1,227 @@
+"""
+Which charts a dashboard has, and which metrics each draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """
+    One curve of a chart.
+
+    Args:
+        label: Its name.
+
+        metric: The service's metric.
+
+        statistic: How it is read.
+
+        divided_by: A metric, or a number, that it is divided by; ``None`` for none.
+    """
+
+    label: str
+    metric: str
+    statistic: str
+    divided_by: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """
+    One chart.
+
+    Args:
+        title: What it shows, with its unit.
+
+        curves: Its curves.
+
+        has_bounds: Whether the bounds of scaling are drawn into it.
+
+        most: The end of its axis; ``None`` for whatever there is.
+    """
+
+    title: str
+    curves: tuple[Curve, ...]
+    has_bounds: bool = False
+    most: int | None = None
+
+
+_MILLISECOND = 1000
+_TIME = Chart(
+    "Time to an answer (ms)",
+    tuple(
+        Curve(f"{share} of answers", "ModelLatency", statistic, _MILLISECOND)
+        for share, statistic in (("half", "p50"), ("95 %", "p95"), ("99 %", "p99"))
+    ),
+)
+_OTHER_TIME = Chart(
+    "Time beside the container, and to a stream's first part (ms)",
+    (
+        Curve("beside the container", "OverheadLatency", "Average", _MILLISECOND),
+        Curve("first part, 99 %", "FirstChunkLatency", "p99", _MILLISECOND),
+    ),
+)
+_ERRORS = (
+    Curve("5xx", "Invocation5XXErrors", "Sum"),
+    Curve("4xx", "Invocation4XXErrors", "Sum"),
+    Curve("the container's", "InvocationModelErrors", "Sum"),
+    Curve("broken streams", "MidStreamErrors", "Sum"),
+)
+# What a line stands for where each model has one.
+_SUMMED_TIME = Curve("", "ModelLatency", "p99", _MILLISECOND)
+_SUMMED_ERRORS = Curve("", "Invocation5XXErrors", "Sum")
+
+OF_COMPONENTS = (
+    Chart(
+        "Requests a minute",
+        (
+            Curve("all copies", "Invocations", "Sum"),
+            Curve("each copy", "InvocationsPerCopy", "Sum"),
+        ),
+    ),
+    Chart(
+        "Requests under way on a copy",
+        (Curve("at most", "ConcurrentRequestsPerCopy", "Maximum"),),
+    ),
+    Chart(
+        "Copies that serve",
+        (Curve("copies", "Invocations", "Sum", "InvocationsPerCopy"),),
+        has_bounds=True,
+    ),
+    _TIME,
+    Chart(
+        "Requests that fail, a minute",
+        (
+            *_ERRORS,
+            Curve("no copy there", "NoCapacityInvocationFailures", "Sum"),
+        ),
+    ),
+    _OTHER_TIME,
+    Chart(
+        "GPUs (%)",
+        (
+            Curve("use", "GPUUtilizationNormalized", "Average"),
+            Curve("memory", "GPUMemoryUtilizationNormalized", "Maximum"),
+        ),
+        most=100,
+    ),
+    Chart(
+        "CPU and memory (%)",
+        (
+            Curve("CPU", "CPUUtilizationNormalized", "Average"),
+            Curve("memory", "MemoryUtilizationNormalized", "Maximum"),
+        ),
+        most=100,
+    ),
+)
+OF_HOSTS = (
+    Chart(
+        "Reserved by components (%)",
+        (
+            Curve("GPUs", "GPUReservation", "Average"),
+            Curve("CPU", "CPUReservation", "Average"),
+            Curve("memory", "MemoryReservation", "Average"),
+        ),
+        most=100,
+    ),
+    Chart(
+        "Instances: GPUs (%)",
+        (
+            Curve("use", "GPUUtilizationNormalized", "Average"),
+            Curve("memory", "GPUMemoryUtilizationNormalized", "Maximum"),
+        ),
+        most=100,
+    ),
+    Chart(
+        "Instances: CPU, memory and disk (%)",
+        (
+            Curve("CPU", "CPUUtilizationNormalized", "Average"),
+            Curve("memory", "MemoryUtilization", "Maximum"),
+            Curve("disk", "DiskUtilization", "Maximum"),
+        ),
+        most=100,
+    ),
+)
+# Of each model one line; the label is the model's.
+SUMMED_COMPONENTS = (
+    Chart("Requests a minute", (Curve("", "Invocations", "Sum"),)),
+    Chart(
+        "Requests under way on a copy",
+        (Curve("", "ConcurrentRequestsPerCopy", "Maximum"),),
+    ),
+    Chart(
+        "Copies that serve", (Curve("", "Invocations", "Sum", "InvocationsPerCopy"),)
+    ),
+    Chart("Time to an answer, 99 % (ms)", (_SUMMED_TIME,)),
+    Chart("Requests that fail with 5xx, a minute", (_SUMMED_ERRORS,)),
+)
+SUMMED_VARIANTS = (
+    Chart("Requests a minute", (Curve("", "Invocations", "Sum"),)),
+    Chart(
+        "Requests under way on an instance",
+        (Curve("", "ConcurrentRequestsPerModel", "Maximum"),),
+    ),
+    Chart(
+        "Instances that serve",
+        (Curve("", "Invocations", "Sum", "InvocationsPerInstance"),),
+    ),
+    Chart("Time to an answer, 99 % (ms)", (_SUMMED_TIME,)),
+    Chart("Requests that fail with 5xx, a minute", (_SUMMED_ERRORS,)),
+)
+
+
+def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
+    """
+    Return the charts of a variant that a model fills.
+
+    Args:
+        accelerators: How many each instance has; ``None`` if it is not known.
+
+        cores: How many CPU cores each has; ``None`` if it is not known.
+    """
+    gpus, cpus = _percent("GPUs", accelerators), _percent("CPU and memory", cores)
+    return (
+        Chart(
+            "Requests a minute",
+            (
+                Curve("all instances", "Invocations", "Sum"),
+                Curve("each instance", "InvocationsPerInstance", "Sum"),
+            ),
+        ),
+        Chart(
+            "Requests under way on an instance",
+            (Curve("at most", "ConcurrentRequestsPerModel", "Maximum"),),
+        ),
+        Chart(
+            "Instances that serve",
+            (Curve("instances", "Invocations", "Sum", "InvocationsPerInstance"),),
+            has_bounds=True,
+        ),
+        _TIME,
+        Chart("Requests that fail, a minute", _ERRORS),
+        _OTHER_TIME,
+        Chart(
+            gpus,
+            (
+                Curve("use", "GPUUtilization", "Average", accelerators),
+                Curve("memory", "GPUMemoryUtilization", "Maximum", accelerators),
+            ),
+            most=100 if accelerators else None,
+        ),
+        Chart(
+            cpus,
+            (
+                Curve("CPU", "CPUUtilization", "Average", cores),
+                Curve("memory", "MemoryUtilization", "Maximum"),
+                Curve("disk", "DiskUtilization", "Maximum"),
+            ),
+            most=100 if cores else None,
+        ),
+    )
+
+
+def _percent(what: str, devices: int | None) -> str:
+    return f"{what} (%)" if devices else f"{what} (%, 100 for each)"

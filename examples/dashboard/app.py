@@ -1,0 +1,40 @@
+"""
+A dashboard and alarms for a model whose copies follow its traffic.
+"""
+
+from aws_cdk import App, CfnOutput, Stack
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmDashboard,
+)
+
+
+class WatchedStack(Stack):
+    """
+    One to four copies of Zephyr-7B, watched.
+    """
+
+    def __init__(self, scope: Construct, id: str) -> None:
+        super().__init__(scope, id)
+        host = InferenceComponentEndpoint(
+            self, "Host", instance_type="ml.g5.12xlarge", max_instance_count=2
+        )
+        chat = host.add_model(
+            "Chat", model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
+        )
+        copies = chat.auto_scale_copy_count(min_capacity=1, max_capacity=4)
+        copies.scale_on_concurrency("Load", per_copy=4)
+        page = actions.SnsAction(sns.Topic(self, "Pager", enforce_ssl=True))
+        chat.add_alarms(alarm_actions=[page], copies=4, concurrency=16)
+        dashboard = LlmDashboard(self, "Dashboard", endpoints=[host])
+        CfnOutput(self, "DashboardName", value=dashboard.dashboard_name)
+
+
+app = App()
+WatchedStack(app, "Watched")
+app.synth()

@@ -1,0 +1,183 @@
+"""
+The same in asyncio, where a task may be cancelled at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from cdk_sagemaker_llm.client import (
+    AnswerTimeoutError,
+    AsyncLlmClient,
+    ConnectionCutError,
+    Timeouts,
+)
+from tests.local.client.conftest import ConnectAsync
+from tests.local.client.misbehaving import Behaviour, Misbehaving, Peer
+from tests.local.client.test_misbehaving import BEGIN, answer, cut_after, until
+
+SOON = 2.0
+
+
+def test_answers(connect_async: ConnectAsync) -> None:
+    """
+    Plain and streamed, many at a time over one client.
+    """
+
+    async def ask(client: AsyncLlmClient) -> str:
+        streamed = "".join([token.text async for token in client.stream("Who?")])
+        whole = await client.generate("Who?")
+        return f"{streamed}|{whole.text}"
+
+    async def main(url: str) -> list[str]:
+        async with connect_async(url) as client:
+            return await asyncio.gather(*(ask(client) for _ in range(20)))
+
+    with Misbehaving(answer) as server:
+        assert asyncio.run(main(server.url)) == ["The cat|The cat"] * 20
+
+
+def test_other_tasks_go_on(connect_async: ConnectAsync) -> None:
+    """
+    While an answer is waited for.
+    """
+
+    def slow(peer: Peer) -> None:
+        time.sleep(0.5)
+        answer(peer)
+
+    async def main(url: str) -> int:
+        ticks = 0
+        async with connect_async(url) as client:
+            task = asyncio.create_task(client.generate("Who?"))
+            while not task.done():
+                await asyncio.sleep(0.01)
+                ticks += 1
+            assert (await task).text == "The cat"
+        return ticks
+
+    with Misbehaving(slow) as server:
+        assert asyncio.run(main(server.url)) > 10
+
+
+def test_errors_keep_the_text(connect_async: ConnectAsync) -> None:
+    """
+    As they do without asyncio.
+    """
+
+    async def main(url: str) -> None:
+        async with connect_async(url, timeouts=Timeouts(total=0.4)) as client:
+            with pytest.raises(ConnectionCutError) as cut:
+                _ = [token async for token in client.stream("Who?")]
+            assert cut.value.text == "The"
+            with pytest.raises(AnswerTimeoutError):
+                await client.generate("Who?")
+
+    with Misbehaving(cut_after(*BEGIN), lambda peer: peer.left()) as server:
+        asyncio.run(main(server.url))
+
+
+@pytest.mark.parametrize("when", ["before", "in the middle"])
+@pytest.mark.parametrize("method", ["generate", "stream", "chat", "continue_to_end"])
+def test_a_cancelled_task_frees_its_connection(
+    connect_async: ConnectAsync, method: str, when: str
+) -> None:
+    """
+    At once, before the first byte and after it; its thread ends with it.
+    """
+    left: list[bool] = []
+    behave = _stalled(left, when, method)
+
+    async def ask(client: AsyncLlmClient) -> None:
+        if method == "stream":
+            async for _ in client.stream("Who?"):
+                pass
+        else:
+            await getattr(client, method)("Who?")
+
+    async def main(server: Misbehaving) -> None:
+        client = connect_async(server.url)
+        task = asyncio.create_task(ask(client))
+        await asyncio.to_thread(until, lambda: bool(server.requests))
+        await asyncio.sleep(0.1)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(until, lambda: bool(left))
+        assert time.monotonic() - began < SOON
+        client.close()
+
+    with Misbehaving(behave) as server:
+        asyncio.run(main(server))
+
+    assert left == [True]
+    until(lambda: not any("llm-client" in t.name for t in threading.enumerate()))
+
+
+def test_a_task_that_stops_reading_frees_its_connection(
+    connect_async: ConnectAsync,
+) -> None:
+    """
+    Closing the generator is enough.
+    """
+    left: list[bool] = []
+
+    def behave(peer: Peer) -> None:
+        for step in BEGIN:
+            step(peer)
+        left.append(peer.left())
+
+    async def main(url: str) -> None:
+        async with connect_async(url) as client:
+            tokens = client.stream("Who?")
+            assert (await anext(tokens)).text == "The"
+            await tokens.aclose()
+
+    with Misbehaving(behave) as server:
+        asyncio.run(main(server.url))
+        until(lambda: left == [True])
+
+
+def test_a_client_is_of_use_after_a_cancelled_task(connect_async: ConnectAsync) -> None:
+    """
+    What was cut is not what the next request is sent on.
+    """
+
+    async def main(server: Misbehaving) -> None:
+        async with connect_async(server.url) as client:
+            for _ in range(3):
+                task = asyncio.create_task(client.generate("Who?"))
+                await asyncio.to_thread(until, lambda: bool(server.requests))
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                server.requests.clear()
+                assert (await client.generate("Who?")).text == "The cat"
+                server.requests.clear()
+
+    behaviours: list[Behaviour] = [lambda peer: peer.left(), answer] * 3
+    with Misbehaving(*behaviours) as server:
+        asyncio.run(main(server))
+
+
+def _stalled(left: list[bool], when: str, method: str) -> Behaviour:
+    """
+    Stop before the answer or in the middle of it, until the client has left.
+    """
+
+    def behave(peer: Peer) -> None:
+        if when != "before":
+            if method in {"generate", "chat"}:
+                peer.head(Content_Type="application/json", Content_Length="500")
+                peer.send(b'{"generated_text": "The c')
+            else:
+                for step in BEGIN:
+                    step(peer)
+        left.append(peer.left())
+
+    return behave

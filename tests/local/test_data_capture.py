@@ -1,0 +1,175 @@
+"""
+Data capture: what is kept of requests and answers, and where.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.local.hosting_requests import (
+    make_config,
+    make_endpoint,
+    make_model,
+    prompt,
+    unique,
+)
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.local import EmbeddedAws
+
+BODY = prompt("Once", max_new_tokens=4)
+BOTH = [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}]
+
+
+@pytest.fixture(name="bucket")
+def _bucket(embedded_aws: EmbeddedAws) -> str:
+    name = unique("captured")
+    embedded_aws.client("s3").create_bucket(Bucket=name)
+    return name
+
+
+def endpoint_of(
+    aws: EmbeddedAws,
+    bucket: str,
+    *,
+    percent: int = 100,
+    **more: Any,  # noqa: ANN401 - members of the API
+) -> str:
+    """
+    Make an endpoint whose requests are kept.
+    """
+    capture = {
+        "InitialSamplingPercentage": percent,
+        "DestinationS3Uri": f"s3://{bucket}/llm/",
+        "CaptureOptions": BOTH,
+        **more,
+    }
+    variant = {"ModelName": make_model(aws), "InstanceType": "ml.g5.xlarge"}
+    config = make_config(aws, variant=variant, DataCaptureConfig=capture)
+    return make_endpoint(aws, config)
+
+
+def invoke(aws: EmbeddedAws, endpoint: str, times: int = 1, **more: str) -> str:
+    """
+    Send requests; return the last answer.
+    """
+    runtime, answer = aws.client("sagemaker-runtime"), b""
+    for _ in range(times):
+        answer = runtime.invoke_endpoint(
+            EndpointName=endpoint, ContentType="application/json", Body=BODY, **more
+        )["Body"].read()
+    return answer.decode()
+
+
+def kept(aws: EmbeddedAws, bucket: str) -> dict[str, dict[str, Any]]:
+    """
+    Return what was kept, by its key.
+    """
+    s3 = aws.client("s3")
+    found = s3.list_objects_v2(Bucket=bucket).get("Contents", [])
+    return {
+        each["Key"]: json.loads(
+            s3.get_object(Bucket=bucket, Key=each["Key"])["Body"].read()
+        )
+        for each in found
+    }
+
+
+def test_a_request_and_its_answer_are_kept(
+    embedded_aws: EmbeddedAws, bucket: str
+) -> None:
+    """
+    In the guide's layout, JSON as it is.
+    """
+    types = {"JsonContentTypes": ["application/json"]}
+    endpoint = endpoint_of(embedded_aws, bucket, CaptureContentTypeHeader=types)
+    answer = invoke(embedded_aws, endpoint, InferenceId="mine")
+    ((key, line),) = kept(embedded_aws, bucket).items()
+
+    form = rf"llm/{endpoint}/AllTraffic/\d{{4}}/\d\d/\d\d/\d\d/[\w-]+\.jsonl"
+    assert re.fullmatch(form, key)
+    event = line["eventMetadata"]
+    assert event["inferenceId"] == "mine"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", event["inferenceTime"])
+    assert event["eventId"]
+    assert line["eventVersion"] == "0"
+    assert line["captureData"] == {
+        "endpointInput": {
+            "observedContentType": "application/json",
+            "mode": "INPUT",
+            "data": BODY.decode(),
+            "encoding": "JSON",
+        },
+        "endpointOutput": {
+            "observedContentType": "application/json",
+            "mode": "OUTPUT",
+            "data": answer,
+            "encoding": "JSON",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("types", "encoding"), [({}, "BASE64"), ({"CsvContentTypes": ["a/b"]}, "BASE64")]
+)
+def test_other_types_are_in_base64(
+    embedded_aws: EmbeddedAws, bucket: str, types: dict[str, Any], encoding: str
+) -> None:
+    """
+    Whatever is not named.
+    """
+    more: dict[str, Any] = {"CaptureContentTypeHeader": types} if types else {}
+    endpoint = endpoint_of(embedded_aws, bucket, **more)
+    answer = invoke(embedded_aws, endpoint)
+    (line,) = kept(embedded_aws, bucket).values()
+    output = line["captureData"]["endpointOutput"]
+
+    assert output["encoding"] == encoding
+    assert base64.b64decode(output["data"]).decode() == answer
+
+
+@pytest.mark.parametrize("mode", ["Input", "Output"])
+def test_one_of_both_is_kept(embedded_aws: EmbeddedAws, bucket: str, mode: str) -> None:
+    """
+    As it was asked for.
+    """
+    options = [{"CaptureMode": mode}]
+    endpoint = endpoint_of(embedded_aws, bucket, CaptureOptions=options)
+    invoke(embedded_aws, endpoint)
+    (line,) = kept(embedded_aws, bucket).values()
+
+    assert set(line["captureData"]) == {f"endpoint{mode}"}
+
+
+@pytest.mark.parametrize(("percent", "files"), [(0, 0), (20, 2), (100, 10)])
+def test_a_sample_is_kept(
+    embedded_aws: EmbeddedAws, bucket: str, percent: int, files: int
+) -> None:
+    """
+    Of ten requests, evenly.
+    """
+    endpoint = endpoint_of(embedded_aws, bucket, percent=percent)
+    invoke(embedded_aws, endpoint, 10)
+
+    assert len(kept(embedded_aws, bucket)) == files
+
+
+def test_nothing_is_kept_where_it_is_off(
+    embedded_aws: EmbeddedAws, bucket: str
+) -> None:
+    """
+    And the endpoint says so.
+    """
+    endpoint = endpoint_of(embedded_aws, bucket, EnableCapture=False)
+    invoke(embedded_aws, endpoint)
+    sagemaker = embedded_aws.client("sagemaker")
+    described = sagemaker.describe_endpoint(EndpointName=endpoint)
+
+    assert kept(embedded_aws, bucket) == {}
+    assert described["DataCaptureConfig"]["EnableCapture"] is False
+    assert described["DataCaptureConfig"]["CaptureStatus"] == "Stopped"

@@ -1,0 +1,124 @@
+"""
+An app whose instances are of several types, where the first has no capacity.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from botocore.exceptions import ClientError
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.local.conftest import ACCOUNT, REGION, ROOT, cdk_runner
+
+WHOLE, SHARED = "WholeInstances", "SharedInstances"
+APP = ROOT / "examples" / "instance_pools" / "app.py"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """
+    The example where it was deployed, with its stacks' outputs.
+    """
+
+    aws: EmbeddedAws
+    outputs: dict[str, dict[str, str]]
+
+    def instances(self, stack: str) -> dict[str, int]:
+        """
+        Return how many instances of each type an endpoint has.
+        """
+        shown = self.aws.client("sagemaker").describe_endpoint(
+            EndpointName=self.outputs[stack]["EndpointName"]
+        )
+        (variant,) = shown["ProductionVariants"]
+        return {
+            pool["InstanceType"]: pool["CurrentInstanceCount"]
+            for pool in variant["InstancePools"]
+        }
+
+    def generate(self, stack: str, **further: str) -> str:
+        """
+        Ask a model; return what it writes.
+        """
+        answer = self.aws.client("sagemaker-runtime").invoke_endpoint(
+            EndpointName=self.outputs[stack]["EndpointName"],
+            Body=b'{"inputs": "Who is Roger Federer?"}',
+            ContentType="application/json",
+            **further,
+        )
+        found = json.loads(answer["Body"].read())
+        first = found[0] if isinstance(found, list) else found
+        return str(first["generated_text"])
+
+    def models(self) -> list[str]:
+        """
+        Return the names of the models that fill instances, that of the first type
+        first.
+        """
+        listed = self.aws.client("sagemaker").list_models()["Models"]
+        names = (str(model["ModelName"]) for model in listed)
+        filling = (name for name in names if WHOLE in name)
+        return sorted(filling, key=lambda name: "G548xlarge" in name)
+
+
+@pytest.fixture(name="deployment", scope="module")
+def _deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """
+    Neither stack can have instances of its first choice.
+    """
+    home = tmp_path_factory.mktemp("home")
+    with EmbeddedAws(region=REGION) as aws:
+        aws.fault("no-capacity", "ml.g6e.12xlarge")
+        aws.fault("no-capacity", "ml.g6e.2xlarge")
+        cdk = cdk_runner(aws, home)
+        deploy = ["deploy", "--all", "--require-approval", "never"]
+        deploy += ["--app", f"{sys.executable} {APP}", "--outputs-file", "out.json"]
+        for command in (["bootstrap", f"aws://{ACCOUNT}/{REGION}"], deploy):
+            done = cdk(*command, cwd=home)
+            assert done.returncode == 0, done.stdout
+        yield Deployment(aws, json.loads((home / "out.json").read_text()))
+
+
+def test_instances_of_the_second_type_start(deployment: Deployment) -> None:
+    """
+    The deployment goes through, and says what it got.
+    """
+    assert deployment.instances(WHOLE) == {"ml.g6e.12xlarge": 0, "ml.g5.48xlarge": 1}
+    assert deployment.instances(SHARED) == {"ml.g6e.2xlarge": 0, "ml.g5.2xlarge": 1}
+
+
+def test_the_model_of_the_second_type_answers(deployment: Deployment) -> None:
+    """
+    Whatever befalls the model of the first type; what befalls its own is seen.
+    """
+    assert deployment.generate(WHOLE)
+
+    first, second = deployment.models()
+    deployment.aws.fault("errors", first)
+    assert deployment.generate(WHOLE)
+    deployment.aws.fault("errors", second)
+    with pytest.raises(ClientError, match="chosen to fail"):
+        deployment.generate(WHOLE)
+
+
+def test_copies_run_on_the_second_type(deployment: Deployment) -> None:
+    """
+    The component tells how many, and answers.
+    """
+    component = deployment.outputs[SHARED]["Component"]
+    shown = deployment.aws.client("sagemaker").describe_inference_component(
+        InferenceComponentName=component
+    )
+
+    assert shown["InferenceComponentStatus"] == "InService"
+    assert shown["RuntimeConfig"]["PlacementStatus"] == [
+        {"InstanceType": "ml.g5.2xlarge", "CurrentCopyCount": 1}
+    ]
+    assert deployment.generate(SHARED, InferenceComponentName=component)

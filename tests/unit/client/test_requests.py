@@ -1,0 +1,126 @@
+"""
+Requests, in the words of each family of containers.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cdk_sagemaker_llm.client import ChatOptions, Options, Schema
+from cdk_sagemaker_llm.client.requests import chat_body, embedding_body, prompt_body
+
+ALL: Options = {
+    "max_new_tokens": 9,
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "top_k": 5,
+    "stop": ["\n"],
+    "seed": 1,
+}
+
+
+def test_lmi_and_tgi_differ_in_the_name_of_stop() -> None:
+    """
+    Sampling has to be switched on for the old ones; details bring the reason.
+    """
+    parameters = {
+        "max_new_tokens": 9,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "top_k": 5,
+        "seed": 1,
+        "do_sample": True,
+        "details": True,
+    }
+
+    assert json.loads(prompt_body(Schema.LMI, "é", ALL, stream=False)) == {
+        "inputs": "é",
+        "parameters": {**parameters, "stop_sequences": ["\n"]},
+    }
+    assert json.loads(prompt_body(Schema.TGI, "é", ALL, stream=True)) == {
+        "inputs": "é",
+        "parameters": {**parameters, "stop": ["\n"]},
+        "stream": True,
+    }
+
+
+def test_completions() -> None:
+    """
+    Everything beside the prompt; what is counted comes with a stream.
+    """
+    options: Options = {**ALL, "details": True, "parameters": {"min_p": 0.1}}
+
+    assert json.loads(prompt_body(Schema.OPENAI, "a", options, stream=True)) == {
+        "prompt": "a",
+        "max_tokens": 9,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "top_k": 5,
+        "stop": ["\n"],
+        "seed": 1,
+        "logprobs": 1,
+        "min_p": 0.1,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert json.loads(prompt_body(Schema.OPENAI, "a", {}, stream=False)) == {
+        "prompt": "a"
+    }
+
+
+def test_chats() -> None:
+    """
+    A text alone is the user's message.
+    """
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    options: ChatOptions = {
+        "tools": tools,
+        "tool_choice": "auto",
+        "model": "m",
+        "details": True,
+        "parameters": {"chat_template_kwargs": {}},
+    }
+
+    assert json.loads(chat_body("Hi", options, stream=False)) == {
+        "messages": [{"role": "user", "content": "Hi"}],
+        "tools": tools,
+        "tool_choice": "auto",
+        "model": "m",
+        "logprobs": True,
+        "chat_template_kwargs": {},
+    }
+
+
+def test_embeddings() -> None:
+    """
+    ``input`` for OpenAI's schema, ``inputs`` for the others.
+    """
+    assert json.loads(embedding_body(Schema.OPENAI, ["a"], {"dimensions": 3})) == {
+        "input": ["a"],
+        "dimensions": 3,
+    }
+    assert json.loads(embedding_body(Schema.LMI, ["a"], {})) == {"inputs": ["a"]}
+
+
+def test_the_containers_own_words_win() -> None:
+    """
+    What is in ``parameters`` is sent as it is.
+    """
+    options: Options = {"max_new_tokens": 9, "parameters": {"max_new_tokens": 5}}
+    body = json.loads(prompt_body(Schema.LMI, "a", options, stream=False))
+
+    assert body["parameters"]["max_new_tokens"] == 5
+
+
+def test_fails_if_an_option_is_unknown() -> None:
+    """
+    A container might ignore it in silence.
+    """
+    mistyped = {"max_tokens": 9}
+
+    with pytest.raises(TypeError, match=r"unknown option 'max_tokens'; what only"):
+        prompt_body(Schema.LMI, "a", mistyped, stream=False)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(TypeError, match="unknown option 'tools'"):
+        prompt_body(Schema.LMI, "a", {"tools": []}, stream=False)  # type: ignore[typeddict-unknown-key]  # on purpose

@@ -1,0 +1,172 @@
+"""
+The types, and what they compute.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from cdk_sagemaker_llm import client
+from cdk_sagemaker_llm.client import (
+    ConnectionCutError,
+    FinishReason,
+    Generation,
+    LlmClient,
+    LlmError,
+    ModelError,
+    Timeouts,
+    Token,
+    Usage,
+    confidence,
+    gather,
+)
+from cdk_sagemaker_llm.client.asking import chain
+from cdk_sagemaker_llm.client.settings import Settings
+
+TOKENS = (Token("a", 1, -0.5), Token("b"), Token("c", 2, -1.5))
+
+
+def test_confidence_is_exp_of_the_mean() -> None:
+    """
+    Of the tokens that have a log probability.
+    """
+    assert confidence(TOKENS) == pytest.approx(math.exp(-1))
+    assert Generation("abc", TOKENS).confidence == confidence(TOKENS)
+    assert LlmClient.confidence(TOKENS) == confidence(TOKENS)
+    assert confidence([Token("a", 1, 0.0)]) == 1
+    assert confidence([Token("a", 1, -math.inf)]) == 0
+
+
+def test_no_confidence_without_log_probabilities() -> None:
+    """
+    None is not zero.
+    """
+    assert confidence([]) is None
+    assert confidence([Token("b")]) is None
+
+
+def test_tokens_are_counted_by_the_engine_or_as_they_came() -> None:
+    """
+    The engine's number wins.
+    """
+    assert Generation("abc", TOKENS).completion_tokens == 3
+    assert Generation("abc", TOKENS, usage=Usage(1, 7)).completion_tokens == 7
+    assert Generation("abc", TOKENS, usage=Usage(1)).completion_tokens == 3
+
+
+def test_tokens_are_put_together() -> None:
+    """
+    The mark of the end is no token.
+    """
+    end = Token("", finish_reason=FinishReason.STOP, usage=Usage(1, 3))
+    found = gather([*TOKENS, end])
+
+    assert found == Generation("abc", TOKENS, FinishReason.STOP, usage=Usage(1, 3))
+    assert gather([]) == Generation("")
+
+
+class TestChain:
+    """
+    Asking again with the text so far.
+    """
+
+    def test_it_stops_where_nothing_comes(self) -> None:
+        """
+        An answer without a text would come for ever.
+        """
+        asked: list[str] = []
+
+        def ask(so_far: str) -> Generation:
+            asked.append(so_far)
+            text = "a" if len(asked) == 1 else ""
+            return Generation(text, finish_reason=FinishReason.LENGTH)
+
+        found = chain(ask, 10)
+        assert asked == ["", "a"]
+        assert (found.text, found.requests) == ("a", 2)
+
+    def test_an_error_keeps_what_all_of_them_brought(self) -> None:
+        """
+        Not only the last.
+        """
+
+        def ask(so_far: str) -> Generation:
+            if so_far:
+                raise ConnectionCutError("cut", text="b")
+            return Generation("a", finish_reason=FinishReason.LENGTH)
+
+        with pytest.raises(LlmError) as caught:
+            chain(ask, 10)
+        assert caught.value.text == "ab"
+
+
+def test_errors_are_one_family() -> None:
+    """
+    Each says what to do, and is what Python calls such a thing.
+    """
+    names = [name for name in client.__all__ if name.endswith("Error")]
+    family = [getattr(client, name) for name in names]
+
+    assert len(family) >= 13
+    assert all(issubclass(one, LlmError) for one in family)
+    assert issubclass(client.AnswerTimeoutError, TimeoutError)
+    assert issubclass(ConnectionCutError, ConnectionError)
+    assert str(ModelError("it failed", remedy="mend it")) == "it failed; mend it"
+    assert str(LlmError("it failed")) == "it failed"
+
+
+@pytest.mark.parametrize("name", ["connect", "read", "total"])
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "1", None])
+def test_fails_if_a_timeout_is_none(name: str, seconds: object) -> None:
+    """
+    No time is infinite by accident; only the whole may take for ever.
+    """
+    if name == "total" and seconds is None:
+        assert Timeouts(total=None).total is None
+        return
+    with pytest.raises(ValueError, match=f"{name} must be more than 0 s, got"):
+        Timeouts(**{name: seconds})  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("retries", 0),
+        ("wait_for_capacity", 0),
+        ("max_bytes", 1),
+        ("max_connections", 1),
+    ],
+)
+def test_fails_if_a_setting_is_out_of_bounds(name: str, least: int) -> None:
+    """
+    Both sides of each bound.
+    """
+    assert getattr(Settings(**{name: least}), name) == least
+    with pytest.raises(ValueError, match=f"{name} must be at least {least}, got"):
+        Settings(**{name: least - 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "heavy"),
+    [
+        ("read_stream", "boto3 botocore aws_cdk asyncio logging"),
+        ("LlmClient", "boto3 aws_cdk asyncio"),
+    ],
+)
+def test_what_is_loaded(name: str, heavy: str) -> None:
+    """
+    The reader needs nothing; the client loads boto3 when one is made.
+    """
+    code = (
+        f"import sys; from cdk_sagemaker_llm.client import {name};"
+        f"print([m for m in {heavy.split()} if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "[]"

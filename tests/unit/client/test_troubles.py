@@ -1,0 +1,192 @@
+"""
+What engines say went wrong, and what is made of it.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cdk_sagemaker_llm.client import (
+    AnswerTimeoutError,
+    ContextTooLongError,
+    LlmError,
+    ModelError,
+    ThrottledError,
+    read_body,
+)
+from cdk_sagemaker_llm.client.troubles import error_of
+from cdk_sagemaker_llm.client.wire.failures import Failure, read_failure
+
+TOO_LONG = {
+    "vllm": (
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested "
+            "1000 output tokens and your prompt contains at least 3500 input tokens, for "
+            "a total of at least 4500 tokens."
+        ),
+        (4096, 4500),
+    ),
+    "vllm, older": (
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested "
+            "5000 tokens (4000 in the messages, 1000 in the completion)."
+        ),
+        (4096, 5000),
+    ),
+    "vllm, the prompt": (
+        (
+            "This model's maximum context length is 4096 tokens. However, your request "
+            "has 5000 input tokens. Please reduce the length of the input messages."
+        ),
+        (4096, 5000),
+    ),
+    "sglang": (
+        (
+            "The input (5000 tokens) is longer than the model's context length "
+            "(4096 tokens)."
+        ),
+        (4096, 5000),
+    ),
+    "sglang, the sum": (
+        (
+            "Requested token count exceeds the model's maximum context length of 4096 "
+            "tokens. You requested a total of 5000 tokens: 4000 tokens from the input."
+        ),
+        (4096, 5000),
+    ),
+    "tgi": (
+        (
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. "
+            "Given: 4000 `inputs` tokens and 1000 `max_new_tokens`"
+        ),
+        (4096, 5000),
+    ),
+    "tgi, the prompt": (
+        "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+        (4096, 5000),
+    ),
+    "llama.cpp": (
+        "the request exceeds the available context size, try increasing it",
+        (None, None),
+    ),
+    "llama.cpp, newer": (
+        (
+            "request (5000 tokens) exceeds the available context size (4096 tokens), try "
+            "increasing it"
+        ),
+        (4096, 5000),
+    ),
+    "lmi, vllm": (
+        "Input prompt (5000 tokens) is too long and exceeds limit of 4096",
+        (4096, 5000),
+    ),
+    "lmi, tensorrt-llm": (
+        "Prompt length (5000) exceeds maximum input length (4096). Set log level",
+        (4096, 5000),
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", TOO_LONG)
+def test_a_context_that_is_too_long(engine: str) -> None:
+    """
+    With the numbers that the engine names, and the way out.
+    """
+    words, numbers = TOO_LONG[engine]
+    error = error_of(Failure(words, 400))
+
+    assert isinstance(error, ContextTooLongError)
+    assert (error.limit, error.requested) == numbers
+    assert (error.status, error.model_message) == (400, words)
+    assert "shorten the prompt" in str(error)
+
+
+def test_llama_cpp_names_the_numbers_in_fields() -> None:
+    """
+    Beside its words.
+    """
+    told = {
+        "code": 400,
+        "message": "too long",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": 5000,
+        "n_ctx": 4096,
+    }
+    with pytest.raises(ContextTooLongError) as caught:
+        read_body(json.dumps({"error": told}).encode())
+
+    assert (caught.value.limit, caught.value.requested) == (4096, 5000)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('{"error":{"message":"m","type":"T","code":500}}', Failure("m", 500, "T")),
+        ('{"error":{"code":503,"message":"m","type":"T"}}', Failure("m", 503, "T")),
+        (
+            '{"object":"error","message":"m","type":"T","param":null,"code":400}',
+            Failure("m", 400, "T"),
+        ),
+        ('{"error":"m","error_type":"validation"}', Failure("m", None, "validation")),
+        ('{"error":{"message":"m","http_status_code":422}}', Failure("m", 422)),
+        ('{"code":424,"error":"m"}', Failure("m", 424)),
+        ('{"code":424,"error":""}', Failure("", 424)),
+        ('{"code":507,"type":"T","message":"m"}', Failure("m", 507, "T")),
+        ('{"code":424,"message":"m","error":"why"}', Failure("m", 424)),
+        ('{"detail":"m"}', Failure("m")),
+        ('{"detail":[{"msg":"m"}]}', Failure('[{"msg": "m"}]')),
+        ('{"message":"m"}', Failure("m")),
+        ("plain words\n", Failure("plain words")),
+        ("", Failure("")),
+        ("[1, 2]", Failure("[1, 2]")),
+    ],
+)
+def test_error_objects(body: str, expected: Failure) -> None:
+    """
+    Every engine's own form, and words that are no JSON.
+    """
+    assert read_failure(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "words"),
+    [
+        (Failure("m", 429), ThrottledError, "status 429: m; send fewer"),
+        (Failure("m", 500), ModelError, "status 500: m; read the container's log"),
+        (Failure("m", 503), ModelError, "its queue is full or its engine is down"),
+        (Failure("m", 422), ModelError, "correct the request as the container says"),
+        (Failure("", None, "T"), ModelError, "the container failed: T"),
+        (Failure(""), ModelError, "failed and said nothing"),
+        (
+            Failure("Either prompt or prompt_embeds must be provided", 400),
+            ModelError,
+            "schema='openai'",
+        ),
+        (
+            Failure("timed out while waiting for a response from container primary"),
+            AnswerTimeoutError,
+            "stream the answer",
+        ),
+    ],
+)
+def test_remedies(failure: Failure, kind: type[LlmError], words: str) -> None:
+    """
+    Each error says what to do.
+    """
+    error = error_of(failure)
+
+    assert type(error) is kind
+    assert words in str(error)
+
+
+def test_long_words_are_shortened_in_the_message_alone() -> None:
+    """
+    A program may want all of them.
+    """
+    error = error_of(Failure("m" * 10_000, 500))
+
+    assert isinstance(error, ModelError)
+    assert len(str(error)) < 700
+    assert len(error.model_message) == 10_000

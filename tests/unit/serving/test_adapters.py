@@ -1,0 +1,148 @@
+"""
+What a container does with adapters, read from its image, files and variables.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm import CustomContainer, HuggingFaceModel, LmiDist, Tgi, Vllm
+from cdk_sagemaker_llm.catalog.images import find_image
+from cdk_sagemaker_llm.serving.adapters import (
+    SWITCHED_ON,
+    AdapterHost,
+    adapter_findings,
+    adapter_host,
+)
+from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
+from tests.unit.serving.lmi.checks.test_rules import LMI
+
+MODEL = HuggingFaceModel("a/b")
+PLACEHOLDER = "${Token[TOKEN.1]}"
+
+
+def host_of(
+    serving: ServingConfiguration, variables: dict[str, str] | None = None
+) -> AdapterHost:
+    """
+    Read what a serving configuration prepares.
+    """
+    container = serving.prepare(MODEL, 1).container
+    assert container is not None
+    host = adapter_host(container, {**container.environment, **(variables or {})})
+    assert host is not None
+    return host
+
+
+def by_variables(version: str, **variables: str) -> AdapterHost:
+    """
+    Read a container that nothing but variables configures.
+    """
+    given = {"HF_MODEL_ID": "a/b", **variables}
+    container = Container(image=find_image(LMI, version), environment=given)
+    host = adapter_host(container, given)
+    assert host is not None
+    return host
+
+
+@pytest.mark.parametrize(
+    ("serving", "variables", "is_on"),
+    [
+        (Vllm(), {}, None),
+        (Vllm(enable_lora=True), {}, True),
+        (Vllm(enable_lora=False), {}, False),
+        (Vllm(), SWITCHED_ON, True),
+        (Vllm(), {"OPTION_ENABLE_LORA": "false"}, False),
+        (Vllm(), {"OPTION_ENABLE_LORA": PLACEHOLDER}, True),
+        # The file wins.
+        (Vllm(enable_lora=False), SWITCHED_ON, False),
+    ],
+)
+def test_the_switch_is_read_where_it_is_written(
+    serving: Vllm, variables: dict[str, str], *, is_on: bool | None
+) -> None:
+    """
+    In the file or in a variable; what deployment decides is the user's own word.
+    """
+    assert host_of(serving, variables).is_on is is_on
+
+
+@pytest.mark.parametrize(
+    ("serving", "variables", "largest"),
+    [
+        (Vllm(), {}, 16),
+        (Vllm(max_lora_rank=64), {}, 64),
+        (Vllm(), {"OPTION_MAX_LORA_RANK": "32"}, 32),
+        (Vllm(), {"OPTION_MAX_LORA_RANK": PLACEHOLDER}, None),
+        (LmiDist("0.31.0", max_lora_rank=8), {}, 8),
+    ],
+)
+def test_the_largest_rank_is_read_where_it_is_written(
+    serving: ServingConfiguration, variables: dict[str, str], largest: int | None
+) -> None:
+    """
+    It is 16 where nobody says it.
+    """
+    assert host_of(serving, variables).largest_rank == largest
+
+
+@pytest.mark.parametrize(
+    ("tag", "family"),
+    [("djl-inference:0.36.0-lmi99.0.0-cu130", "djl-lmi"), ("vllm:0.23", None)],
+)
+def test_an_image_is_read_as_the_release_that_it_is_near(
+    tag: str, family: str | None
+) -> None:
+    """
+    And one that is near none is not read.
+    """
+    uri = f"111111111111.dkr.ecr.us-east-1.amazonaws.com/{tag}"
+    found = adapter_host(Container(image=CustomContainer.from_uri(uri).image), {})
+
+    assert (found and found.image.family) == family
+
+
+@pytest.mark.parametrize(
+    ("host", "codes"),
+    [
+        (host_of(Vllm()), []),
+        (host_of(Vllm("0.31.0")), []),
+        (host_of(Vllm("0.30.0")), ["LLM327"]),
+        (host_of(LmiDist("0.31.0")), []),
+        (host_of(LmiDist("0.30.0")), ["LLM327"]),
+        (host_of(Tgi("3.3.6")), ["LLM326"]),
+        (by_variables("0.36.0"), []),
+        (by_variables("0.34.0", OPTION_ROLLING_BATCH="disable"), ["LLM326"]),
+        (
+            by_variables(
+                "0.33.0",
+                OPTION_ROLLING_BATCH="disable",
+                OPTION_ENTRYPOINT="djl_python.lmi_vllm.vllm_async_service",
+            ),
+            ["LLM327"],
+        ),
+        (
+            by_variables(
+                "0.34.0",
+                OPTION_ROLLING_BATCH="disable",
+                OPTION_ENTRYPOINT="djl_python.lmi_vllm.vllm_async_service",
+            ),
+            [],
+        ),
+    ],
+)
+def test_a_container_takes_adapters_or_says_why_not(
+    host: AdapterHost, codes: list[str]
+) -> None:
+    """
+    By its engine, its version and its service.
+    """
+    assert [each.code for each in adapter_findings(host, None)] == codes
+
+
+@pytest.mark.parametrize(("rank", "codes"), [(16, []), (17, ["LLM329"]), (None, [])])
+def test_a_rank_is_held_against_the_largest(rank: int | None, codes: list[str]) -> None:
+    """
+    The largest itself is taken.
+    """
+    assert [f.code for f in adapter_findings(host_of(Vllm()), rank)] == codes
