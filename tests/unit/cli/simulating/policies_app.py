@@ -16,6 +16,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sagemaker as sagemaker
 
 from cdk_sagemaker_llm import (
+    AsyncInference,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
@@ -357,6 +358,24 @@ def wake(stack: Stack) -> None:
     )
 
 
+def backlog(stack: Stack) -> None:
+    """
+    From zero and by what waits, for requests that are answered on S3.
+    """
+    batch = LlmEndpoint(
+        stack,
+        "Batch",
+        model=MISTRAL,
+        serving=Vllm("0.32.0"),
+        instance_type="ml.g5.12xlarge",
+        async_inference=AsyncInference(
+            output="s3://answers/here", max_concurrent_invocations_per_instance=4
+        ),
+    )
+    instances = batch.auto_scale_instance_count(min_capacity=0, max_capacity=4)
+    instances.scale_on_backlog("Backlog", per_instance=5)
+
+
 def schedules(stack: Stack) -> None:
     """
     At 08:00 in Berlin there are three.
@@ -536,6 +555,7 @@ PLAYED: dict[str, Callable[[Stack], object]] = {
     "FirstChunk": first_chunk,
     "AlarmOfMath": alarm_of_math,
     "Wake": wake,
+    "Backlog": backlog,
     "Schedules": schedules,
     "WrittenByTheCdk": written_by_the_cdk,
     "Consolidating": consolidating,

@@ -33,6 +33,7 @@ FIRST: dict[str, tuple[int, int, str, float]] = {
     "FirstChunk": (1, 2, "Step", 180),
     "AlarmOfMath": (1, 2, "Step", 90),
     "Wake": (0, 1, "Step", 60),
+    "Backlog": (1, 2, "Backlog", 480),
     "Schedules": (1, 3, "Open", 600),
     "WrittenByTheCdk": (1, 2, "Adding", 180),
     "Consolidating": (1, 4, "Load", 60),
