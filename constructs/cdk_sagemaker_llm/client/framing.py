@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from json.scanner import make_scanner
 
 from cdk_sagemaker_llm.client import salvage
 from cdk_sagemaker_llm.client.errors import (
@@ -39,7 +38,7 @@ _OPENING, _CLOSING = b"{[", b"}]"
 # Line breaks inside a text: LMI 0.27 and 0.28 write the prompt as it is.
 _DECODER = json.JSONDecoder(strict=False)
 _decode = _DECODER.decode
-_scan = make_scanner(_DECODER)
+_scan = _DECODER.raw_decode
 
 
 class Framing:
@@ -102,8 +101,8 @@ class Framing:
                 usual = line[5:] if line[:5] == b"data:" else line
                 try:
                     text = usual.strip().decode()
-                    record, end = _scan(text, 0)
-                except (ValueError, StopIteration, RecursionError):
+                    record, end = _scan(text)
+                except (ValueError, RecursionError):
                     end = -1
                 if end == len(text) and text[0] in "{[":
                     self._silence = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -145,9 +146,12 @@ def test_fails_if_a_setting_is_out_of_bounds(name: str, least: int) -> None:
     """
     Both sides of each bound.
     """
-    assert getattr(Settings(**{name: least}), name) == least
+    at_least: dict[str, Any] = {name: least}
+    too_few: dict[str, Any] = {name: least - 1}
+
+    assert getattr(Settings(**at_least), name) == least
     with pytest.raises(ValueError, match=f"{name} must be at least {least}, got"):
-        Settings(**{name: least - 1})
+        Settings(**too_few)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ from cdk_sagemaker_llm.client.wire.step import (
 _Entry = tuple[str, int | None, float | None]
 
 
+# What a piece of text may have beside it.
+_MORE = ("tool_calls", "reasoning", "reasoning_content", "function_call")
+
+
 def read(record: Record) -> Step | None:
     """
     Read a chunk or a whole completion; ``None`` if it is of another format.
@@ -52,7 +56,7 @@ def quick(record: dict[str, Record]) -> Token | None:
         or get("finish_reason") is not None
         or get("logprobs") is not None
         or get("index", 0) != 0
-        or len(delta) != 1
+        or (len(delta) > 1 and any(map(delta.get, _MORE)))
     ):
         return None
     text = delta.get("content")
