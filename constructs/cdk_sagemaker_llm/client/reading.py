@@ -4,6 +4,7 @@ One reader for every wire format: bytes in, tokens out.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
@@ -17,7 +18,6 @@ from cdk_sagemaker_llm.client.errors import (
 from cdk_sagemaker_llm.client.framing import DONE, Framing
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
-    FinishReason,
     Generation,
     Token,
     Usage,
@@ -31,6 +31,9 @@ from cdk_sagemaker_llm.client.wire.step import Record, Step, WireFormat
 
 MAX_BYTES = 33_554_432
 """How much of an answer is kept if nothing else is said: 32 MiB."""
+
+# What a token takes beside its text, where all of them are kept.
+_TOKEN_SIZE = 64
 
 
 def read_stream(
@@ -81,9 +84,7 @@ def read_body(
     Raises:
         LlmError: If the answer is an error, breaks off, or cannot be read.
     """
-    reader = Reader(format, max_bytes)
-    tokens = tuple(reader.read((body,), with_embeddings=True))
-    return reader.generation(tokens)
+    return Reader(format, max_bytes).collect((body,))
 
 
 def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
@@ -123,9 +124,10 @@ class Reader:
         self._quick = quick_reader(self._readers)
         self._max_bytes = max_bytes
         self._framing = Framing(max_bytes)
-        self._texts: list[str] = []
-        self._reasonings: list[str] = []
+        self._text = io.StringIO()
+        self._reasoning = io.StringIO()
         self._size = 0
+        self._each = 0
         self._held: Token | None = None
         self._usage: Usage | None = None
         self._calls = ToolCalls()
@@ -135,15 +137,13 @@ class Reader:
         self._ended = False
         self._done = False
 
-    def read(
-        self, chunks: Iterable[bytes], *, with_embeddings: bool = False
-    ) -> Iterator[Token]:
+    def read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
         """
         Walk through the tokens; errors leave with what came by then.
         """
         try:
             yield from self._read(chunks)
-            if self._embeddings is not None and not with_embeddings:
+            if self._embeddings is not None:
                 raise UnreadableAnswerError(
                     "the answer is embeddings, no text",
                     remedy="read them with read_embeddings() or embed()",
@@ -152,10 +152,16 @@ class Reader:
             self._keep(error)
             raise
 
-    def generation(self, tokens: Iterable[Token]) -> Generation:
+    def collect(self, chunks: Iterable[bytes]) -> Generation:
         """
-        Put the tokens together that were read here.
+        Read all tokens and put them together.
         """
+        self._each = _TOKEN_SIZE
+        try:
+            tokens = tuple(self._read(chunks))
+        except LlmError as error:
+            self._keep(error)
+            raise
         if self._embeddings is not None:
             found = self._embeddings
             return Generation("", usage=found.usage, embeddings=found)
@@ -193,13 +199,17 @@ class Reader:
     def _end(self) -> Iterator[Token]:
         if not self._is_complete:
             yield from self._read_rest()
+        yield from self._last()
+        if not self._ended and not self._done:
+            raise ConnectionCutError("the answer ended before its end")
+
+    def _last(self) -> Iterator[Token]:
         if self._held is not None:
             held, self._held = self._held, None
             yield replace(held, usage=self._usage) if self._usage else held
         elif self._usage and not self._ended:
             yield Token("", usage=self._usage)
-        if not self._ended and not self._done:
-            raise ConnectionCutError("the answer ended before its end")
+        self._usage = None
 
     def _read_rest(self) -> Iterator[Token]:
         try:
@@ -219,6 +229,7 @@ class Reader:
             return
         if record is DONE:
             self._done = True
+            yield from self._last()
             return
         self._refuse_failures(record)
         step = recognise(record, self._readers)
@@ -231,7 +242,7 @@ class Reader:
         if step.usage is not None:
             self._usage = step.usage
         for index, part in step.calls:
-            self._size += self._calls.add(index, part)
+            self._grow(self._calls.add(index, part))
         if step.ends:
             self._end_with(step)
         for token in step.tokens:
@@ -258,14 +269,18 @@ class Reader:
 
     def _note(self, token: Token) -> None:
         if token.index == 0:
-            self._texts.append(token.text)
+            self._text.write(token.text)
             if token.reasoning:
-                self._reasonings.append(token.reasoning)
-        self._size += len(token.text) + len(token.reasoning)
+                self._reasoning.write(token.reasoning)
+        self._size += len(token.text) + len(token.reasoning) + self._each
         if self._size > self._max_bytes:
-            raise AnswerTooLargeError(
-                f"the answer is longer than {self._max_bytes} characters"
-            )
+            self._grow(0)
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > self._max_bytes:
+            told = f"the answer takes more than {self._max_bytes} bytes"
+            raise AnswerTooLargeError(told)
 
     def _refuse_failures(self, record: Record) -> None:
         if not isinstance(record, dict):
@@ -279,7 +294,7 @@ class Reader:
         if failure is None:
             return
         error = error_of(failure)
-        if not self._texts:
+        if not self._text.tell():
             # A document that is an error has the text beside it.
             text = record.get("generated_text")
             error.text = text if isinstance(text, str) else ""
@@ -290,14 +305,6 @@ class Reader:
         Give an error what came before it.
         """
         begun = salvage.begun(self._framing.unread.decode(errors="ignore"))
-        error.text = "".join(self._texts) + (error.text or begun)
-        error.reasoning = "".join(self._reasonings)
+        error.text = self._text.getvalue() + (error.text or begun)
+        error.reasoning = self._reasoning.getvalue()
         error.tool_calls = self._calls.whole(0)
-
-
-def finish_reason_of(tokens: Iterable[Token]) -> FinishReason | None:
-    """
-    Return why the first answer of a stream ended.
-    """
-    found = [t.finish_reason for t in tokens if t.finish_reason and not t.index]
-    return found[-1] if found else None

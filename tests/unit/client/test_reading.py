@@ -233,6 +233,24 @@ class TestOddities:
 
         assert read_body(body.encode()).text == "a"
 
+    def test_the_last_token_comes_with_the_mark_of_the_end(self) -> None:
+        """
+        Not only when the connection has ended.
+        """
+        tokens = read_stream(
+            broken(events(chunk({"content": "a"}, "stop")), error=AssertionError())
+        )
+
+        assert next(tokens).finish_reason is FinishReason.STOP
+
+    def test_a_refusal_is_a_text(self) -> None:
+        """
+        Where the answer would be.
+        """
+        body = events(chunk({"content": None, "refusal": "no"}), chunk({}, "stop"))
+
+        assert read_body(body).text == "no"
+
     def test_what_follows_the_mark_of_the_end_is_not_read(self) -> None:
         """
         But the bytes are, so that the connection may be used again.
@@ -390,6 +408,33 @@ class TestBounds:
             tracemalloc.stop()
 
         assert peak < 20 * limit
+
+    @pytest.mark.parametrize("text", ["", "a"], ids=["empty", "short"])
+    def test_tokens_without_end(self, text: str) -> None:
+        """
+        Where all of them are kept, they count for more than their text.
+        """
+        limit = 1_000_000
+        body = lines({"token": {"id": 5, "text": text}}) * 100_000
+        tracemalloc.start()
+        try:
+            with pytest.raises(AnswerTooLargeError) as caught:
+                read_body(body, max_bytes=limit)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+        assert caught.value.text == text * (limit // (64 + len(text)) + 1)
+        assert peak < 20 * limit
+
+    def test_tool_calls_without_end(self) -> None:
+        """
+        Also parts that say nothing.
+        """
+        part = chunk({"tool_calls": [{"index": 0, "function": {"arguments": ""}}]})
+
+        with pytest.raises(AnswerTooLargeError):
+            list(read_stream([events(part, done=False)] * 1000, max_bytes=50_000))
 
     @pytest.mark.parametrize("lines_of", [b"\n", b": still here\n\n", b"data:\n\n"])
     def test_lines_that_say_nothing(self, lines_of: bytes) -> None:

@@ -70,7 +70,7 @@ def _add(step: Step, choice: dict[str, Record]) -> None:
     part = message if is_whole else delta
     if not isinstance(part, dict):
         part = {"content": choice.get("text")}
-    text, reasoning = _content(part.get("content")), _reasoning(part)
+    text, reasoning = _content(part), _reasoning(part)
     step.calls.extend((index, call) for call in _calls(part))
     said = choice.get("finish_reason")
     reason = _reason(choice, said)
@@ -157,7 +157,10 @@ def _legacy(logprobs: dict[str, Record], ids: list[Record]) -> list[_Entry]:
     ]
 
 
-def _content(content: Record) -> str:
+def _content(part: dict[str, Record]) -> str:
+    content = part.get("content")
+    if content is None:
+        return as_text(part.get("refusal"))
     if isinstance(content, list):
         return "".join(
             as_text(part.get("text")) for part in content if isinstance(part, dict)
