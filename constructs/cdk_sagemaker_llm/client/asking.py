@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.errors import LlmError, UnreadableAnswerError
-from cdk_sagemaker_llm.client.reading import Reader
+from cdk_sagemaker_llm.client.reader import Reader
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
     Message,

@@ -183,7 +183,8 @@ def _calls(part: dict[str, Record]) -> list[Record]:
 
 def _reason(choice: dict[str, Record], said: Record) -> FinishReason | None:
     reason = finish_reason(said)
-    hit = choice.get("stop_reason")
+    # vLLM's name for what was hit, and SGLang's.
+    hit = choice.get("stop_reason", choice.get("matched_stop"))
     if reason is FinishReason.STOP and isinstance(hit, str):
         return FinishReason.STOP_SEQUENCE
     return reason
