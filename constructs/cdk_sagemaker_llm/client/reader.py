@@ -62,6 +62,8 @@ class Reader:
         self._whole: dict[int, str] = {}
         self._pieces = False
         self._embeddings: Embeddings | None = None
+        # The answers that have begun; a stream asked for several brings them mixed.
+        self._open = {0}
         self._ended = False
         self._done = False
 
@@ -117,18 +119,18 @@ class Reader:
         try:
             yield from chunks
         except LlmError:
-            if not self._is_complete:
+            if not self._is_whole:
                 raise
         except Exception as error:
-            if not self._is_complete:
+            if not self._is_whole:
                 told = f"the connection broke: {type(error).__name__}: {error}"
                 raise ConnectionCutError(told) from error
 
     def _end(self) -> Iterator[Token]:
-        if not self._is_complete:
+        if not self._done:
             yield from self._read_rest()
         yield from self._last()
-        if not self._ended and not self._done:
+        if not self._is_whole:
             raise ConnectionCutError("the answer ended before its end")
 
     def _last(self) -> Iterator[Token]:
@@ -149,8 +151,8 @@ class Reader:
                 raise
 
     @property
-    def _is_complete(self) -> bool:
-        return self._done or (self._ended and not self._framing.unread.strip())
+    def _is_whole(self) -> bool:
+        return self._done or self._ended
 
     def _take(self, record: Record) -> Iterator[Token]:
         if self._done:
@@ -171,6 +173,7 @@ class Reader:
             self._usage = step.usage
         for index, part in step.calls:
             self._grow(self._calls.add(index, part))
+        self._open.update(token.index for token in step.tokens)
         if step.ends:
             self._end_with(step)
         for token in step.tokens:
@@ -186,7 +189,10 @@ class Reader:
                 self._held = self._finished(token)
 
     def _end_with(self, step: Step) -> None:
-        self._ended = True
+        finished = {token.index for token in step.tokens if token.finish_reason}
+        # A document ends all of them, and so does a line that gives no reason.
+        self._open -= self._open if step.texts or not finished else finished
+        self._ended = not self._open
         self._whole.update(step.texts)
         self._pieces = self._pieces or step.pieces
         self._embeddings = step.embeddings or self._embeddings

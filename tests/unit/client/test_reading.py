@@ -160,6 +160,18 @@ class TestAlternatives:
         (other,) = found.alternatives
         assert (other.text, other.finish_reason) == ("xy", FinishReason.LENGTH)
 
+    def test_each_of_them_has_to_end(self) -> None:
+        """
+        One that is at its end does not make the others whole.
+        """
+        records = [chunk({"content": "A"}), chunk({"content": "x"}), chunk({}, "stop")]
+        records[1]["choices"][0]["index"] = 1
+
+        with pytest.raises(ConnectionCutError) as caught:
+            read_body(events(*records, done=False))
+        assert caught.value.text == "A"
+        assert read_body(events(*records)).alternatives[0].text == "x"
+
     def test_best_of_and_batches(self) -> None:
         """
         TGI's sequences beside the best, and an array of several.
