@@ -108,7 +108,7 @@ class Framing:
                 text = usual.decode()
                 record, end = _scan(text)
             except (ValueError, RecursionError):
-                end = -1
+                text, end = "", -1
             if end == len(text) and text[0] in "{[":
                 self._silence = 0
                 self._found += 1

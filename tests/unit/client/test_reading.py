@@ -113,6 +113,16 @@ class TestEmbeddings:
         assert read_embeddings(EMBEDDINGS[name]) == Embeddings(VECTORS, usage)
         assert read_body(EMBEDDINGS[name]).embeddings == Embeddings(VECTORS, usage)
 
+    @pytest.mark.parametrize("index", ["1", [1], None])
+    def test_an_index_that_is_none(self, index: object) -> None:
+        """
+        They stay in the order in which they came.
+        """
+        data = [{"embedding": [1.0], "index": index}, {"embedding": [2.0], "index": 9}]
+
+        found = read_embeddings(json.dumps({"data": data}).encode())
+        assert found.vectors == ((1.0,), (2.0,))
+
     def test_one_vector_alone(self) -> None:
         """
         For one text that was sent alone.
@@ -129,7 +139,14 @@ class TestEmbeddings:
             read_embeddings(LINES)
 
     @pytest.mark.parametrize(
-        "body", [b"[]", b'[["a"]]', b'[[{"label": "x"}]]', b'{"data": [{"a": 1}]}']
+        "body",
+        [
+            b"[]",
+            b"[[1" + b"0" * 400 + b"]]",
+            b'[["a"]]',
+            b'[[{"label": "x"}]]',
+            b'{"data": [{"a": 1}]}',
+        ],
     )
     def test_fails_if_they_are_none(self, body: bytes) -> None:
         """
@@ -288,6 +305,15 @@ class TestOddities:
             ToolCall("f", '{"a": 1}', "f"),
             ToolCall("g", '{"a": 1}', "g"),
         )
+
+    def test_a_log_probability_that_is_no_number(self) -> None:
+        """
+        Or one that no float holds: it is not known.
+        """
+        for value in ("null", '"high"', "1" + "0" * 400):
+            line = f'{{"token": {{"id": 1, "text": "a", "log_prob": {value}}}}}\n'
+            tokens = read_stream([line.encode(), LINES])
+            assert next(tokens).log_prob is None
 
     def test_log_probabilities_of_a_character_in_pieces(self) -> None:
         """

@@ -39,6 +39,7 @@ def test_confidence_is_exp_of_the_mean() -> None:
     assert Generation("abc", TOKENS).confidence == confidence(TOKENS)
     assert LlmClient.confidence(TOKENS) == confidence(TOKENS)
     assert confidence([Token("a", 1, 0.0)]) == 1
+    assert confidence([Token("a", 1, 1e-9)]) == 1
     assert confidence([Token("a", 1, -math.inf)]) == 0
 
 
