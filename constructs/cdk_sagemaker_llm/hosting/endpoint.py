@@ -17,7 +17,7 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.asynchronous import caller_statements
+from cdk_sagemaker_llm.hosting.async_access import caller_statements
 from cdk_sagemaker_llm.hosting.backlog import backlog_findings
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
@@ -211,7 +211,9 @@ class Endpoint(EndpointBase):
         attached = [network for network in networks if network.vpc is not None]
         groups = [group for network in attached for group in network.security_groups]
         first = attached[0] if attached else Network()
-        return replace(first, security_groups=groups).connections
+        # Models may share theirs.
+        own = list(dict.fromkeys(groups))
+        return replace(first, security_groups=own).connections
 
     @staticmethod
     def from_endpoint_name(
@@ -339,7 +341,7 @@ def _type_findings(variant: ProductionVariant) -> list[Finding]:
 
 
 def _models_of(config: EndpointConfigBase) -> list[Model]:
-    models = (variant.model for variant in config.variants)
+    models = (each.variant.model for each in config.definition.every_variant)
     return [model for model in models if isinstance(model, Model)]
 
 

@@ -15,11 +15,8 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.asynchronous import (
-    AsyncInference,
-    async_statements,
-    make_bucket,
-)
+from cdk_sagemaker_llm.hosting.async_access import async_statements, make_bucket
+from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
 from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.hosts import (
