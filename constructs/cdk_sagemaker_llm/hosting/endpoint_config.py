@@ -73,8 +73,7 @@ class EndpointConfig(EndpointConfigBase):
 
         shadow_variants:
             One variant that gets copies of the requests, beside one other; its answers
-            are dropped. Of a hundred requests it gets as many as its weight is of a
-            hundred of the other's.
+            are dropped. Its share of them is its weight, divided by the other's.
             If left out, there is none.
 
         async_inference:
