@@ -286,7 +286,9 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms):
         """The model of the shadow variant; ``None`` without one."""
         config = config.filled_by(*self.models)
         if shadowing is not None:
-            self.shadow_model = DefinedModel(self, "ShadowModel", shadowing.model)
+            # What is granted to the endpoint, or may reach it, counts for both.
+            shared = shadowing.model.within(self.model.network, self.model.role)
+            self.shadow_model = DefinedModel(self, "ShadowModel", shared)
             config = config.shadowed_by(self.shadow_model)
             annotate(self.shadow_model, shadowing.fit)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
