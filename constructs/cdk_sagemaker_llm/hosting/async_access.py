@@ -1,11 +1,14 @@
 """
-Where requests and answers of an asynchronous endpoint lie, and who may do what there.
+What is written of an asynchronous endpoint: where requests and answers lie, and who may
+do what there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from aws_cdk import aws_sagemaker as sagemaker
 
 from cdk_sagemaker_llm.hosting.places import (
     Place,
@@ -22,6 +25,11 @@ if TYPE_CHECKING:
     from constructs import Construct
 
     from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
+
+AsyncProperty = sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty
+NotificationProperty = (
+    sagemaker.CfnEndpointConfig.AsyncInferenceNotificationConfigProperty
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +67,27 @@ class AsyncPlaces:
         Those that the endpoint writes to.
         """
         return [self.output, *([self.failure] if self.failure else [])]
+
+
+def async_property(given: AsyncInference) -> AsyncProperty:
+    """
+    Render for the L1 class.
+    """
+    config, places = sagemaker.CfnEndpointConfig, AsyncPlaces.of(given)
+    most = given.max_concurrent_invocations_per_instance
+    return AsyncProperty(
+        output_config=config.AsyncInferenceOutputConfigProperty(
+            s3_output_path=places.output.uri,
+            s3_failure_path=places.failure.uri if places.failure else None,
+            kms_key_id=given.kms_key.key_arn if given.kms_key else None,
+            notification_config=_notifications(given),
+        ),
+        client_config=None
+        if most is None
+        else config.AsyncInferenceClientConfigProperty(
+            max_concurrent_invocations_per_instance=most
+        ),
+    )
 
 
 def async_statements(given: AsyncInference | None) -> list[Statement]:
@@ -113,6 +142,18 @@ def make_bucket(scope: Construct, key: kms.IKey | None) -> s3.Bucket:
         enforce_ssl=True,
         block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
         removal_policy=RemovalPolicy.RETAIN,
+    )
+
+
+def _notifications(given: AsyncInference) -> NotificationProperty | None:
+    success, error = given.success_topic, given.error_topic
+    if success is None and error is None:
+        return None
+    included = [topic.value for topic in given.include_inference_response_in]
+    return NotificationProperty(
+        success_topic=success.topic_arn if success else None,
+        error_topic=error.topic_arn if error else None,
+        include_inference_response_in=included or None,
     )
 
 

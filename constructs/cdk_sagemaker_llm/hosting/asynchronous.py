@@ -9,11 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aws_cdk import aws_sagemaker as sagemaker
-
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.async_access import AsyncPlaces
 from cdk_sagemaker_llm.hosting.limits import range_findings
 from cdk_sagemaker_llm.hosting.places import place_findings
 
@@ -36,8 +33,6 @@ UNSURE_ASYNC = Rule(
     "asynchronous inference is set where the guide does not say that it works",
     f"{_GUIDE}, async-inference",
 )
-
-AsyncProperty = sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty
 
 
 class AsyncTopic(enum.StrEnum):
@@ -120,39 +115,6 @@ class AsyncInference:
             output=f"{address}/answers",
             failure=self.failure or f"{address}/failed",
             inputs=self.inputs or f"{address}/requests",
-        )
-
-    def to_property(self) -> AsyncProperty:
-        """
-        Render for the L1 class.
-        """
-        config, places = sagemaker.CfnEndpointConfig, AsyncPlaces.of(self)
-        most = self.max_concurrent_invocations_per_instance
-        return AsyncProperty(
-            output_config=config.AsyncInferenceOutputConfigProperty(
-                s3_output_path=places.output.uri,
-                s3_failure_path=places.failure.uri if places.failure else None,
-                kms_key_id=self.kms_key.key_arn if self.kms_key else None,
-                notification_config=self._notifications(),
-            ),
-            client_config=None
-            if most is None
-            else config.AsyncInferenceClientConfigProperty(
-                max_concurrent_invocations_per_instance=most
-            ),
-        )
-
-    def _notifications(
-        self,
-    ) -> sagemaker.CfnEndpointConfig.AsyncInferenceNotificationConfigProperty | None:
-        if self.success_topic is None and self.error_topic is None:
-            return None
-        success, error = self.success_topic, self.error_topic
-        included = [topic.value for topic in self.include_inference_response_in]
-        return sagemaker.CfnEndpointConfig.AsyncInferenceNotificationConfigProperty(
-            success_topic=success.topic_arn if success else None,
-            error_topic=error.topic_arn if error else None,
-            include_inference_response_in=included or None,
         )
 
 

@@ -15,7 +15,11 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.async_access import async_statements, make_bucket
+from cdk_sagemaker_llm.hosting.async_access import (
+    async_property,
+    async_statements,
+    make_bucket,
+)
 from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
 from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
@@ -175,7 +179,7 @@ class EndpointConfig(EndpointConfigBase):
                 for each in definition.shadows
             ]
             or None,
-            async_inference_config=self.async_inference.to_property()
+            async_inference_config=async_property(self.async_inference)
             if self.async_inference
             else None,
             data_capture_config=capture.to_property() if capture else None,

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import JSON, json_error
 from cdk_sagemaker_llm.local.runtime.notifying import News, notify
 from cdk_sagemaker_llm.local.runtime.processing import Outcome, lost, process
-from cdk_sagemaker_llm.local.sagemaker import backlog
+from cdk_sagemaker_llm.local.sagemaker import queueing
 from cdk_sagemaker_llm.local.sagemaker.backlog import Processed
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.world import Endpoint, World
@@ -168,7 +168,7 @@ def answer(world: World, request: Request, endpoint: str) -> Response:
         expires=now + _seconds(headers, "RequestTTLSeconds", _TTL_SECONDS),
         patience=_seconds(headers, "InvocationTimeoutSeconds", _TIMEOUT_SECONDS),
     )
-    backlog.put(world, found, asked)
+    queueing.put(world, found, asked)
     told = {f"{_PREFIX}OutputLocation": places.answer}
     if places.failure:
         told[f"{_PREFIX}FailureLocation"] = places.failure

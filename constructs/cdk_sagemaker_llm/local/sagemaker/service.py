@@ -8,11 +8,11 @@ from typing import Any
 
 from cdk_sagemaker_llm.local import shapes
 from cdk_sagemaker_llm.local.errors import validation
-from cdk_sagemaker_llm.local.sagemaker.backlog import work_everywhere
 from cdk_sagemaker_llm.local.sagemaker.components import Components
 from cdk_sagemaker_llm.local.sagemaker.definitions import Definitions
 from cdk_sagemaker_llm.local.sagemaker.endpoints import Endpoints
 from cdk_sagemaker_llm.local.sagemaker.fleet import report
+from cdk_sagemaker_llm.local.sagemaker.queueing import work_everywhere
 from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
 

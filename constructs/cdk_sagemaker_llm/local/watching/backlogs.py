@@ -4,7 +4,8 @@ Counting what waits for endpoints of asynchronous inference, and what was done o
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.local.sagemaker.backlog import Processed, instances_of
+from cdk_sagemaker_llm.local.sagemaker.backlog import Processed
+from cdk_sagemaker_llm.local.sagemaker.queueing import instances_of
 from cdk_sagemaker_llm.local.sagemaker.world import World
 from cdk_sagemaker_llm.local.watching.meter import Meter
 from cdk_sagemaker_llm.local.watching.subjects import Subject

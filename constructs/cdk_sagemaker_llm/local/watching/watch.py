@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.local.sagemaker.backlog import work_everywhere
+from cdk_sagemaker_llm.local.sagemaker.queueing import work_everywhere
 from cdk_sagemaker_llm.local.watching.alarms import Alarms
 from cdk_sagemaker_llm.local.watching.backlogs import count_backlogs, count_processed
 from cdk_sagemaker_llm.local.watching.capacity import devices, live, serving
