@@ -58,8 +58,8 @@ if TYPE_CHECKING:
         Canary,
         Linear,
         Rolling,
-        Rollout,
     )
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
         ScalableInstanceCount,
@@ -252,7 +252,7 @@ _HOMES = {
     "ResourceRequirements": "fit.placement",
     "RollbackAlarms": "hosting.rollback",
     "Rolling": "hosting.rollout",
-    "Rollout": "hosting.rollout",
+    "Rollout": "hosting.rollout_base",
     "RopeScaling": "serving.lmi.tuning",
     "RoutingStrategy": "hosting.capacity",
     "S3Model": "models",

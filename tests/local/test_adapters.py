@@ -169,7 +169,10 @@ def test_an_adapter_is_described_and_listed_beside_its_base(
     found = described(embedded_aws, adapter)
     assert found["InferenceComponentStatus"] == "InService"
     assert found["VariantName"] == "AllTraffic"
-    assert found["Specification"]["BaseInferenceComponentName"] == base
+    assert found["Specification"] == {
+        "BaseInferenceComponentName": base,
+        "Container": {"ArtifactUrl": f"s3://{bucket}/a/"},
+    }
     assert found["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 1}
     listed = embedded_aws.client("sagemaker").list_inference_components(
         EndpointNameEquals=endpoint

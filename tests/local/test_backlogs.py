@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.local.watching.subjects import Subject
@@ -17,6 +18,7 @@ from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import make_config, make_endpoint, make_model, unique
 from tests.local.scaled import Scaled
+from tests.local.waiting import until
 
 REQUEST = json.dumps({"inputs": "hello", "parameters": {"max_new_tokens": 5}}).encode()
 TIMES = FleetTimes(provision=200.0, image_pull=100.0, model_start=60.0)
@@ -263,3 +265,107 @@ def test_more_instances_come_for_what_waits(aws: HandRunAws) -> None:
     assert all(map(batch.is_there, answers))
     aws.run(60 * 60)
     assert batch.capacity.desired == 0
+
+
+class Server:
+    """
+    The same endpoint, on a server of its own.
+    """
+
+    def __init__(self, aws: EmbeddedAws) -> None:
+        self._aws = aws
+        self._s3 = aws.client("s3")
+        self._s3.create_bucket(Bucket="work")
+        self._s3.put_object(Bucket="work", Key="in.json", Body=REQUEST)
+        variant = {"ModelName": make_model(aws), "InstanceType": "ml.g5.xlarge"}
+        output = {"OutputConfig": {"S3OutputPath": "s3://work/out"}}
+        config = make_config(aws, variant=variant, AsyncInferenceConfig=output)
+        self.name = make_endpoint(aws, config)
+        until(lambda: self.instances == 1)
+
+    @property
+    def instances(self) -> int:
+        """
+        How many instances run.
+        """
+        described = self._aws.client("sagemaker").describe_endpoint(
+            EndpointName=self.name
+        )
+        return int(described["ProductionVariants"][0]["CurrentInstanceCount"])
+
+    def to_zero(self) -> None:
+        """
+        Set up the guide's two policies and their alarm.
+        """
+        scaling = self._aws.client("application-autoscaling")
+        key = {
+            "ServiceNamespace": "sagemaker",
+            "ResourceId": f"endpoint/{self.name}/variant/AllTraffic",
+            "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+        }
+        watched = {
+            "Namespace": "AWS/SageMaker",
+            "Dimensions": [{"Name": "EndpointName", "Value": self.name}],
+            "Statistic": "Average",
+        }
+        scaling.register_scalable_target(**key, MinCapacity=0, MaxCapacity=4)
+        scaling.put_scaling_policy(
+            **key,
+            PolicyName="Backlog",
+            PolicyType="TargetTrackingScaling",
+            TargetTrackingScalingPolicyConfiguration={
+                "TargetValue": 5.0,
+                "CustomizedMetricSpecification": {**watched, "MetricName": BACKLOG},
+            },
+        )
+        step = {"MetricIntervalLowerBound": 0.0, "ScalingAdjustment": 1}
+        policy = scaling.put_scaling_policy(
+            **key,
+            PolicyName="Wake",
+            PolicyType="StepScaling",
+            StepScalingPolicyConfiguration={
+                "AdjustmentType": "ChangeInCapacity",
+                "Cooldown": 300,
+                "StepAdjustments": [step],
+            },
+        )
+        self._aws.client("cloudwatch").put_metric_alarm(
+            **watched,
+            AlarmName="wake",
+            MetricName=WAKE,
+            Period=60,
+            EvaluationPeriods=2,
+            DatapointsToAlarm=2,
+            Threshold=1,
+            ComparisonOperator="GreaterThanOrEqualToThreshold",
+            AlarmActions=[policy["PolicyARN"]],
+        )
+
+    def send(self) -> str:
+        """
+        Put a request into the queue; return the key of its answer.
+        """
+        told = self._aws.client("sagemaker-runtime").invoke_endpoint_async(
+            EndpointName=self.name, InputLocation="s3://work/in.json"
+        )
+        return str(told["OutputLocation"]).removeprefix("s3://work/")
+
+    def is_there(self, key: str) -> bool:
+        """
+        Tell whether an object is there.
+        """
+        found = self._s3.list_objects_v2(Bucket="work", Prefix=key)
+        return bool(found["KeyCount"])
+
+
+def test_a_real_server_goes_to_zero_and_wakes() -> None:
+    """
+    Over sockets, ten minutes a second: what is asked of none is answered all the same.
+    """
+    latency = Latency(first_token=1.0, per_token=0.0)
+    with EmbeddedAws(speed=600.0, times=TIMES, latency=latency) as aws:
+        batch = Server(aws)
+        batch.to_zero()
+        until(lambda: batch.instances == 0)
+        answer = batch.send()
+        until(lambda: batch.is_there(answer))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.local.conftest import ACCOUNT, REGION, ROOT, cdk_runner
 
 WHOLE, SHARED = "WholeInstances", "SharedInstances"
+DEPLOY = ("deploy", "--all", "--require-approval", "never")
 APP = ROOT / "examples" / "instance_pools" / "app.py"
 
 pytestmark = pytest.mark.timeout(300)
@@ -28,6 +29,7 @@ class Deployment:
     """
 
     aws: EmbeddedAws
+    run: Callable[..., str]
     outputs: dict[str, dict[str, str]]
 
     def instances(self, stack: str) -> dict[str, int]:
@@ -64,7 +66,7 @@ class Deployment:
         """
         listed = self.aws.client("sagemaker").list_models()["Models"]
         names = (str(model["ModelName"]) for model in listed)
-        filling = (name for name in names if WHOLE in name)
+        filling = (name for name in names if name.startswith("ChatModel"))
         return sorted(filling, key=lambda name: "G548xlarge" in name)
 
 
@@ -78,12 +80,16 @@ def _deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment
         aws.fault("no-capacity", "ml.g6e.12xlarge")
         aws.fault("no-capacity", "ml.g6e.2xlarge")
         cdk = cdk_runner(aws, home)
-        deploy = ["deploy", "--all", "--require-approval", "never"]
-        deploy += ["--app", f"{sys.executable} {APP}", "--outputs-file", "out.json"]
-        for command in (["bootstrap", f"aws://{ACCOUNT}/{REGION}"], deploy):
-            done = cdk(*command, cwd=home)
+
+        def run(*arguments: str) -> str:
+            done = cdk(*arguments, cwd=home)
             assert done.returncode == 0, done.stdout
-        yield Deployment(aws, json.loads((home / "out.json").read_text()))
+            return done.stdout
+
+        app = ("--app", f"{sys.executable} {APP}")
+        run("bootstrap", f"aws://{ACCOUNT}/{REGION}")
+        run(*DEPLOY, *app, "--outputs-file", "out.json")
+        yield Deployment(aws, run, json.loads((home / "out.json").read_text()))
 
 
 def test_instances_of_the_second_type_start(deployment: Deployment) -> None:
@@ -122,3 +128,14 @@ def test_copies_run_on_the_second_type(deployment: Deployment) -> None:
         {"InstanceType": "ml.g5.2xlarge", "CurrentCopyCount": 1}
     ]
     assert deployment.generate(SHARED, InferenceComponentName=component)
+
+
+def test_what_runs_is_what_was_asked_for(deployment: Deployment) -> None:
+    """
+    The same again changes nothing, and nothing has drifted.
+    """
+    app = ("--app", f"{sys.executable} {APP}")
+
+    assert deployment.run(*DEPLOY, *app).count("(no changes)") == 2
+    for stack in (WHOLE, SHARED):
+        assert "No drift detected" in deployment.run("drift", stack, *app)

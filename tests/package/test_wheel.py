@@ -5,13 +5,13 @@ The wheel, as another CDK app uses it.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.package.conftest import constraints, run
 
 # The first of them downloads the CDK where nothing has cached it.
 pytestmark = pytest.mark.timeout(600)
@@ -32,42 +32,13 @@ app.synth()
 """
 
 
-def run(*command: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
-    """
-    Run a command, whatever its exit status.
-    """
-    return subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **env},
-    )
-
-
-@pytest.fixture(name="wheel", scope="module")
-def _wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    built = run(
-        *(sys.executable, "-m", "build", "--wheel", "--no-isolation"),
-        *("--outdir", folder, root),
-    )
-    assert built.returncode == 0, built.stderr
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
 @pytest.fixture(name="theirs", scope="module")
 def _theirs(wheel: Path, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     Install the wheel, and what it depends on, where nothing else is.
     """
     folder = tmp_path_factory.mktemp("theirs") / "venv"
-    pins = folder.parent / "constraints.txt"
-    locked = (root / "requirements.txt").read_text().splitlines()
-    pins.write_text(
-        "\n".join(line.rstrip(" \\") for line in locked if "==" in line) + "\n"
-    )
+    pins = constraints(root, folder.parent)
     make = ("uv", "venv", "--quiet", "--python", sys.executable, folder)
     install = ("uv", "pip", "install", "--quiet", "--python", folder)
     for command in (make, (*install, "--constraint", pins, wheel)):

@@ -82,5 +82,10 @@ CAPACITY: dict[str, Callable[[Stack], object]] = {
         max_instance_count=2,
         scale_in_policy=IDLE,
     ),
+    "LLM417": partial(
+        _endpoint,
+        instance_type="ml.g7e.2xlarge",
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1",
+    ),
     "LLM416": _component(resources=ResourceRequirements(copies=2, accelerators=1)),
 }

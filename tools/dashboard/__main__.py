@@ -36,7 +36,8 @@ def panels(folder: Path) -> list[Panel]:
     run = Subject(folder, None, (), None, ()).run(
         Told(wanted=Wanted(shape="day"), duration=_DAY)
     )
-    return list(panels_of(body_in(template), simulated(run.played)))
+    body = body_in(template)
+    return list(panels_of(body, simulated(run.played, body["widgets"])))
 
 
 def main() -> None:

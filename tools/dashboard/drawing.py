@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tools.dashboard.series import Key, Values, curves_of
+from tools.dashboard.series import Known, Values, curves_of
 
 _COLUMNS = 24
 _INCHES = 0.72
@@ -48,7 +48,7 @@ class Panel:
     is_text: bool = False
 
 
-def panels_of(body: Mapping[str, Any], known: Mapping[Key, Values]) -> Iterator[Panel]:
+def panels_of(body: Mapping[str, Any], known: Known) -> Iterator[Panel]:
     """
     Yield every widget of a dashboard.
 

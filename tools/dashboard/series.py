@@ -1,112 +1,69 @@
 """
-The metrics of a simulated day, as CloudWatch would have them.
+The metrics of a simulated day that a dashboard reads.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.simulating.playing import Played
 from cdk_sagemaker_llm.simulation.metric_math import evaluate, names_in
-from cdk_sagemaker_llm.simulation.outcome import Series
+from cdk_sagemaker_llm.simulation.metrics import (
+    LATENCIES,
+    STATISTICS,
+    Metric,
+    MetricQuery,
+)
+from cdk_sagemaker_llm.simulation.running import run
 
 Values = Sequence[float | None]
-# Metric, statistic, and the values of its dimensions.
-Key = tuple[str, str, tuple[str, ...]]
-_MICROSECONDS = 1e6
+Known = Mapping[MetricQuery, Values]
+_MINUTE = 60
+# What has no value while nothing of it happens.
+_EVENTS = frozenset({"NoCapacityInvocationFailures"})
 
 
-def simulated(played: Sequence[Played]) -> dict[Key, Values]:
+def query_of(row: Sequence[Any]) -> MetricQuery | None:
     """
-    Return every metric that a run has, minute by minute.
+    Return what a widget's row reads; ``None`` for what the simulation cannot.
     """
-    found: dict[Key, Values] = {}
+    *names, options = row
+    if not names:
+        return None
+    namespace, name, *dimensions = names
+    statistic = options["stat"]
+    if statistic not in STATISTICS and name not in LATENCIES:
+        return None
+    by_name = dict(zip(dimensions[::2], dimensions[1::2], strict=True))
+    return MetricQuery(Metric.of(namespace, name, by_name), statistic, _MINUTE)
+
+
+def simulated(
+    played: Sequence[Played], widgets: Iterable[Mapping[str, Any]]
+) -> dict[MetricQuery, Values]:
+    """
+    Play each variant again, watched by a dashboard.
+
+    Args:
+        played: The variants, as they were played.
+
+        widgets: The dashboard's widgets.
+    """
+    rows = (row for each in widgets for row in each["properties"].get("metrics", ()))
+    queries = tuple(dict.fromkeys(filter(None, map(query_of, rows))))
+    found: dict[MetricQuery, Values] = {}
     for each in played:
-        variant = (_name(each.hosted.endpoint), each.hosted.variant)
-        reserved = _reserved(each)
-        if reserved is not None:
-            found["GPUReservation", "Average", variant] = reserved
-        for model in each.hosted.models:
-            resource = variant if model.needs is None else (_name(model.name),)
-            series = each.outcome.workloads[model.name]
-            for metric, statistic, values in _metrics(series):
-                found[metric, statistic, resource] = values
+        outcome = run(replace(each.scenario, watched=queries))
+        for query, values in outcome.watched.items():
+            has_some = any(value is not None for value in values)
+            if has_some or query.metric.name in _EVENTS:
+                found[query] = values
     return found
 
 
-def _name(place: str) -> str:
-    """
-    Return the logical id of what goes by its stack and its logical id.
-    """
-    return place.rsplit("/", 1)[-1]
-
-
-def _reserved(played: Played) -> Values | None:
-    """
-    Return the share of the accelerators that components reserve, in percent.
-    """
-    hosted = played.hosted
-    kind = find_instance_type(hosted.pools[0].instance_type)
-    devices = {model.name: model.accelerators for model in hosted.models}
-    if len(hosted.pools) > 1 or None in devices.values():
-        return None
-    (instances,) = played.outcome.instances.values()
-    copies = played.outcome.workloads
-    return [
-        100
-        * sum(
-            copies[name].copies[minute] * (each or 0) for name, each in devices.items()
-        )
-        / (running * kind.accelerators)
-        if running
-        else None
-        for minute, running in enumerate(instances)
-    ]
-
-
-def _metrics(series: Series) -> Iterator[tuple[str, str, Values]]:
-    nowhere = series.refused["no capacity"]
-    sent = [all_ - lost for all_, lost in zip(series.arrived, nowhere, strict=True)]
-    each = _for_each(sent, series.copies)
-    under_way = _for_each(series.concurrency, series.copies)
-    # The next request goes to the least busy.
-    most = [None if value is None else math.ceil(value) for value in under_way]
-    yield "Invocations", "Sum", sent
-    yield "NoCapacityInvocationFailures", "Sum", nowhere
-    yield "Invocation4XXErrors", "Sum", _client_errors(series)
-    for per in ("PerCopy", "PerInstance"):
-        yield f"Invocations{per}", "Sum", each
-    for per in ("PerCopy", "PerModel"):
-        yield f"ConcurrentRequests{per}", "Maximum", most
-    for statistic, seconds in (
-        ("Average", series.latency_mean),
-        ("p50", series.latency_p50),
-        ("p95", series.latency_p95),
-        ("p99", series.latency_p99),
-    ):
-        yield "ModelLatency", statistic, [_micro(value) for value in seconds]
-
-
-def _for_each(total: Sequence[float], copies: Sequence[float]) -> Values:
-    pairs = zip(total, copies, strict=True)
-    return [amount / many if many else None for amount, many in pairs]
-
-
-def _client_errors(series: Series) -> Values:
-    lost = [each for why, each in series.refused.items() if why != "no capacity"]
-    return [sum(minute) for minute in zip(series.timed_out, *lost, strict=True)]
-
-
-def _micro(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * _MICROSECONDS
-
-
-def curves_of(
-    rows: Sequence[Sequence[Any]], known: Mapping[Key, Values]
-) -> dict[str, Values | None]:
+def curves_of(rows: Sequence[Sequence[Any]], known: Known) -> dict[str, Values | None]:
     """
     Return what a widget shows, by label; ``None`` for what is not simulated.
 
@@ -115,26 +72,20 @@ def curves_of(
 
         known: What is simulated.
     """
-    metrics = [(names, options) for *names, options in rows if names]
-    by_id = {
-        options["id"]: _of(names, options, known)
-        for names, options in metrics
-        if "id" in options
-    }
+    by_id = {row[-1]["id"]: _read(row, known) for row in rows if "id" in row[-1]}
     found: dict[str, Values | None] = {}
-    for *names, options in rows:
-        if not options.get("visible", True):
-            continue
-        values = _of(names, options, known) if names else _computed(options, by_id)
-        found[options["label"]] = values
+    for row in rows:
+        options = row[-1]
+        if options.get("visible", True):
+            is_metric = len(row) > 1
+            values = _read(row, known) if is_metric else _computed(options, by_id)
+            found[options["label"]] = values
     return found
 
 
-def _of(
-    names: Sequence[str], options: Mapping[str, Any], known: Mapping[Key, Values]
-) -> Values | None:
-    _, metric, *dimensions = names
-    return known.get((metric, options["stat"], tuple(dimensions[1::2])))
+def _read(row: Sequence[Any], known: Known) -> Values | None:
+    query = query_of(row)
+    return None if query is None else known.get(query)
 
 
 def _computed(

@@ -119,6 +119,19 @@ def _images_of(instance_type: InstanceType) -> set[str]:
     return {*instance_type.compatible_inference_amis, *own}
 
 
+def is_listed(instance_type: InstanceType, host_image: str) -> bool:
+    """
+    Whether a host image can be asked for on a type, as far as that is known.
+
+    What nothing is known of may be; one with the default's driver is as good as it.
+    """
+    listed = _images_of(instance_type)
+    if not listed or host_image in listed:
+        return True
+    default = instance_type.default_inference_ami
+    return default is not None and _CUDA_OF_HOST.get(host_image) == _cuda_of(default)
+
+
 def has_host_of(instance_type: InstanceType, cuda_version: str) -> bool:
     """
     Whether some host image of a type is known to be for a CUDA version.

@@ -13,6 +13,9 @@ from cdk_sagemaker_llm.catalog._data import load
 # The sets of dimensions that tell one resource from another.
 VARIANT = ("EndpointName", "VariantName")
 COMPONENT = ("InferenceComponentName",)
+ENDPOINT = ("EndpointName",)
+# The service says no unit of what it counts, but for asynchronous endpoints.
+_COUNTED = ("None", "Count")
 _PERCENTILES = "pNN"
 _PERCENTILE = re.compile(r"p(100|[0-9]{1,2}(\.[0-9]{1,10})?)\Z")
 
@@ -54,7 +57,7 @@ class PublishedMetric:
         """
         The statistic to read where none was chosen: how many, how much, or the most.
         """
-        counts = self.unit == "None" and "Sum" in self.valid_statistics
+        counts = self.unit in _COUNTED and "Sum" in self.valid_statistics
         wanted = ("Sum",) if counts else ("Average", "Maximum")
         return next(each for each in wanted if each in self.valid_statistics)
 

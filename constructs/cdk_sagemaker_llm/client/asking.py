@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.errors import LlmError, UnreadableAnswerError
-from cdk_sagemaker_llm.client.reading import Reader
+from cdk_sagemaker_llm.client.reader import Reader
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
     Message,
@@ -170,8 +170,7 @@ class Asker:
     def _gathered(self, body: bytes, call: Call, *, stream: bool) -> Generation:
         reader = Reader(self._format, self._settings.max_bytes)
         with closing(self._transport.chunks(body, call, stream=stream)) as chunks:
-            tokens = tuple(reader.read(chunks, with_embeddings=True))
-        return reader.generation(tokens)
+            return reader.collect(chunks)
 
 
 def chain(

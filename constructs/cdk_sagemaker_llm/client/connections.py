@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from collections.abc import Iterator
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self
@@ -99,7 +100,7 @@ class Call:
 
 
 @contextlib.contextmanager
-def under_way(call: Call) -> Any:  # noqa: ANN401 - a context manager's own type
+def under_way(call: Call) -> Iterator[None]:
     """
     Have the connections that this thread uses belong to a call.
     """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from json.scanner import make_scanner
 
 from cdk_sagemaker_llm.client import salvage
 from cdk_sagemaker_llm.client.errors import (
@@ -39,7 +38,7 @@ _OPENING, _CLOSING = b"{[", b"}]"
 # Line breaks inside a text: LMI 0.27 and 0.28 write the prompt as it is.
 _DECODER = json.JSONDecoder(strict=False)
 _decode = _DECODER.decode
-_scan = make_scanner(_DECODER)
+_scan = _DECODER.raw_decode
 
 
 class Framing:
@@ -97,20 +96,25 @@ class Framing:
     def _feed(self, chunk: bytes) -> Iterator[Record]:
         *lines, rest = chunk.split(b"\n")
         for line in lines:
+            if self._line or self._record:
+                yield from self._take(line)
+                continue
             # The usual line, and nothing before it: the same as below, but faster.
-            if not self._line and not self._record:
-                usual = line[5:] if line[:5] == b"data:" else line
-                try:
-                    text = usual.strip().decode()
-                    record, end = _scan(text, 0)
-                except (ValueError, StopIteration, RecursionError):
-                    end = -1
-                if end == len(text) and text[0] in "{[":
-                    self._silence = 0
-                    self._found += 1
-                    yield record
-                    continue
-            yield from self._take(line)
+            usual = (line[5:] if line[:5] == b"data:" else line).strip()
+            if not usual:
+                self._say_nothing(line)
+                continue
+            try:
+                text = usual.decode()
+                record, end = _scan(text)
+            except (ValueError, RecursionError):
+                text, end = "", -1
+            if end == len(text) and text[0] in "{[":
+                self._silence = 0
+                self._found += 1
+                yield record
+            else:
+                yield from self._take(line)
         if rest:
             self._line.append(rest)
             self._line_size += len(rest)

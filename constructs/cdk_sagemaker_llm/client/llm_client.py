@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from cdk_sagemaker_llm.client.asking import Asker
-from cdk_sagemaker_llm.client.reading import MAX_BYTES
+from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options, Schema
 from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.timeouts import Timeouts

@@ -4,33 +4,12 @@ One reader for every wire format: bytes in, tokens out.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Generator, Iterable
 
-from cdk_sagemaker_llm.client import salvage
-from cdk_sagemaker_llm.client.errors import (
-    AnswerTooLargeError,
-    ConnectionCutError,
-    LlmError,
-    UnreadableAnswerError,
-)
-from cdk_sagemaker_llm.client.framing import DONE, Framing
-from cdk_sagemaker_llm.client.tokens import (
-    Embeddings,
-    FinishReason,
-    Generation,
-    Token,
-    Usage,
-    gather,
-)
-from cdk_sagemaker_llm.client.tool_calls import ToolCalls
-from cdk_sagemaker_llm.client.troubles import error_of
-from cdk_sagemaker_llm.client.wire.failures import Failure, failed_midway, failure_in
-from cdk_sagemaker_llm.client.wire.recognising import quick_reader, readers, recognise
-from cdk_sagemaker_llm.client.wire.step import Record, Step, WireFormat
-
-MAX_BYTES = 33_554_432
-"""How much of an answer is kept if nothing else is said: 32 MiB."""
+from cdk_sagemaker_llm.client.errors import UnreadableAnswerError
+from cdk_sagemaker_llm.client.reader import MAX_BYTES, Reader
+from cdk_sagemaker_llm.client.tokens import Embeddings, Generation, Token
+from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 
 def read_stream(
@@ -81,9 +60,7 @@ def read_body(
     Raises:
         LlmError: If the answer is an error, breaks off, or cannot be read.
     """
-    reader = Reader(format, max_bytes)
-    tokens = tuple(reader.read((body,), with_embeddings=True))
-    return reader.generation(tokens)
+    return Reader(format, max_bytes).collect((body,))
 
 
 def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
@@ -105,199 +82,3 @@ def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
             remedy="use generate() or chat() for a model that writes",
         )
     return found
-
-
-class Reader:
-    """
-    Reads one answer.
-
-    Args:
-        wire_format: The container's family. If left out, the format is recognised.
-
-        max_bytes: How much may be kept.
-    """
-
-    def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
-        given = None if wire_format is None else WireFormat(wire_format)
-        self._readers = readers(given)
-        self._quick = quick_reader(self._readers)
-        self._max_bytes = max_bytes
-        self._framing = Framing(max_bytes)
-        self._texts: list[str] = []
-        self._reasonings: list[str] = []
-        self._size = 0
-        self._held: Token | None = None
-        self._usage: Usage | None = None
-        self._calls = ToolCalls()
-        self._whole: dict[int, str] = {}
-        self._pieces = False
-        self._embeddings: Embeddings | None = None
-        self._ended = False
-        self._done = False
-
-    def read(
-        self, chunks: Iterable[bytes], *, with_embeddings: bool = False
-    ) -> Iterator[Token]:
-        """
-        Walk through the tokens; errors leave with what came by then.
-        """
-        try:
-            yield from self._read(chunks)
-            if self._embeddings is not None and not with_embeddings:
-                raise UnreadableAnswerError(
-                    "the answer is embeddings, no text",
-                    remedy="read them with read_embeddings() or embed()",
-                )
-        except LlmError as error:
-            self._keep(error)
-            raise
-
-    def generation(self, tokens: Iterable[Token]) -> Generation:
-        """
-        Put the tokens together that were read here.
-        """
-        if self._embeddings is not None:
-            found = self._embeddings
-            return Generation("", usage=found.usage, embeddings=found)
-        return gather(tokens, texts=self._whole, pieces=self._pieces)
-
-    def _read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
-        feed, take, quick = self._framing.feed, self._take, self._quick
-        for chunk in self._arriving(chunks):
-            if self._done:
-                # To its end, so that the connection can be used again.
-                continue
-            for record in feed(chunk):
-                token = None if self._ended else quick(record)
-                if token is None:
-                    yield from take(record)
-                else:
-                    self._note(token)
-                    yield token
-        yield from self._end()
-
-    def _arriving(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """
-        Walk through the chunks; what fails after the answer's end is no failure.
-        """
-        try:
-            yield from chunks
-        except LlmError:
-            if not self._is_complete:
-                raise
-        except Exception as error:
-            if not self._is_complete:
-                told = f"the connection broke: {type(error).__name__}: {error}"
-                raise ConnectionCutError(told) from error
-
-    def _end(self) -> Iterator[Token]:
-        if not self._is_complete:
-            yield from self._read_rest()
-        if self._held is not None:
-            held, self._held = self._held, None
-            yield replace(held, usage=self._usage) if self._usage else held
-        elif self._usage and not self._ended:
-            yield Token("", usage=self._usage)
-        if not self._ended and not self._done:
-            raise ConnectionCutError("the answer ended before its end")
-
-    def _read_rest(self) -> Iterator[Token]:
-        try:
-            for record in self._framing.end():
-                yield from self._take(record)
-        except ConnectionCutError:
-            # After the finish reason nothing is missing but, say, a count.
-            if not self._ended:
-                raise
-
-    @property
-    def _is_complete(self) -> bool:
-        return self._done or (self._ended and not self._framing.unread.strip())
-
-    def _take(self, record: Record) -> Iterator[Token]:
-        if self._done:
-            return
-        if record is DONE:
-            self._done = True
-            return
-        self._refuse_failures(record)
-        step = recognise(record, self._readers)
-        if step is None:
-            shown = repr(record)[:120]
-            raise UnreadableAnswerError(f"no known format has such a record: {shown}")
-        yield from self._tokens(step)
-
-    def _tokens(self, step: Step) -> Iterator[Token]:
-        if step.usage is not None:
-            self._usage = step.usage
-        for index, part in step.calls:
-            self._size += self._calls.add(index, part)
-        if step.ends:
-            self._end_with(step)
-        for token in step.tokens:
-            self._note(token)
-            if self._held is not None:
-                held, self._held = self._held, None
-                yield held
-            if token.finish_reason is None and not step.ends:
-                yield token
-            elif token is not step.tokens[-1]:
-                yield self._finished(token)
-            else:
-                self._held = self._finished(token)
-
-    def _end_with(self, step: Step) -> None:
-        self._ended = True
-        self._whole.update(step.texts)
-        self._pieces = self._pieces or step.pieces
-        self._embeddings = step.embeddings or self._embeddings
-
-    def _finished(self, token: Token) -> Token:
-        calls = self._calls.whole(token.index) if token.finish_reason else ()
-        return replace(token, tool_calls=calls) if calls else token
-
-    def _note(self, token: Token) -> None:
-        if token.index == 0:
-            self._texts.append(token.text)
-            if token.reasoning:
-                self._reasonings.append(token.reasoning)
-        self._size += len(token.text) + len(token.reasoning)
-        if self._size > self._max_bytes:
-            raise AnswerTooLargeError(
-                f"the answer is longer than {self._max_bytes} characters"
-            )
-
-    def _refuse_failures(self, record: Record) -> None:
-        if not isinstance(record, dict):
-            return
-        details = record.get("details")
-        failure: Failure | None = None
-        if isinstance(details, dict):
-            failure = failed_midway(record, details)
-        if failure is None and ("token" not in record or record.get("error")):
-            failure = failure_in(record)
-        if failure is None:
-            return
-        error = error_of(failure)
-        if not self._texts:
-            # A document that is an error has the text beside it.
-            text = record.get("generated_text")
-            error.text = text if isinstance(text, str) else ""
-        raise error
-
-    def _keep(self, error: LlmError) -> None:
-        """
-        Give an error what came before it.
-        """
-        begun = salvage.begun(self._framing.unread.decode(errors="ignore"))
-        error.text = "".join(self._texts) + (error.text or begun)
-        error.reasoning = "".join(self._reasonings)
-        error.tool_calls = self._calls.whole(0)
-
-
-def finish_reason_of(tokens: Iterable[Token]) -> FinishReason | None:
-    """
-    Return why the first answer of a stream ended.
-    """
-    found = [t.finish_reason for t in tokens if t.finish_reason and not t.index]
-    return found[-1] if found else None

@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import re
 
+from cdk_sagemaker_llm.client.wire.failures import failure_in
 from cdk_sagemaker_llm.client.wire.step import Record
 
 # The error that LMI up to 0.27 appends to whatever it has written by then.
-_APPENDED = re.compile(r'\{\s*"code"\s*:\s*\d+\s*,[^{}]*\}\s*\]?\s*$')
+_APPENDED = re.compile(r'\{\s*"(?:code|type|message|error)"\s*:[^{}]*\}\s*\]?\s*$')
 # The prompt that LMI 0.27 and 0.28 write with its quotes as they are.
 _UNESCAPED = re.compile(
     r'\s*\[?\{"generated_text": "(.*?)"'
@@ -36,7 +37,7 @@ def mended(text: str) -> Record:
     appended = _APPENDED.search(text)
     if appended and appended.start():
         error = _loads(appended.group().rstrip("] \r\n"))
-        if isinstance(error, dict):
+        if failure_in(error):
             return error | {"generated_text": begun(text[: appended.start()])}
     unescaped = _UNESCAPED.fullmatch(text)
     if unescaped is None or _DETAILS in unescaped[1]:

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.client.reading import MAX_BYTES
+from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.timeouts import Timeouts
+
+if TYPE_CHECKING:
+    from botocore.config import Config
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +48,7 @@ class Settings:
     max_connections: int = 50
     region: str | None = None
     endpoint_url: str | None = None
-    config: Any = None
+    config: Config | None = None
 
     def __post_init__(self) -> None:
         """

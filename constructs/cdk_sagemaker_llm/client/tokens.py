@@ -193,7 +193,8 @@ def confidence(tokens: Iterable[Token]) -> float | None:
     found = [token.log_prob for token in tokens if token.log_prob is not None]
     if not found:
         return None
-    return math.exp(math.fsum(found) / len(found))
+    # Rounding may bring a certain token a little above 0.
+    return math.exp(min(0.0, sum(found) / len(found)))
 
 
 def gather(

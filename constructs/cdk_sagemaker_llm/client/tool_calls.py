@@ -9,6 +9,9 @@ import json
 from cdk_sagemaker_llm.client.tokens import ToolCall
 from cdk_sagemaker_llm.client.wire.step import Record, as_count, as_text
 
+# What a part takes beside its text.
+_PART_SIZE = 64
+
 
 class _Call:
     """
@@ -33,7 +36,7 @@ class ToolCalls:
 
     def add(self, answer: int, part: Record) -> int:
         """
-        Add a part as it came; return how many characters it has.
+        Add a part as it came; return how much it takes, about.
 
         A whole call of a document has no number: it stands after those before it.
         """
@@ -52,7 +55,7 @@ class ToolCalls:
         call.id = call.id or as_text(part.get("id"))
         call.name = call.name or as_text(function.get("name"))
         call.arguments.append(arguments or "")
-        return len(arguments or "")
+        return _PART_SIZE + len(arguments or "")
 
     def whole(self, answer: int) -> tuple[ToolCall, ...]:
         """

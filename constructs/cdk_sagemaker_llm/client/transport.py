@@ -87,17 +87,20 @@ class Transport:
 
     def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
         patience = self._settings.timeouts.read
-        heard = time.monotonic()
+        silence, began = 0.0, time.monotonic()
         for event in response["Body"]:
             part = event.get("PayloadPart", {}).get("Bytes", b"")
-            yield part
-            now = time.monotonic()
             said = part.strip()
             if said and said[:1] != b":":
-                heard = now
-            elif now - heard > patience:
-                told = f"nothing but blank lines and keep-alives for {patience:g} s"
-                raise AnswerTimeoutError(told)
+                silence = 0.0
+            else:
+                silence += time.monotonic() - began
+                if silence > patience:
+                    told = f"nothing but blank lines and keep-alives for {patience:g} s"
+                    raise AnswerTimeoutError(told)
+            yield part
+            # What the reader of the tokens does with them is no silence.
+            began = time.monotonic()
 
     def _whole(self, response: Mapping[str, Any]) -> Iterator[bytes]:
         limit, size = self._settings.max_bytes, 0

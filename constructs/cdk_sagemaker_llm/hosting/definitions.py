@@ -9,7 +9,7 @@ is made by itself does the same with its own arguments.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aws_cdk import Duration
@@ -96,6 +96,12 @@ class ModelDefinition:
     variables: Mapping[str, str]
     findings: tuple[Finding, ...]
     plan: Plan | NoPlan | None = None
+
+    def within(self, network: Network, role: iam.IRole) -> ModelDefinition:
+        """
+        Return this definition in the network and with the role of another model.
+        """
+        return replace(self, network=network, role=role)
 
     @property
     def container(self) -> Container:

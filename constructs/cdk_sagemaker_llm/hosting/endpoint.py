@@ -17,12 +17,13 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.asynchronous import caller_statements
+from cdk_sagemaker_llm.hosting.async_access import caller_statements
 from cdk_sagemaker_llm.hosting.backlog import backlog_findings
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import Model
+from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import (
@@ -38,7 +39,7 @@ from cdk_sagemaker_llm.hosting.rollback_alarms import (
     let_look,
     watched_variants,
 )
-from cdk_sagemaker_llm.hosting.rollout import Rollout
+from cdk_sagemaker_llm.hosting.rollout_base import Rollout
 from cdk_sagemaker_llm.hosting.rollout_checks import (
     endpoint_rollout_findings,
     scaled_findings,
@@ -61,7 +62,7 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource, VariantMetrics, VariantAlarms):
+class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms):
     """
     What endpoints defined here and imported ones have in common.
     """
@@ -257,7 +258,9 @@ class Endpoint(EndpointBase):
         attached = [network for network in networks if network.vpc is not None]
         groups = [group for network in attached for group in network.security_groups]
         first = attached[0] if attached else Network()
-        return replace(first, security_groups=groups).connections
+        # Models may share theirs.
+        own = list(dict.fromkeys(groups))
+        return replace(first, security_groups=own).connections
 
     @staticmethod
     def from_endpoint_name(
@@ -359,13 +362,15 @@ class Endpoint(EndpointBase):
     def _retain_counts(self) -> None:
         """
         Let updates keep what scaling has reached, and nothing else: a weight that is
-        edited takes effect.
+        edited takes effect, and so does data capture.
         """
+        edited = ["DesiredWeight"]
+        if self.endpoint_config.definition.data_capture is not None:
+            edited.append("DataCaptureConfig")
         self.cfn_endpoint.retain_all_variant_properties = True
         self.cfn_endpoint.exclude_retained_variant_properties = [
-            sagemaker.CfnEndpoint.VariantPropertyProperty(
-                variant_property_type="DesiredWeight"
-            )
+            sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type=each)
+            for each in edited
         ]
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
@@ -411,7 +416,8 @@ def _roles_of(config: EndpointConfigBase) -> list[iam.IRole]:
 
 
 def _models_of(config: EndpointConfigBase) -> list[Model]:
-    models = (model for variant in config.variants for model in variant.models)
+    variants = config.definition.every_variant
+    models = (model for each in variants for model in each.variant.models)
     return [model for model in models if isinstance(model, Model)]
 
 

@@ -15,11 +15,8 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.asynchronous import (
-    AsyncInference,
-    async_statements,
-    make_bucket,
-)
+from cdk_sagemaker_llm.hosting.async_access import async_statements, make_bucket
+from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
 from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.host_types import fit_on
@@ -89,8 +86,7 @@ class EndpointConfig(EndpointConfigBase):
 
         shadow_variants:
             One variant that gets copies of the requests, beside one other; its answers
-            are dropped. Of a hundred requests it gets as many as its weight is of a
-            hundred of the other's.
+            are dropped. Its share of them is its weight, divided by the other's.
             If left out, there is none.
 
         async_inference:

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.host_images import (
     has_host_of,
     host_image_for,
+    is_listed,
     shared_host_image,
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
@@ -25,6 +26,7 @@ from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+from cdk_sagemaker_llm.wording import any_of
 
 _VERSION = re.compile(r"\d+(\.\d+)?\Z")
 # A configuration names its image for a model only, and any will do.
@@ -34,6 +36,11 @@ HOST_PURPOSE = Rule(
     "LLM196", "what hosts are for is said more than once, or cannot be read"
 )
 
+UNLISTED_HOST = Rule(
+    "LLM417",
+    "a host image is asked for that AWS does not list for the instance type",
+    "SageMaker developer guide, inference-gpu-drivers",
+)
 MIXED_HOSTS = Rule(
     "LLM313",
     "instance pools are of types that no one host image runs on",
@@ -73,6 +80,28 @@ def choose_host_image(
     except ValueError:
         # ``mixed_findings`` tell of it.
         return None
+
+
+def listed_findings(
+    variant: ProductionVariant, types: Sequence[InstanceType | None]
+) -> list[Finding]:
+    """
+    Check that AWS lists the host image that was asked for, for each type.
+    """
+    asked = variant.inference_ami_version
+    if asked is None or is_unresolved(asked):
+        return []
+    return [
+        UNLISTED_HOST.finding(
+            f"{asked} is not among the host images that AWS lists for {hardware}",
+            "leave inference_ami_version out, or use "
+            f"{any_of(hardware.compatible_inference_amis)}"
+            if hardware.compatible_inference_amis
+            else "leave inference_ami_version out",
+        )
+        for hardware in types
+        if hardware is not None and not is_listed(hardware, asked)
+    ]
 
 
 def mixed_findings(

@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_findings
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.host_image import (
     choose_host_image,
+    listed_findings,
     mixed_findings,
     purpose_findings,
 )
@@ -232,6 +233,7 @@ def _findings_of(
         ),
         *host_image_findings("inference_ami_version", variant.inference_ami_version),
         *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
+        *listed_findings(variant, hardware),
         *mixed_findings(variant, hardware, model),
         *reservation_findings(variant.capacity_reservation, hardware),
         # Instances of a model may be scaled by a policy, of which nothing is known yet.

@@ -78,7 +78,8 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.rollout import Rolling, Rollout
+    from cdk_sagemaker_llm.hosting.rollout import Rolling
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 

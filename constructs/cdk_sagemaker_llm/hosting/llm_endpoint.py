@@ -33,6 +33,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
+from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
     from cdk_sagemaker_llm.hosting.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.rollout import Rollout
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.models import ModelSource
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
+class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
@@ -285,7 +286,9 @@ class LlmEndpoint(Construct, VariantMetrics, VariantAlarms):
         """The model of the shadow variant; ``None`` without one."""
         config = config.filled_by(*self.models)
         if shadowing is not None:
-            self.shadow_model = DefinedModel(self, "ShadowModel", shadowing.model)
+            # What is granted to the endpoint, or may reach it, counts for both.
+            shared = shadowing.model.within(self.model.network, self.model.role)
+            self.shadow_model = DefinedModel(self, "ShadowModel", shared)
             config = config.shadowed_by(self.shadow_model)
             annotate(self.shadow_model, shadowing.fit)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(

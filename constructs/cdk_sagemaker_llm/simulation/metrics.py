@@ -48,7 +48,8 @@ PREDEFINED: Mapping[str, tuple[str, str, int]] = {
 }
 
 _BUCKET = 10  # Seconds; the finest period of any metric here.
-_KEPT = 8640  # Buckets of a metric that are kept: one day.
+KEPT_SECONDS = 24 * 60 * 60  # What is kept of a metric: one day.
+_KEPT = KEPT_SECONDS // _BUCKET
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ What one run gives: what was served and what was not, minute by minute.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from cdk_sagemaker_llm.simulation.fleet import Step
 from cdk_sagemaker_llm.simulation.histogram import Histogram
+from cdk_sagemaker_llm.simulation.metrics import MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import Activity
 
 # Why a request has no answer; what the service answers stands in wording().
@@ -134,6 +135,8 @@ class Outcome:
         activities: What scaling did, and why it did not, by model.
 
         notes: What was assumed or estimated, with its source, one sentence each.
+
+        watched: The value of each period of the metrics that were watched.
     """
 
     method: str
@@ -145,3 +148,4 @@ class Outcome:
     steps: tuple[Step, ...]
     activities: Mapping[str, tuple[Activity, ...]]
     notes: tuple[str, ...] = ()
+    watched: Mapping[MetricQuery, list[float | None]] = field(default_factory=dict)

@@ -20,7 +20,11 @@ from cdk_sagemaker_llm.simulation.fleet import (
     Seconds,
     unlimited,
 )
-from cdk_sagemaker_llm.simulation.metrics import MetricDelays, MetricQuery
+from cdk_sagemaker_llm.simulation.metrics import (
+    KEPT_SECONDS,
+    MetricDelays,
+    MetricQuery,
+)
 from cdk_sagemaker_llm.simulation.scaling import (
     Bounds,
     Policy,
@@ -210,6 +214,9 @@ class Scenario:
 
         delays: How late metrics can be read.
             If left out, the defaults of ``MetricDelays``.
+
+        watched: Metrics that are to be in the outcome, in a run of a day at most.
+            If left out, none is.
     """
 
     workloads: tuple[Workload, ...]
@@ -228,6 +235,7 @@ class Scenario:
     times: FleetTimes | None = None
     capacity: Available = unlimited
     delays: MetricDelays = field(default_factory=MetricDelays)
+    watched: tuple[MetricQuery, ...] = ()
 
     def __post_init__(self) -> None:
         """
@@ -239,14 +247,15 @@ class Scenario:
     @property
     def queries(self) -> tuple[MetricQuery, ...]:
         """
-        What policies read, metric by metric.
+        What policies read, metric by metric, and what is watched.
         """
         read = (
             policy.query if isinstance(policy, TargetTracking) else policy.alarm.query
             for workload in self.workloads
             for policy in workload.policies
         )
-        return tuple(single for query in read for single in query.singles())
+        singles = (single for query in read for single in query.singles())
+        return (*singles, *self.watched)
 
     @property
     def minutes(self) -> int:
@@ -270,4 +279,9 @@ class Scenario:
         if scaled and not self.pools:
             must = "pools must name at least one instance type where something scales"
             found.append(Fault(f"{must}, as {', '.join(scaled)} does"))
+        if self.watched and self.duration > KEPT_SECONDS:
+            must = (
+                f"duration must be at most {KEPT_SECONDS} s where metrics are watched"
+            )
+            found.append(Fault(f"{must}, got {self.duration:g}"))
         return found

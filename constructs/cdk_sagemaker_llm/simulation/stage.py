@@ -18,7 +18,11 @@ from cdk_sagemaker_llm.simulation.fleet import (
     Listener,
     Step,
 )
-from cdk_sagemaker_llm.simulation.metrics import MetricDelays, MetricStore
+from cdk_sagemaker_llm.simulation.metrics import (
+    MetricDelays,
+    MetricQuery,
+    MetricStore,
+)
 from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
 from cdk_sagemaker_llm.simulation.scaling import Autoscaler, Bounds
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
@@ -167,7 +171,16 @@ class Stage(Listener):
                 name: tuple(scaler.activities) for name, scaler in self.scalers.items()
             },
             notes=(*notes, *notes_of(scenario)),
+            watched={query: self._values(query) for query in scenario.watched},
         )
+
+    def _values(self, query: MetricQuery) -> list[float | None]:
+        """
+        Return the value of each whole period.
+        """
+        periods = int(self.scenario.duration // query.period)
+        ends = (self.begin + (one + 1) * query.period for one in range(periods))
+        return [self.store.read(query, end) for end in ends]
 
     @property
     def _steps(self) -> tuple[Step, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import select
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -106,9 +107,17 @@ class Peer:
 class Misbehaving:
     """
     Answers each request with the next behaviour, and the last of them for ever.
+
+    Args:
+        behaviours: The behaviours.
+
+        tls: Its certificate. If left out, it talks plainly.
     """
 
-    def __init__(self, *behaviours: Behaviour) -> None:
+    def __init__(
+        self, *behaviours: Behaviour, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._tls = tls
         self._behaviours = list(behaviours)
         self.requests: list[bytes] = []
         self.connections = 0
@@ -121,7 +130,8 @@ class Misbehaving:
         """
         Where it answers.
         """
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "https" if self._tls else "http"
+        return f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
         """
@@ -163,7 +173,18 @@ class Misbehaving:
                 return
             self.connections += 1
             self._open.append(connection)
-            self._start(self._serve, connection)
+            self._start(self._secure if self._tls else self._serve, connection)
+
+    def _secure(self, connection: socket.socket) -> None:
+        if self._tls is None:
+            return
+        try:
+            secured = self._tls.wrap_socket(connection, server_side=True)
+        except OSError:
+            connection.close()
+            return
+        self._open.append(secured)
+        self._serve(secured)
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:

@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.client import (
     ConnectionCutError,
     Timeouts,
 )
+from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
 from tests.local.client.conftest import ConnectAsync
 from tests.local.client.misbehaving import Behaviour, Misbehaving, Peer
 from tests.local.client.test_misbehaving import BEGIN, answer, cut_after, until
@@ -117,6 +118,30 @@ def test_a_cancelled_task_frees_its_connection(
 
     assert left == [True]
     until(lambda: not any("llm-client" in t.name for t in threading.enumerate()))
+
+
+def test_a_cancelled_task_waits_for_no_capacity(connect_async: ConnectAsync) -> None:
+    """
+    Its thread ends too, and no request follows.
+    """
+
+    def empty(peer: Peer) -> None:
+        peer.refuse("ValidationError", NO_CAPACITY, 400)
+
+    async def main(server: Misbehaving) -> None:
+        client = connect_async(server.url, wait_for_capacity=600)
+        task = asyncio.create_task(client.generate("Who?"))
+        await asyncio.to_thread(until, lambda: bool(server.requests))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        client.close()
+
+    with Misbehaving(empty) as server:
+        asyncio.run(main(server))
+        until(lambda: not any("llm-client" in t.name for t in threading.enumerate()))
+        assert len(server.requests) == 1
 
 
 def test_a_task_that_stops_reading_frees_its_connection(

@@ -48,7 +48,7 @@ def scale(team: Team, name: str, count: int) -> None:
 def test_updates_lose_no_request_and_keep_what_scaling_has_reached(team: Team) -> None:
     """
     Eight copies get a new image in batches, scaled ones a new option, a third
-    component more copies, and scaling other bounds.
+    component more copies, and scaling and the host other bounds: the whole host moves.
     """
     assert copies(team, "eight") == (8, 8)
     assert f"tgi{OLD}" in _container(team, "eight")["Image"]
@@ -59,7 +59,7 @@ def test_updates_lose_no_request_and_keep_what_scaling_has_reached(team: Team) -
         team.aws, ("shared", "eight"), ("shared", "scaled"), ("shared", "more")
     ) as traffic:
         second = replace(
-            FIRST, tgi=NEW, tokens=1024, most=6, copies=3, is_retained=True
+            FIRST, tgi=NEW, tokens=1024, most=6, hosts=5, copies=3, is_retained=True
         )
         team.must_deploy("Copies", second)
 
@@ -74,6 +74,8 @@ def test_updates_lose_no_request_and_keep_what_scaling_has_reached(team: Team) -
         ServiceNamespace="sagemaker", ResourceIds=["inference-component/scaled"]
     )["ScalableTargets"]
     assert (bounds["MinCapacity"], bounds["MaxCapacity"]) == (2, 6)
+    (variant,) = team.endpoint("shared")["ProductionVariants"]
+    assert variant["ManagedInstanceScaling"]["MaxInstanceCount"] == 5
     assert traffic.refused == []
     assert min(traffic.answered.values()) > 10
 

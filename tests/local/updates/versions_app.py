@@ -48,6 +48,8 @@ class Version:
 
         most: How many instances scaling may start.
 
+        hosts: Up to how many instances the host of components has.
+
         copies: How many copies start of the component that nothing scales.
 
         is_retained: Whether the scaled component's number of copies is left alone.
@@ -57,6 +59,7 @@ class Version:
     tokens: int = 512
     instances: int = 2
     most: int = 5
+    hosts: int = 4
     copies: int = 1
     is_retained: bool = False
 
@@ -126,7 +129,7 @@ class _Copies(Stack):
             "Host",
             instance_type="ml.p4d.24xlarge",
             instance_count=3,
-            max_instance_count=4,
+            max_instance_count=version.hosts,
             endpoint_name="shared",
             engine=version.serving,
         )

@@ -23,11 +23,17 @@ def test_each_kind_has_its_metrics() -> None:
     """
     counts = {
         kind: len(published_metrics(kind))
-        for kind in ("variant", "ic-endpoint", "ic", "serverless")
+        for kind in ("variant", "ic-endpoint", "ic", "serverless", "async")
     }
 
-    assert counts == {"variant": 17, "ic-endpoint": 11, "ic": 17, "serverless": 1}
-    assert len(published_metrics()) >= 31
+    assert counts == {
+        "variant": 17,
+        "ic-endpoint": 11,
+        "ic": 17,
+        "serverless": 1,
+        "async": 17,
+    }
+    assert len(published_metrics()) >= 48
 
 
 def test_a_name_is_told_apart_by_its_dimensions() -> None:
@@ -60,6 +66,8 @@ def test_an_unknown_metric_is_none_of_them() -> None:
         ("GPUMemoryUtilization", "Percent", UTILISATION, "Average"),
         ("ModelLatency", "Microseconds", (*LATENCY, "pNN"), "Average"),
         ("OverheadLatency", "Microseconds", LATENCY, "Average"),
+        ("InvocationsProcessed", "Count", ("Sum",), "Sum"),
+        ("TotalProcessingTime", "Milliseconds", LATENCY, "Average"),
     ],
 )
 def test_a_metric_has_its_unit_and_statistics(

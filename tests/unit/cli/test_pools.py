@@ -100,6 +100,26 @@ def test_one_specification_is_for_all_types(tmp_path: Path) -> None:
     assert found.accelerators_used == 1
 
 
+def test_what_deployment_alone_knows_is_tried_last(tmp_path: Path) -> None:
+    """
+    A type that has no specification of its own gets the first one.
+    """
+    hosts = pooled()
+    (variant,) = hosts["Config"]["Properties"]["ProductionVariants"]
+    later = {"InstanceType": "ml.g5.4xlarge", "Priority": {"Ref": "Later"}}
+    variant["InstancePools"] = [later, *POOLS]
+    (found,) = read(tmp_path, {**hosts, "Llama": by_type(1, large=2, small=1)})
+
+    assert [one.instance_type for one in (found, *found.fallbacks)] == [
+        LARGE,
+        SMALL,
+        "ml.g5.4xlarge",
+    ]
+    assert found.fallbacks[1].components == {
+        "Llama": ResourceRequirements(accelerators=1)
+    }
+
+
 def test_a_pools_own_model_fills_its_instances(tmp_path: Path) -> None:
     """
     The variant's fills those of the other type.

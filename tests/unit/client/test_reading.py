@@ -113,6 +113,16 @@ class TestEmbeddings:
         assert read_embeddings(EMBEDDINGS[name]) == Embeddings(VECTORS, usage)
         assert read_body(EMBEDDINGS[name]).embeddings == Embeddings(VECTORS, usage)
 
+    @pytest.mark.parametrize("index", ["1", [1], None])
+    def test_an_index_that_is_none(self, index: object) -> None:
+        """
+        They stay in the order in which they came.
+        """
+        data = [{"embedding": [1.0], "index": index}, {"embedding": [2.0], "index": 9}]
+
+        found = read_embeddings(json.dumps({"data": data}).encode())
+        assert found.vectors == ((1.0,), (2.0,))
+
     def test_one_vector_alone(self) -> None:
         """
         For one text that was sent alone.
@@ -129,7 +139,14 @@ class TestEmbeddings:
             read_embeddings(LINES)
 
     @pytest.mark.parametrize(
-        "body", [b"[]", b'[["a"]]', b'[[{"label": "x"}]]', b'{"data": [{"a": 1}]}']
+        "body",
+        [
+            b"[]",
+            b"[[1" + b"0" * 400 + b"]]",
+            b'[["a"]]',
+            b'[[{"label": "x"}]]',
+            b'{"data": [{"a": 1}]}',
+        ],
     )
     def test_fails_if_they_are_none(self, body: bytes) -> None:
         """
@@ -159,6 +176,18 @@ class TestAlternatives:
         assert (found.text, found.finish_reason) == ("AB", FinishReason.STOP)
         (other,) = found.alternatives
         assert (other.text, other.finish_reason) == ("xy", FinishReason.LENGTH)
+
+    def test_each_of_them_has_to_end(self) -> None:
+        """
+        One that is at its end does not make the others whole.
+        """
+        records = [chunk({"content": "A"}), chunk({"content": "x"}), chunk({}, "stop")]
+        records[1]["choices"][0]["index"] = 1
+
+        with pytest.raises(ConnectionCutError) as caught:
+            read_body(events(*records, done=False))
+        assert caught.value.text == "A"
+        assert read_body(events(*records)).alternatives[0].text == "x"
 
     def test_best_of_and_batches(self) -> None:
         """
@@ -233,6 +262,24 @@ class TestOddities:
 
         assert read_body(body.encode()).text == "a"
 
+    def test_the_last_token_comes_with_the_mark_of_the_end(self) -> None:
+        """
+        Not only when the connection has ended.
+        """
+        tokens = read_stream(
+            broken(events(chunk({"content": "a"}, "stop")), error=AssertionError())
+        )
+
+        assert next(tokens).finish_reason is FinishReason.STOP
+
+    def test_a_refusal_is_a_text(self) -> None:
+        """
+        Where the answer would be.
+        """
+        body = events(chunk({"content": None, "refusal": "no"}), chunk({}, "stop"))
+
+        assert read_body(body).text == "no"
+
     def test_what_follows_the_mark_of_the_end_is_not_read(self) -> None:
         """
         But the bytes are, so that the connection may be used again.
@@ -258,6 +305,15 @@ class TestOddities:
             ToolCall("f", '{"a": 1}', "f"),
             ToolCall("g", '{"a": 1}', "g"),
         )
+
+    def test_a_log_probability_that_is_no_number(self) -> None:
+        """
+        Or one that no float holds: it is not known.
+        """
+        for value in ("null", '"high"', "1" + "0" * 400):
+            line = f'{{"token": {{"id": 1, "text": "a", "log_prob": {value}}}}}\n'
+            tokens = read_stream([line.encode(), LINES])
+            assert next(tokens).log_prob is None
 
     def test_log_probabilities_of_a_character_in_pieces(self) -> None:
         """
@@ -390,6 +446,33 @@ class TestBounds:
             tracemalloc.stop()
 
         assert peak < 20 * limit
+
+    @pytest.mark.parametrize("text", ["", "a"], ids=["empty", "short"])
+    def test_tokens_without_end(self, text: str) -> None:
+        """
+        Where all of them are kept, they count for more than their text.
+        """
+        limit = 1_000_000
+        body = lines({"token": {"id": 5, "text": text}}) * 100_000
+        tracemalloc.start()
+        try:
+            with pytest.raises(AnswerTooLargeError) as caught:
+                read_body(body, max_bytes=limit)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+        assert caught.value.text == text * (limit // (64 + len(text)) + 1)
+        assert peak < 20 * limit
+
+    def test_tool_calls_without_end(self) -> None:
+        """
+        Also parts that say nothing.
+        """
+        part = chunk({"tool_calls": [{"index": 0, "function": {"arguments": ""}}]})
+
+        with pytest.raises(AnswerTooLargeError):
+            list(read_stream([events(part, done=False)] * 1000, max_bytes=50_000))
 
     @pytest.mark.parametrize("lines_of", [b"\n", b": still here\n\n", b"data:\n\n"])
     def test_lines_that_say_nothing(self, lines_of: bytes) -> None:

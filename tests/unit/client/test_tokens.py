@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,7 @@ def test_confidence_is_exp_of_the_mean() -> None:
     assert Generation("abc", TOKENS).confidence == confidence(TOKENS)
     assert LlmClient.confidence(TOKENS) == confidence(TOKENS)
     assert confidence([Token("a", 1, 0.0)]) == 1
+    assert confidence([Token("a", 1, 1e-9)]) == 1
     assert confidence([Token("a", 1, -math.inf)]) == 0
 
 
@@ -145,9 +147,12 @@ def test_fails_if_a_setting_is_out_of_bounds(name: str, least: int) -> None:
     """
     Both sides of each bound.
     """
-    assert getattr(Settings(**{name: least}), name) == least
+    at_least: dict[str, Any] = {name: least}
+    too_few: dict[str, Any] = {name: least - 1}
+
+    assert getattr(Settings(**at_least), name) == least
     with pytest.raises(ValueError, match=f"{name} must be at least {least}, got"):
-        Settings(**{name: least - 1})
+        Settings(**too_few)
 
 
 @pytest.mark.parametrize(

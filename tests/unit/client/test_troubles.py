@@ -22,16 +22,16 @@ from cdk_sagemaker_llm.client.wire.failures import Failure, read_failure
 TOO_LONG = {
     "vllm": (
         (
-            "This model's maximum context length is 4096 tokens. However, you requested "
-            "1000 output tokens and your prompt contains at least 3500 input tokens, for "
-            "a total of at least 4500 tokens."
+            "This model's maximum context length is 4096 tokens. However, you "
+            "requested 1000 output tokens and your prompt contains at least 3500 input "
+            "tokens, for a total of at least 4500 tokens."
         ),
         (4096, 4500),
     ),
     "vllm, older": (
         (
-            "This model's maximum context length is 4096 tokens. However, you requested "
-            "5000 tokens (4000 in the messages, 1000 in the completion)."
+            "This model's maximum context length is 4096 tokens. However, you "
+            "requested 5000 tokens (4000 in the messages, 1000 in the completion)."
         ),
         (4096, 5000),
     ),
@@ -58,8 +58,8 @@ TOO_LONG = {
     ),
     "tgi": (
         (
-            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. "
-            "Given: 4000 `inputs` tokens and 1000 `max_new_tokens`"
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= "
+            "4096. Given: 4000 `inputs` tokens and 1000 `max_new_tokens`"
         ),
         (4096, 5000),
     ),
@@ -73,8 +73,8 @@ TOO_LONG = {
     ),
     "llama.cpp, newer": (
         (
-            "request (5000 tokens) exceeds the available context size (4096 tokens), try "
-            "increasing it"
+            "request (5000 tokens) exceeds the available context size (4096 tokens), "
+            "try increasing it"
         ),
         (4096, 5000),
     ),

@@ -190,6 +190,13 @@ def _lmi_errors() -> list[Example]:
             "The",
         ),
         Example(
+            "0.26 batch, error",
+            b'{"generated_text": "The{"type":"X","code":500,"message":"Batch failed"}',
+            (),
+            "ModelError",
+            "The",
+        ),
+        Example(
             "0.29 whole error",
             json.dumps(
                 {

@@ -15,6 +15,7 @@ from aws_cdk import Stack
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstancePool,
     LlmEndpoint,
     ResourceRequirements,
     ServingFolder,
@@ -73,6 +74,29 @@ def test_adding_a_model_asks_each_answer_once(
 
     assert defined == {"look up": 1}
     assert asked == {"prepare": 1, "render": 1, "check": 1, "plan": 1, "pack": 1}
+
+
+def test_pools_ask_each_answer_once_for_each_type(
+    stack: Stack, asked: Counter[str]
+) -> None:
+    """
+    Two types are twice the work of one, and not more.
+    """
+    pools = [
+        InstancePool("ml.g6e.12xlarge", priority=1),
+        InstancePool("ml.g5.2xlarge", priority=2),
+    ]
+    LlmEndpoint(stack, "Llm", model=MISTRAL, instance_pools=pools)
+    defined = asked.copy()
+    asked.clear()
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_pools=pools, max_instance_count=2
+    )
+    host.add_model("Mistral", model=MISTRAL)
+
+    each = {"look up": 2, "prepare": 2, "render": 2, "check": 2, "plan": 2}
+    assert defined == each
+    assert asked == {**each, "pack": 2}
 
 
 def test_an_endpoint_of_one_model_asks_each_answer_once(

@@ -4,6 +4,8 @@ Where instances come from, how requests reach them, and how copies spread: every
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -197,6 +199,133 @@ def test_fails_where_pools_mix_gpus_and_neuron() -> None:
     assert told(instance_pools=pools("ml.inf2.xlarge", "ml.inf2.48xlarge")) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "is_listed"),
+    [
+        ("ml.g5.xlarge", "al2-ami-sagemaker-inference-gpu-3-1", True),
+        ("ml.g5.xlarge", "al2-ami-sagemaker-inference-neuron-2", False),
+        # The default, and another one with its driver.
+        ("ml.g6.xlarge", "al2-ami-sagemaker-inference-gpu-2", True),
+        ("ml.g6.xlarge", "al2-ami-sagemaker-inference-gpu-2-1", True),
+        ("ml.p5en.48xlarge", "al2-ami-sagemaker-inference-gpu-2", False),
+        ("ml.inf2.xlarge", "al2-ami-sagemaker-inference-neuron-2", True),
+        # Nothing is known of these.
+        ("ml.p3.2xlarge", "al2-ami-sagemaker-inference-gpu-2", True),
+        ("ml.inf1.xlarge", "al2-ami-sagemaker-inference-neuron-2", True),
+    ],
+)
+def test_warns_of_a_host_image_that_is_not_for_the_type(
+    name: str, asked: str, *, is_listed: bool
+) -> None:
+    """
+    As AWS's page on drivers lists them.
+    """
+    found = told(instance_type=name, inference_ami_version=asked)
+
+    assert [each[:6] for each in found] == ([] if is_listed else ["LLM417"])
+
+
+def test_a_host_image_must_be_for_every_type_of_pools() -> None:
+    """
+    The message names the type, and what it takes.
+    """
+    newest = pools("ml.g5.2xlarge", "ml.g7e.2xlarge", "ml.p5en.48xlarge")
+    older = "al2-ami-sagemaker-inference-gpu-2"
+
+    assert told(instance_pools=newest, inference_ami_version=older) == [
+        (
+            f"LLM417 {older} is not among the host images that AWS lists for "
+            "ml.g7e.2xlarge; leave inference_ami_version out"
+        ),
+        (
+            f"LLM417 {older} is not among the host images that AWS lists for "
+            "ml.p5en.48xlarge; leave inference_ami_version out, or use "
+            f"{NEWEST_HOST}"
+        ),
+    ]
+
+
+def wrongly(definition: Callable[..., object], **given: object) -> Callable[[], object]:
+    """
+    Give arguments that no type checker would let pass.
+    """
+    return partial(definition, **given)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            wrongly(ProductionVariant, instance_pools=[G5, G6E]),
+            (
+                f"instance_pools[0] must be an InstancePool, got {G5!r} (str); write "
+                "InstancePool('ml.g5.2xlarge', priority=1)"
+            ),
+        ),
+        (
+            wrongly(InstancePool, instance_type=G5, priority="1"),
+            "priority must be a whole number, got '1' (str); write 1",
+        ),
+        (
+            wrongly(ProductionVariant, capacity_reservation=RESERVATION_ARN),
+            "capacity_reservation must be a CapacityReservation, got ",
+        ),
+        (
+            wrongly(ScaleInPolicy, strategy="consolidation"),
+            (
+                "strategy must be a ScaleInStrategy, got 'consolidation' (str); write "
+                "ScaleInStrategy.CONSOLIDATION"
+            ),
+        ),
+        (
+            wrongly(ScaleInPolicy, strategy=ScaleInStrategy.CONSOLIDATION, cooldown=20),
+            "cooldown must be a Duration, got 20 (int); write Duration.seconds(20)",
+        ),
+        (
+            wrongly(PrefixAwareRouting, prefix_length=1024.5, concurrency_threshold=1),
+            "prefix_length must be a whole number, got 1024.5 (float)",
+        ),
+        (
+            wrongly(AvailabilityZoneBalance, max_imbalance=True),
+            "max_imbalance must be a whole number, got True (bool)",
+        ),
+    ],
+)
+def test_fails_where_a_value_of_another_kind_is_written(
+    build: Callable[[], object], message: str
+) -> None:
+    """
+    With what to write.
+    """
+    with pytest.raises(ValueError, match="must be") as caught:
+        build()
+
+    assert message in str(caught.value)
+
+
+def test_fails_if_a_component_is_told_in_text(stack: Stack) -> None:
+    """
+    Of every keyword, all together.
+    """
+    host = InferenceComponentEndpoint(stack, "Host", instance_type=G5)
+    add: Callable[..., object] = host.add_model
+
+    with pytest.raises(ValueError, match="3 errors") as caught:
+        add(
+            "It",
+            model=ZEPHYR,
+            resources={G5: 1},
+            placement_strategy="spread",
+            data_caching="yes",
+        )
+
+    assert [line.split(" must ")[0] for line in str(caught.value).splitlines()[1:]] == [
+        f"  - LLM182 resources[{G5!r}]",
+        "  - LLM182 placement_strategy",
+        "  - LLM182 data_caching",
+    ]
+
+
 def test_a_type_that_deployment_alone_knows_is_not_guessed_at(stack: Stack) -> None:
     """
     Neither is its priority, nor a reservation; the other types' host image is for it.
@@ -324,6 +453,44 @@ def test_a_cooldown_that_deployment_alone_knows_is_in_minutes(stack: Stack) -> N
             "write Duration.minutes(...)"
         )
     ]
+
+
+def test_numbers_that_deployment_alone_knows_are_not_judged(stack: Stack) -> None:
+    """
+    They stand in the template as they are.
+    """
+    number: Any = CfnParameter(stack, "Number", type="Number").value_as_number
+    host = InferenceComponentEndpoint(
+        stack,
+        "Host",
+        instance_type=G5,
+        max_instance_count=2,
+        scale_in_policy=ScaleInPolicy(
+            strategy=ScaleInStrategy.CONSOLIDATION,
+            maximum_step_size=number,
+            cooldown=Duration.minutes(number),
+        ),
+        routing_strategy=PrefixAwareRouting(
+            prefix_length=number, concurrency_threshold=number
+        ),
+    )
+    host.add_model(
+        "It",
+        model=ZEPHYR,
+        resources=ResourceRequirements(accelerators=1),
+        placement_strategy=PlacementStrategy.SPREAD,
+        availability_zone_balance=AvailabilityZoneBalance(max_imbalance=number),
+    )
+
+    (variant,) = properties_of(stack, CONFIG)["ProductionVariants"]
+    policy = variant["ManagedInstanceScaling"]["ScaleInPolicy"]
+    assert policy["MaximumStepSize"] == policy["CooldownInMinutes"] == "${Number}"
+    assert variant["RoutingConfig"]["PrefixAwareRoutingConfig"] == {
+        "ConcurrencyThreshold": "${Number}",
+        "PrefixLength": "${Number}",
+    }
+    scheduling = properties_of(stack, COMPONENT)["Specification"]["SchedulingConfig"]
+    assert scheduling["AvailabilityZoneBalance"]["MaxImbalance"] == "${Number}"
 
 
 def test_warns_of_settings_of_a_consolidation_without_one() -> None:

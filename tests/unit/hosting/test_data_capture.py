@@ -215,6 +215,23 @@ def test_the_most_content_types_are_taken(stack: Stack) -> None:
     assert found == types
 
 
+def test_an_update_of_what_is_scaled_takes_effect(stack: Stack) -> None:
+    """
+    Retaining keeps what is captured, too, unless it is excluded.
+    """
+    llm = endpoint_of(stack, DataCapture(bucket="s3://captured"))
+    llm.auto_scale_instance_count(max_capacity=2)
+
+    assert properties_of(stack, "SageMaker::Endpoint") == {
+        "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
+        "ExcludeRetainedVariantProperties": [
+            {"VariantPropertyType": "DesiredWeight"},
+            {"VariantPropertyType": "DataCaptureConfig"},
+        ],
+        "RetainAllVariantProperties": True,
+    }
+
+
 def test_components_are_told_not_to_be_documented(stack: Stack) -> None:
     """
     The guide speaks of endpoints with one model.

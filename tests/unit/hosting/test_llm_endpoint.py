@@ -125,7 +125,6 @@ def test_every_keyword_reaches_the_template(
 
     assert written(stack) == {
         "LlmModelSecurityGroup": SECURITY_GROUP,
-        "LlmShadowModelSecurityGroup": SECURITY_GROUP,
         ACCESS_TO_MINE: policy(
             NAME_OF_MINE,
             "mine",
@@ -190,7 +189,7 @@ def test_every_keyword_reaches_the_template(
                     },
                 },
                 "VpcConfig": {
-                    "SecurityGroupIds": ["${LlmShadowModelSecurityGroup.GroupId}"],
+                    "SecurityGroupIds": ["${LlmModelSecurityGroup.GroupId}"],
                     "Subnets": ["subnet-33333333", "subnet-44444444"],
                 },
             },

@@ -116,7 +116,7 @@ def looks_at(stack: Stack, policy: str) -> Any:  # noqa: ANN401 - as IAM has it
     return found
 
 
-def watched(stack: Stack, kind: str = "SageMaker::Endpoint") -> list[str]:
+def watched(stack: Stack, kind: str = "SageMaker::Endpoint") -> list[Any]:
     """
     Return the names of the alarms that a resource is turned back by.
     """

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     LlmEndpoint,
     Model,
+    Network,
     ProductionVariant,
     ShadowVariant,
     Tgi,
@@ -121,6 +122,27 @@ def test_what_is_left_out_is_the_endpoints(stack: Stack) -> None:
     assert shadows["Image"] == ours["Image"]
     assert shadows["Environment"] == {**ours["Environment"], "MAX_BEST_OF": "4"}
     assert len(llm.endpoint_config.variants) == 1
+
+
+def test_it_shares_the_role_and_the_network(stack: Stack, network: Network) -> None:
+    """
+    What is granted to the endpoint, and may reach it, counts for both.
+    """
+    llm = endpoint_of(stack, ShadowVariant(), network=network)
+    found = written(stack)
+    shadow = llm.shadow_model
+
+    assert shadow is not None
+    assert shadow.role is llm.model.role
+    assert llm.endpoint.grant_principal is not None
+    assert len(llm.endpoint.connections.security_groups) == 1
+    for key in ("ExecutionRoleArn", "VpcConfig"):
+        ours, theirs = (
+            found[name]["Properties"][key] for name in ("LlmModel", "LlmShadowModel")
+        )
+        assert ours == theirs
+    assert len(written(stack, "IAM::Role")) == 1
+    assert len(written(stack, "EC2::SecurityGroup")) == 1
 
 
 def test_without_a_shadow_none_is_made(stack: Stack, endpoint: LlmEndpoint) -> None:

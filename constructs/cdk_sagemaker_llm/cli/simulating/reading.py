@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly, read_template
 from cdk_sagemaker_llm.cli.fleets import needs_of
+from cdk_sagemaker_llm.cli.pools import specification_on
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
 from cdk_sagemaker_llm.cli.simulating.apps import (
     Hosted,
@@ -149,9 +150,10 @@ class _Reader:
             key = "InitialInstanceCount" if pools else "InstanceType"
             self._tell(endpoint, f"the {key} of {name} is {shown(given.get(key))}")
             return
+        first = pools[0].instance_type
         models = tuple(
             replace(model, at_once=at_once)
-            for model in self._hosted(endpoint, name, given, instances)
+            for model in self._hosted(endpoint, given, instances, first)
         )
         if not models:
             self._tell(endpoint, f"nothing runs on its variant {name}")
@@ -235,8 +237,9 @@ class _Reader:
         return "LEAST_OUTSTANDING_REQUESTS"
 
     def _hosted(
-        self, endpoint: Resource, variant: str, given: Properties, instances: int
+        self, endpoint: Resource, given: Properties, instances: int, first: str
     ) -> Iterator[HostedModel]:
+        variant = str(given.get("VariantName", "AllTraffic"))
         if "ModelName" in given:
             yield HostedModel(
                 name=variant,
@@ -250,9 +253,9 @@ class _Reader:
             if self._resources.find(one.properties.get("EndpointName")) != endpoint.key:
                 continue
             if one.properties.get("VariantName", variant) == variant:
-                yield from self._component(one)
+                yield from self._component(one, first)
 
-    def _component(self, one: Resource) -> Iterator[HostedModel]:
+    def _component(self, one: Resource, first: str) -> Iterator[HostedModel]:
         by_type = maps_of(one.properties, "Specifications")
         specification = map_of(one.properties, "Specification")
         if "BaseInferenceComponentName" in specification:
@@ -267,20 +270,20 @@ class _Reader:
         except AssemblyError as fault:
             self._resources.tell(one.key, str(fault).removeprefix(f"{one.key}: "))
             return
-        first = by_type[0] if by_type else specification
+        served = specification_on(one.properties, first)
         scaling = self._scaling.get(Target(one.key))
         copies = whole(map_of(one.properties, "RuntimeConfig").get("CopyCount"))
         if copies is None and scaling is None:
             self._tell(one, "its CopyCount is not in the template; taken as 1")
         least = scaling.bounds.minimum if scaling else 1
-        own = map_of(first, "Container")
+        own = map_of(served, "Container")
         yield HostedModel(
             name=one.key,
             needs=needs,
             copies=least if copies is None else copies,
             served=served_by(self._resources, own, one)
             if own
-            else self._model(first.get("ModelName")),
+            else self._model(served.get("ModelName")),
             scaling=scaling,
         )
 

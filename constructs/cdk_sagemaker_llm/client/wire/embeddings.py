@@ -11,7 +11,7 @@ import sys
 from typing import TypeGuard
 
 from cdk_sagemaker_llm.client.tokens import Embeddings
-from cdk_sagemaker_llm.client.wire.step import Record, Step, counted
+from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, counted
 
 _Vector = tuple[float, ...]
 
@@ -30,7 +30,7 @@ def _listed(record: dict[str, Record]) -> Embeddings | None:
         return None
     if not all(isinstance(one, dict) and "embedding" in one for one in data):
         return None
-    ordered = sorted(data, key=lambda one: one.get("index") or 0)
+    ordered = sorted(data, key=lambda one: as_count(one.get("index")) or 0)
     vectors = [_vector(one["embedding"]) for one in ordered]
     usage = record.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -56,7 +56,12 @@ def _made(vectors: list[_Vector | None], usage: dict[str, Record]) -> Embeddings
 def _vector(value: Record) -> _Vector | None:
     if isinstance(value, str):
         return _from_base64(value)
-    return tuple(map(float, value)) if _are_numbers(value) else None
+    if not _are_numbers(value):
+        return None
+    try:
+        return tuple(map(float, value))
+    except OverflowError:
+        return None
 
 
 def _from_base64(text: str) -> _Vector | None:

@@ -36,9 +36,10 @@ def quick(record: dict[str, Record]) -> Token | None:
     Read a line in the middle of a stream; ``None`` if it is anything more.
     """
     token = record.get("token")
-    if (
-        token.__class__ is not dict
-        or record.get("details") is not None
+    if token.__class__ is not dict:
+        return None
+    if len(record) > 1 and (
+        record.get("details") is not None
         or record.get("generated_text") is not None
         or "error" in record
     ):
@@ -106,14 +107,15 @@ def _token(
     token: dict[str, Record], reason: FinishReason | None = None, index: int = 0
 ) -> Token:
     # Up to 0.27 LMI leaves out whatever is falsy: no id is 0, and so on. What is not
-    # known is null.
+    # known is null. Classes are compared as most tokens are what they should be.
     get = token.get
     special = bool(get("special") or get("special_token"))
+    text, number = get("text"), get("id", 0)
     log_prob = get("log_prob", 0.0) if "log_prob" in token else get("logprob", 0.0)
     return Token(
-        "" if special else as_text(get("text")),
-        as_count(get("id", 0)),
-        as_number(log_prob),
+        "" if special else text if text.__class__ is str else as_text(text),
+        number if number.__class__ is int else as_count(number),
+        log_prob if log_prob.__class__ is float else as_number(log_prob),
         special,
         "",
         reason,

@@ -20,6 +20,10 @@ from cdk_sagemaker_llm.client.wire.step import (
 _Entry = tuple[str, int | None, float | None]
 
 
+# What a piece of text may have beside it.
+_MORE = ("tool_calls", "reasoning", "reasoning_content", "function_call")
+
+
 def read(record: Record) -> Step | None:
     """
     Read a chunk or a whole completion; ``None`` if it is of another format.
@@ -52,7 +56,7 @@ def quick(record: dict[str, Record]) -> Token | None:
         or get("finish_reason") is not None
         or get("logprobs") is not None
         or get("index", 0) != 0
-        or len(delta) != 1
+        or (len(delta) > 1 and any(map(delta.get, _MORE)))
     ):
         return None
     text = delta.get("content")
@@ -66,7 +70,7 @@ def _add(step: Step, choice: dict[str, Record]) -> None:
     part = message if is_whole else delta
     if not isinstance(part, dict):
         part = {"content": choice.get("text")}
-    text, reasoning = _content(part.get("content")), _reasoning(part)
+    text, reasoning = _content(part), _reasoning(part)
     step.calls.extend((index, call) for call in _calls(part))
     said = choice.get("finish_reason")
     reason = _reason(choice, said)
@@ -153,7 +157,10 @@ def _legacy(logprobs: dict[str, Record], ids: list[Record]) -> list[_Entry]:
     ]
 
 
-def _content(content: Record) -> str:
+def _content(part: dict[str, Record]) -> str:
+    content = part.get("content")
+    if content is None:
+        return as_text(part.get("refusal"))
     if isinstance(content, list):
         return "".join(
             as_text(part.get("text")) for part in content if isinstance(part, dict)
@@ -176,7 +183,8 @@ def _calls(part: dict[str, Record]) -> list[Record]:
 
 def _reason(choice: dict[str, Record], said: Record) -> FinishReason | None:
     reason = finish_reason(said)
-    hit = choice.get("stop_reason")
+    # vLLM's name for what was hit, and SGLang's.
+    hit = choice.get("stop_reason", choice.get("matched_stop"))
     if reason is FinishReason.STOP and isinstance(hit, str):
         return FinishReason.STOP_SEQUENCE
     return reason

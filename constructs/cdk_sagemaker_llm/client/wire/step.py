@@ -102,8 +102,12 @@ def as_number(value: Record) -> float | None:
     """
     Return a number; ``None`` for what is none.
     """
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def as_count(value: Record) -> int | None:

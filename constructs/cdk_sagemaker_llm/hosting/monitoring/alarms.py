@@ -146,7 +146,8 @@ def _metric(
         options["period"] = evaluation.period
     if watch.metric.endswith("Normalized"):
         return normalised(subject, watch.metric, options, by="accelerators")
-    metric = metric_of(subject, watch.metric, options)
+    of = subject.endpoint if watch.of_endpoint else subject
+    metric = metric_of(of, watch.metric, options)
     if not watch.divided_by:
         return metric
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second

@@ -173,6 +173,68 @@ SUMMED_VARIANTS = (
 )
 
 
+OF_QUEUES = (
+    Chart(
+        "Requests in the queue",
+        (
+            Curve("all", "ApproximateBacklogSize", "Maximum"),
+            Curve("each instance", "ApproximateBacklogSizePerInstance", "Maximum"),
+        ),
+    ),
+    Chart(
+        "Age of the oldest request (s)",
+        (Curve("at most", "ApproximateAgeOfOldestRequest", "Maximum"),),
+    ),
+    Chart(
+        "Requests wait, and no instance is there",
+        (Curve("1 if so", "HasBacklogWithoutCapacity", "Average"),),
+        most=1,
+    ),
+)
+_SECOND = 1000 * _MILLISECOND
+# Asynchronous endpoints publish no others of requests.
+_ASYNCHRONOUS = (
+    Chart(
+        "Requests a minute",
+        (
+            Curve("processed", "InvocationsProcessed", "Sum"),
+            Curve("failed", "InvocationFailures", "Sum"),
+            Curve("too old", "ExpiredRequests", "Sum"),
+        ),
+    ),
+    Chart(
+        "Time of requests (s)",
+        (
+            Curve("in the queue", "TimeInBacklog", "Average", _SECOND),
+            Curve("in the container", "ModelLatency", "Average", _SECOND),
+            Curve("in all", "TotalProcessingTime", "Average", _MILLISECOND),
+        ),
+    ),
+    Chart(
+        "What fails, a minute",
+        (
+            Curve("5xx", "Invocation5XXErrors", "Sum"),
+            Curve("4xx", "Invocation4XXErrors", "Sum"),
+            Curve("reading", "RequestDownloadFailures", "Sum"),
+            Curve("writing", "ResponseUploadFailures", "Sum"),
+            Curve("notifying", "NotificationFailures", "Sum"),
+        ),
+    ),
+)
+
+
+def of_asynchronous(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
+    """
+    Return the charts of an asynchronous variant.
+
+    Args:
+        accelerators: How many each instance has; ``None`` if it is not known.
+
+        cores: How many CPU cores each has; ``None`` if it is not known.
+    """
+    return (*_ASYNCHRONOUS, *_hardware(accelerators, cores))
+
+
 def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
     """
     Return the charts of a variant that a model fills.
@@ -182,7 +244,6 @@ def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...
 
         cores: How many CPU cores each has; ``None`` if it is not known.
     """
-    gpus, cpus = _percent("GPUs", accelerators), _percent("CPU and memory", cores)
     return (
         Chart(
             "Requests a minute",
@@ -203,8 +264,14 @@ def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...
         _TIME,
         Chart("Requests that fail, a minute", _ERRORS),
         _OTHER_TIME,
+        *_hardware(accelerators, cores),
+    )
+
+
+def _hardware(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
+    return (
         Chart(
-            gpus,
+            _percent("GPUs", accelerators),
             (
                 Curve("use", "GPUUtilization", "Average", accelerators),
                 Curve("memory", "GPUMemoryUtilization", "Maximum", accelerators),
@@ -212,7 +279,7 @@ def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...
             most=100 if accelerators else None,
         ),
         Chart(
-            cpus,
+            _percent("CPU and memory", cores),
             (
                 Curve("CPU", "CPUUtilization", "Average", cores),
                 Curve("memory", "MemoryUtilization", "Maximum"),

@@ -4,8 +4,8 @@ Metrics of the CDK, made from what the service publishes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from constructs import Construct
@@ -43,15 +43,26 @@ class Subject:
 
         dimensions: The dimensions that tell it from others.
 
-        hardware: The instances' type; ``None`` if it is not known, or not the only one.
+        hardware: The instances' types; ``None`` for one that is not known.
 
         has_model: Whether a model fills the instances; ``None`` if it is not known.
+
+        is_async: Whether it answers asynchronously; ``None`` if it is not known.
     """
 
     construct: Construct
     dimensions: Mapping[str, str]
-    hardware: InstanceType | None = None
+    hardware: tuple[InstanceType | None, ...] = ()
     has_model: bool | None = None
+    is_async: bool | None = None
+
+    @property
+    def endpoint(self) -> Subject:
+        """
+        Its endpoint, whatever the variant.
+        """
+        dimensions = {"EndpointName": self.dimensions["EndpointName"]}
+        return replace(self, dimensions=dimensions)
 
     def published(self, name: str) -> PublishedMetric:
         """
@@ -103,7 +114,8 @@ def normalised(
         return metric_of(subject, name, options)
     raw = name.removesuffix("Normalized")
     _check(subject, raw, options)
-    hardware, devices = _devices(subject, options, by)
+    hardware = _types(subject, options)
+    devices = devices_of(hardware, by)
     report(subject.construct, "", _device_findings(name, by, hardware, devices))
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
 
@@ -177,6 +189,13 @@ def _statistic_findings(
 
 
 def _published_findings(subject: Subject, metric: PublishedMetric) -> list[Finding]:
+    if metric.applies_to == {"async"} and subject.is_async is False:
+        return [
+            NOT_PUBLISHED.finding(
+                f"{metric.name} is published of asynchronous endpoints",
+                "define it with async_inference",
+            )
+        ]
     if not subject.has_model or metric.applies_to != {"ic-endpoint"}:
         return []
     return [
@@ -187,26 +206,42 @@ def _published_findings(subject: Subject, metric: PublishedMetric) -> list[Findi
     ]
 
 
-def _devices(
-    subject: Subject, options: MetricOptions, by: Devices
-) -> tuple[InstanceType | None, int]:
-    of_type, hardware = options.get("instance_type"), subject.hardware
-    if of_type is not None and not is_unresolved(of_type):
-        hardware = find_instance_type(of_type)
-    return hardware, 0 if hardware is None else getattr(hardware, by)
+def devices_of(hardware: Iterable[InstanceType | None], by: Devices) -> int | None:
+    """
+    Return the number of devices that each instance has; ``None`` if they differ, or
+    it is not known.
+
+    Args:
+        hardware: The instances' types.
+
+        by: Which devices.
+    """
+    counts = {None if each is None else getattr(each, by) for each in hardware}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def _types(subject: Subject, options: MetricOptions) -> tuple[InstanceType | None, ...]:
+    of_type = options.get("instance_type")
+    if of_type is None or is_unresolved(of_type):
+        return subject.hardware
+    return (find_instance_type(of_type),)
 
 
 def _device_findings(
-    name: str, by: Devices, hardware: InstanceType | None, devices: int
+    name: str, by: Devices, hardware: Sequence[InstanceType | None], devices: int | None
 ) -> list[Finding]:
     if devices:
         return []
-    which = "not known" if hardware is None else f"0 for {hardware}"
+    raw = name.removesuffix("Normalized")
+    which, remedy = "not known", f"read {raw}, which goes to 100 times that number"
+    if devices == 0:
+        which = f"0 for {hardware[0]}"
+    elif len(hardware) > 1:
+        which, remedy = "not the same for all types", "choose one with instance_type"
     return [
         NOT_PUBLISHED.finding(
             f"{name} is computed from the number of {by} of an instance, which is "
             f"{which}",
-            f"read {name.removesuffix('Normalized')}, which goes to 100 times that "
-            "number",
+            remedy,
         )
     ]

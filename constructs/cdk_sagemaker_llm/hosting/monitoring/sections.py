@@ -16,12 +16,16 @@ from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
 from cdk_sagemaker_llm.hosting.monitoring.charts import (
     OF_COMPONENTS,
     OF_HOSTS,
+    OF_QUEUES,
     SUMMED_COMPONENTS,
     SUMMED_VARIANTS,
     Chart,
+    of_asynchronous,
     of_variants,
 )
+from cdk_sagemaker_llm.hosting.monitoring.metrics import devices_of
 from cdk_sagemaker_llm.hosting.monitoring.scalings import Line, Scaled, Scalings
+from cdk_sagemaker_llm.hosting.monitoring.variants import types_of
 from cdk_sagemaker_llm.hosting.monitoring.widgets import (
     Drawn,
     Widget,
@@ -48,7 +52,7 @@ class Section:
 
         summed: The charts that have a line of each of its kind; none for hosts.
 
-        resource_id: Its name for Application Auto Scaling; empty for hosts.
+        resource_id: Its name for Application Auto Scaling; empty where nothing scales.
 
         variant: The variant, where it is one; ``None`` for a component.
     """
@@ -86,7 +90,7 @@ class Section:
             metrics = [curve.metric for curve in chart.curves]
             lines = scaled.lines(metrics, has_bounds=chart.has_bounds)
             yield chart_of(chart, drawn, lines)
-        if not self.summed and self._is_enhanced:
+        if self.variant is not None and not self.summed and self._is_enhanced:
             yield self._instances(drawn)
 
     @property
@@ -138,43 +142,77 @@ def sections_of(endpoint: EndpointBase, named: Construct) -> Iterator[Section]:
     """
     known = isinstance(endpoint, Endpoint) and endpoint.endpoint_config.definition
     variants = known.variants if known else ()
-    for each in variants:
-        name = each.variant.variant_name
-        yield _of_variant(
-            endpoint,
-            each,
-            title_of(named) + (f", {name}" if len(variants) > 1 else ""),
-        )
     if not variants:
         # Nothing is known of it but that a name is needed: it says so.
         endpoint.metric_invocations()
+    is_async = bool(known and known.async_inference is not None)
+    for each in variants:
+        title = title_of(named)
+        if len(variants) > 1:
+            title += f", {each.variant.variant_name}"
+        if not each.has_model:
+            yield _of_host(endpoint, each, title)
+        elif is_async:
+            yield from _of_asynchronous(endpoint, each, title)
+        else:
+            yield _of_model(endpoint, each, title)
 
 
-def _of_variant(
-    endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> Section:
-    name, hardware = variant.variant.variant_name, variant.hardware
-    dimensions = {"EndpointName": endpoint.endpoint_name, "VariantName": name}
-    if not variant.has_model:
-        return Section(
-            construct=endpoint,
-            title=title,
-            dimensions=dimensions,
-            charts=OF_HOSTS,
-            variant=variant,
-        )
+def _of_host(endpoint: EndpointBase, variant: VariantDefinition, title: str) -> Section:
     return Section(
         construct=endpoint,
         title=title,
-        dimensions=dimensions,
-        charts=of_variants(
-            None if hardware is None else hardware.accelerators,
-            None if hardware is None else hardware.vcpus,
-        ),
-        summed=SUMMED_VARIANTS,
-        resource_id=f"endpoint/{endpoint.endpoint_name}/variant/{name}",
+        dimensions=_dimensions(endpoint, variant),
+        charts=OF_HOSTS,
         variant=variant,
     )
+
+
+def _of_model(
+    endpoint: EndpointBase, variant: VariantDefinition, title: str
+) -> Section:
+    return Section(
+        construct=endpoint,
+        title=title,
+        dimensions=_dimensions(endpoint, variant),
+        charts=of_variants(*_devices(variant)),
+        summed=SUMMED_VARIANTS,
+        resource_id=_resource_id(endpoint, variant),
+        variant=variant,
+    )
+
+
+def _of_asynchronous(
+    endpoint: EndpointBase, variant: VariantDefinition, title: str
+) -> Iterator[Section]:
+    yield Section(
+        construct=endpoint,
+        title=title,
+        dimensions=_dimensions(endpoint, variant),
+        charts=of_asynchronous(*_devices(variant)),
+        variant=variant,
+    )
+    yield Section(
+        construct=endpoint,
+        title=f"{title}, queue",
+        dimensions={"EndpointName": endpoint.endpoint_name},
+        charts=OF_QUEUES,
+        resource_id=_resource_id(endpoint, variant),
+    )
+
+
+def _dimensions(endpoint: EndpointBase, variant: VariantDefinition) -> dict[str, str]:
+    name = variant.variant.variant_name
+    return {"EndpointName": endpoint.endpoint_name, "VariantName": name}
+
+
+def _resource_id(endpoint: EndpointBase, variant: VariantDefinition) -> str:
+    return f"endpoint/{endpoint.endpoint_name}/variant/{variant.variant.variant_name}"
+
+
+def _devices(variant: VariantDefinition) -> tuple[int | None, int | None]:
+    types = types_of(variant)
+    return devices_of(types, "accelerators"), devices_of(types, "vcpus")
 
 
 def section_of_component(component: InferenceComponentBase) -> Section:

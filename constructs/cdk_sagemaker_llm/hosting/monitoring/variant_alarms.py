@@ -40,6 +40,7 @@ class VariantAlarms:
         gpu_memory_percent: float | None = None,
         concurrency: float | None = None,
         instances: int | None = None,
+        backlog_per_instance: float | None = None,
         variant_name: str | None = None,
         period: Duration | None = None,
         evaluation_periods: int = 5,
@@ -70,7 +71,7 @@ class VariantAlarms:
 
             model_latency_seconds:
                 The time to an answer that 99 of 100 requests get; SageMaker waits 60
-                seconds for one that is not streamed.
+                seconds for one that is not streamed, and an hour for asynchronous ones.
 
             overhead_latency_seconds:
                 The average time that requests take beside the container.
@@ -90,6 +91,10 @@ class VariantAlarms:
             instances:
                 So many instances or more, such as scaling's ``max_capacity``. They are
                 counted by their requests: without traffic there is nothing to count.
+                If left out, there is no such alarm.
+
+            backlog_per_instance:
+                The requests in an asynchronous endpoint's queue, for each instance.
                 If left out, there is no such alarm.
 
             variant_name:
@@ -127,6 +132,7 @@ class VariantAlarms:
             "gpu_memory_percent": gpu_memory_percent,
             "concurrency": concurrency,
             "instances": instances,
+            "backlog_per_instance": backlog_per_instance,
         }
         evaluation = Evaluation(
             evaluation_periods=evaluation_periods,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from constructs import Construct
 
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES, EndpointConfigDefinition
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
@@ -54,9 +55,19 @@ def variant_subject(
     return Subject(
         construct=endpoint,
         dimensions={"EndpointName": endpoint_name, "VariantName": name or ""},
-        hardware=None if variant is None else variant.hardware,
+        hardware=() if variant is None else types_of(variant),
         has_model=_has_model(variant),
+        is_async=definition.async_inference is not None
+        if definition and known
+        else None,
     )
+
+
+def types_of(variant: VariantDefinition) -> tuple[InstanceType | None, ...]:
+    """
+    Return the hardware of each type that a variant's instances may be of.
+    """
+    return tuple(each.hardware for each in variant.types)
 
 
 def _has_model(variant: VariantDefinition | None) -> bool | None:

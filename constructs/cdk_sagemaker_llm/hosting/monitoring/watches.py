@@ -38,6 +38,8 @@ class Watch:
         at_least: Whether the threshold itself is too much already.
 
         divided_by: A metric that it is divided by; empty for none.
+
+        of_endpoint: Whether it is the endpoint's, whatever the variant.
     """
 
     metric: str
@@ -46,6 +48,7 @@ class Watch:
     words: str
     at_least: bool = False
     divided_by: str = ""
+    of_endpoint: bool = False
 
     def value(self, threshold: float) -> float:
         """
@@ -165,5 +168,12 @@ OF_VARIANTS: Mapping[str, Watch] = {
         "The instances that serve, by requests and requests of each instance",
         at_least=True,
         divided_by="InvocationsPerInstance",
+    ),
+    "backlog_per_instance": Watch(
+        "ApproximateBacklogSizePerInstance",
+        "Maximum",
+        "count",
+        "The requests in the queue, for each instance",
+        of_endpoint=True,
     ),
 }

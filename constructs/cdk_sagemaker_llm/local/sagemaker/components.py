@@ -264,9 +264,10 @@ class Components:
 
     def _shown(self, specification: dict[str, Any]) -> dict[str, Any]:
         container = specification.get("Container")
-        if not container:
+        # An adapter's container has no image: its base's runs.
+        if not container or "Image" not in container:
             return specification
-        image = container.get("Image", "")
+        image = container["Image"]
         deployed = {"SpecifiedImage": image, "ResolvedImage": image}
         kept = {k: v for k, v in container.items() if k != "Image"}
         return {**specification, "Container": {**kept, "DeployedImage": deployed}}

@@ -14,6 +14,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 
 from cdk_sagemaker_llm import (
+    AsyncInference,
     Endpoint,
     HuggingFaceModel,
     InferenceComponent,
@@ -283,6 +284,35 @@ def test_when_they_go_off_can_be_said(
             properties["EvaluationPeriods"],
             properties["DatapointsToAlarm"],
         ) == (300, 3, 2)
+
+
+def test_a_queue_that_grows_is_told(stack: Stack) -> None:
+    """
+    By the endpoint's own metric.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.xlarge",
+        async_inference=AsyncInference(output="s3://bucket/answers/"),
+    )
+    llm.add_alarms(backlog_per_instance=10)
+    properties = alarms_in(stack)["LlmEndpointAlarmsBacklogPerInstance"]
+
+    assert properties["MetricName"] == "ApproximateBacklogSizePerInstance"
+    assert properties["Statistic"] == "Maximum"
+    assert properties["Threshold"] == 10
+    assert properties["Dimensions"] == OF_VARIANT[:1]
+
+
+def test_what_answers_at_once_has_no_queue(llm: LlmEndpoint) -> None:
+    """
+    Its alarm would never go off.
+    """
+    assert "LLM361 ApproximateBacklogSizePerInstance is published of" in message(
+        lambda: llm.add_alarms(backlog_per_instance=10)
+    )
 
 
 def test_an_imported_endpoint_has_alarms(stack: Stack) -> None:

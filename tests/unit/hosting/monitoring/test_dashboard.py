@@ -13,6 +13,7 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    AsyncInference,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -300,6 +301,34 @@ def test_the_states_of_all_alarms_are_shown(
     assert "${HostEndpointAlarmsServerErrorRate.Arn}" in alarms
 
 
+def test_the_alarm_that_wakes_is_shown(stack: Stack) -> None:
+    """
+    Scaling's own alarms stand in its tree.
+    """
+    host = InferenceComponentEndpoint(
+        stack,
+        "Host",
+        instance_type="ml.g5.12xlarge",
+        min_instance_count=0,
+        max_instance_count=2,
+    )
+    component = host.add_model(
+        "Gpt", model=GPT2, resources=ResourceRequirements(accelerators=1)
+    )
+    copies = component.auto_scale_copy_count(min_capacity=0, max_capacity=4)
+    copies.scale_on_concurrency("Load", per_copy=4)
+    LlmDashboard(stack, "Dashboard", endpoints=[host])
+    body = body_of(stack)
+    (widget,) = (each for each in body["widgets"] if each["type"] == "alarm")
+
+    (arn,) = widget["properties"]["alarms"]
+    assert "Wak" in arn
+    assert levels(charts_of(body)["Host/Gpt: Copies that serve"]) == [
+        ("scaling's least", 0),
+        ("scaling's most", 4),
+    ]
+
+
 def test_a_component_is_shown_once(
     stack: Stack, host: InferenceComponentEndpoint, component: InferenceComponent
 ) -> None:
@@ -324,6 +353,43 @@ def test_models_that_come_later_are_shown(
     host.add_model("Late", model=GPT2, resources=ResourceRequirements(accelerators=1))
 
     assert "Host/Late: GPUs (%)" in charts_of(body_of(stack))
+
+
+def test_an_asynchronous_endpoint_is_shown_with_its_queue(stack: Stack) -> None:
+    """
+    By its own metrics: it publishes no other of requests.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.xlarge",
+        async_inference=AsyncInference(output="s3://bucket/answers/"),
+    )
+    instances = llm.auto_scale_instance_count(min_capacity=0, max_capacity=2)
+    instances.scale_on_backlog("Backlog", per_instance=5)
+    LlmDashboard(stack, "Dashboard", endpoints=[llm])
+    charts = charts_of(body_of(stack))
+
+    assert list(charts) == [
+        "Llm: Requests a minute",
+        "Llm: Time of requests (s)",
+        "Llm: What fails, a minute",
+        "Llm: GPUs (%)",
+        "Llm: CPU and memory (%)",
+        "Llm, queue: Requests in the queue",
+        "Llm, queue: Age of the oldest request (s)",
+        "Llm, queue: Requests wait, and no instance is there",
+    ]
+    queue = charts["Llm, queue: Requests in the queue"]
+    assert queue["metrics"][0][2:4] == VARIANT[:2]
+    assert levels(queue) == [("scaling's aim", 5)]
+    times = charts["Llm: Time of requests (s)"]["metrics"]
+    assert [row[0]["expression"] for row in times if len(row) == 1] == [
+        "m0 / 1000000",
+        "m1 / 1000000",
+        "m2 / 1000",
+    ]
 
 
 def test_building_blocks_are_shown(stack: Stack) -> None:

@@ -16,6 +16,7 @@ from aws_cdk import CfnParameter, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from cdk_sagemaker_llm import (
+    AsyncInference,
     CustomContainer,
     Endpoint,
     EndpointConfig,
@@ -23,6 +24,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentBase,
     InferenceComponentEndpoint,
+    InstancePool,
     InstanceType,
     LlmEndpoint,
     Model,
@@ -30,7 +32,12 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     Vllm,
 )
-from cdk_sagemaker_llm.catalog.metrics import COMPONENT, VARIANT, published_metrics
+from cdk_sagemaker_llm.catalog.metrics import (
+    COMPONENT,
+    ENDPOINT,
+    VARIANT,
+    published_metrics,
+)
 from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
 from tests.unit.hosting.written import properties_of
 
@@ -125,6 +132,64 @@ OF_VARIANTS = [
         )
     ),
 ]
+OF_QUEUES = [
+    (
+        "approximate_backlog_size",
+        SAGEMAKER,
+        "ApproximateBacklogSize",
+        "Average",
+        "The requests in the queue",
+    ),
+    (
+        "approximate_backlog_size_per_instance",
+        SAGEMAKER,
+        "ApproximateBacklogSizePerInstance",
+        "Average",
+        "for each instance",
+    ),
+    (
+        "approximate_age_of_oldest_request",
+        SAGEMAKER,
+        "ApproximateAgeOfOldestRequest",
+        "Average",
+        "in seconds",
+    ),
+    (
+        "has_backlog_without_capacity",
+        SAGEMAKER,
+        "HasBacklogWithoutCapacity",
+        "Average",
+        "1 if so, else 0",
+    ),
+]
+OF_ASYNC = [
+    *(
+        (method, SAGEMAKER, name, "Sum", "counted")
+        for method, name in (
+            ("request_download_failures", "RequestDownloadFailures"),
+            ("response_upload_failures", "ResponseUploadFailures"),
+            ("notification_failures", "NotificationFailures"),
+            ("expired_requests", "ExpiredRequests"),
+            ("invocation_failures", "InvocationFailures"),
+            ("invocations_processed", "InvocationsProcessed"),
+        )
+    ),
+    *(
+        (method, SAGEMAKER, name, "Average", "in microseconds")
+        for method, name in (
+            ("request_download_latency", "RequestDownloadLatency"),
+            ("response_upload_latency", "ResponseUploadLatency"),
+            ("time_in_backlog", "TimeInBacklog"),
+        )
+    ),
+    (
+        "total_processing_time",
+        SAGEMAKER,
+        "TotalProcessingTime",
+        "Average",
+        "in milliseconds",
+    ),
+]
 Rows = list[tuple[str, str, str, str, str]]
 
 
@@ -153,33 +218,36 @@ def methods_of(owner: type) -> set[str]:
     return {n.removeprefix("metric_") for n in names if n.startswith("metric_")}
 
 
-def names_by(dimensions: tuple[str, ...]) -> set[tuple[str, str]]:
+def names_by(*sets: tuple[str, ...], is_async: bool = False) -> set[tuple[str, str]]:
     """
     Return namespace and name of what the catalogue has by some dimensions.
     """
     return {
         (row.namespace, row.name)
         for row in published_metrics()
-        if dimensions in row.dimensions
+        if {*sets} & {*row.dimensions} and (is_async or row.applies_to != {"async"})
     }
 
 
+EVERY = [*OF_VARIANTS, *OF_ASYNC, *OF_QUEUES]
+
+
 @pytest.mark.parametrize(
-    ("owner", "rows", "dimensions"),
+    ("owner", "rows", "names"),
     [
-        (InferenceComponentBase, OF_COMPONENTS, COMPONENT),
-        (EndpointBase, OF_VARIANTS, VARIANT),
-        (LlmEndpoint, OF_VARIANTS, VARIANT),
-        (InferenceComponentEndpoint, OF_VARIANTS, VARIANT),
+        (InferenceComponentBase, OF_COMPONENTS, names_by(COMPONENT)),
+        (InferenceComponentEndpoint, OF_VARIANTS, names_by(VARIANT)),
+        (EndpointBase, EVERY, names_by(VARIANT, ENDPOINT, is_async=True)),
+        (LlmEndpoint, EVERY, names_by(VARIANT, ENDPOINT, is_async=True)),
     ],
 )
 def test_each_row_has_its_method_and_each_method_its_row(
-    owner: type, rows: Rows, dimensions: tuple[str, ...]
+    owner: type, rows: Rows, names: set[tuple[str, str]]
 ) -> None:
     """
     A metric that AWS adds is missed here, and so is a method without one.
     """
-    assert {(space, name) for _, space, name, *_ in rows} == names_by(dimensions)
+    assert {(space, name) for _, space, name, *_ in rows} == names
     assert {method for method, *_ in rows} == methods_of(owner)
 
 
@@ -187,9 +255,56 @@ def test_no_row_is_left_out() -> None:
     """
     Whatever dimensions a row has, some class reads it.
     """
-    read_by = names_by(COMPONENT) | names_by(VARIANT)
+    read_by = names_by(COMPONENT, VARIANT, ENDPOINT, is_async=True)
 
     assert {(row.namespace, row.name) for row in published_metrics()} == read_by
+
+
+@pytest.mark.parametrize("row", [*OF_ASYNC, *OF_QUEUES], ids=lambda row: row[0])
+def test_an_asynchronous_endpoints_metric_is_the_services(
+    stack: Stack, row: tuple[str, str, str, str, str]
+) -> None:
+    """
+    Those of the queue by the endpoint alone.
+    """
+    method, namespace, name, statistic, unit = row
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.xlarge",
+        async_inference=AsyncInference(output="s3://bucket/answers/"),
+    )
+    dimensions = {"EndpointName": llm.endpoint_name}
+    if row in OF_ASYNC:
+        dimensions["VariantName"] = "AllTraffic"
+    for owner in (llm, llm.endpoint):
+        metric = getattr(owner, f"metric_{method}")()
+
+        assert (metric.namespace, metric.metric_name) == (namespace, name)
+        assert metric.dimensions == dimensions
+        assert metric.statistic == statistic
+    assert unit in said(getattr(EndpointBase, f"metric_{method}"))
+
+
+def test_another_endpoint_has_no_queue(filled: LlmEndpoint) -> None:
+    """
+    A graph of it would stay empty.
+    """
+    with pytest.raises(ValueError, match="LLM361 ApproximateBacklogSize is published"):
+        filled.metric_approximate_backlog_size()
+    with pytest.raises(ValueError, match="of asynchronous endpoints; define it with"):
+        filled.metric_time_in_backlog()
+
+
+def test_an_imported_endpoint_may_have_a_queue(stack: Stack) -> None:
+    """
+    Nothing is known of it.
+    """
+    other = Endpoint.from_endpoint_name(stack, "Other", "chat")
+    metric = other.metric_approximate_backlog_size(variant_name="AllTraffic")
+
+    assert metric.dimensions == {"EndpointName": "chat"}
 
 
 @pytest.mark.parametrize("row", OF_COMPONENTS, ids=lambda row: row[0])
@@ -380,6 +495,31 @@ def test_the_type_of_a_pool_says_its_devices(filled: LlmEndpoint) -> None:
 
     assert isinstance(metric, cloudwatch.MathExpression)
     assert metric.expression == "raw / 8"
+
+
+def test_the_types_of_a_pool_may_differ(stack: Stack) -> None:
+    """
+    What they have in common is known, and no more.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_pools=[
+            InstancePool("ml.g5.2xlarge", priority=1),
+            InstancePool("ml.g5.4xlarge", priority=2),
+        ],
+    )
+    gpus = llm.metric_gpu_utilization_normalized()
+    cpus = llm.metric_cpu_utilization_normalized(instance_type="ml.g5.4xlarge")
+
+    assert isinstance(gpus, cloudwatch.MathExpression)
+    assert isinstance(cpus, cloudwatch.MathExpression)
+    assert (gpus.expression, cpus.expression) == ("raw / 1", "raw / 16")
+    assert message(llm.metric_cpu_utilization_normalized).endswith(
+        "number of vcpus of an instance, which is not the same for all types; choose "
+        "one with instance_type"
+    )
 
 
 WRONG: Mapping[str, tuple[Mapping[str, object], str]] = {

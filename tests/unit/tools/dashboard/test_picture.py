@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
 from tests.conftest import ROOT
 from tools.dashboard.__main__ import panels
 from tools.dashboard.body import body_in
 from tools.dashboard.drawing import Panel, draw, panels_of
-from tools.dashboard.series import Key, Values, curves_of
+from tools.dashboard.series import Values, curves_of
 
 MINUTES = 24 * 60
 
@@ -57,7 +58,8 @@ def test_this_is_simulated(drawn: list[Panel]) -> None:
     shown = {panel.title: sorted(panel.curves) for panel in drawn if panel.curves}
 
     assert shown == {
-        "Reserved by components (%)": ["GPUs"],
+        "Reserved by components (%)": ["CPU", "GPUs", "memory"],
+        "Instances: GPUs (%)": ["memory", "use"],
         "Requests a minute": ["all copies", "each copy"],
         "Requests under way on a copy": ["at most"],
         "Copies that serve": ["copies"],
@@ -66,7 +68,23 @@ def test_this_is_simulated(drawn: list[Panel]) -> None:
             "99 % of answers",
             "half of answers",
         ],
-        "Requests that fail, a minute": ["4xx", "no copy there"],
+        "Requests that fail, a minute": [
+            "4xx",
+            "5xx",
+            "broken streams",
+            "no copy there",
+            "the container's",
+        ],
+        "Time beside the container, and to a stream's first part (ms)": [
+            "beside the container",
+            "first part, 99 %",
+        ],
+        "GPUs (%)": ["memory", "use"],
+    }
+    assert {panel.title: panel.missing for panel in drawn if panel.missing} == {
+        "Alarms, those of scaling among them": ("the states of 8 alarms",),
+        "Instances: CPU, memory and disk (%)": ("CPU", "memory", "disk"),
+        "CPU and memory (%)": ("CPU", "memory"),
     }
 
 
@@ -78,10 +96,11 @@ def test_the_day_is_between_the_bounds(drawn: list[Panel]) -> None:
     copies = by_title["Copies that serve"]
     reserved = by_title["Reserved by components (%)"].curves["GPUs"]
 
-    assert {value for value in copies.curves["copies"] if value} <= {1, 2, 3, 4}
-    assert max(value or 0 for value in copies.curves["copies"]) == 4
+    serving = [each for each in copies.curves["copies"] if each is not None]
+    assert min(serving) == 1
+    assert max(serving) == 4
     assert copies.levels == {"scaling's least": 1, "scaling's most": 4}
-    assert {*reserved} == {25, 50, 75, 100}
+    assert {25, 50, 75, 100} <= {*reserved}
 
 
 def test_latency_is_drawn_in_milliseconds(drawn: list[Panel]) -> None:
@@ -117,11 +136,22 @@ def test_a_curve_is_missing_where_one_of_its_metrics_is() -> None:
         ["N", "B", "D", "x", {"id": "d0", "stat": "Sum", "visible": False}],
         ["N", "A", "D", "x", {"label": "all", "stat": "Sum"}],
     ]
-    one: dict[Key, Values] = {("A", "Sum", ("x",)): [4.0, None, 6.0]}
-    both: dict[Key, Values] = {**one, ("B", "Sum", ("x",)): [2.0, 1.0, 0.0]}
+    first = MetricQuery(Metric.of("N", "A", {"D": "x"}), "Sum", 60)
+    second = MetricQuery(Metric.of("N", "B", {"D": "x"}), "Sum", 60)
+    one: dict[MetricQuery, Values] = {first: [4.0, None, 6.0]}
+    both: dict[MetricQuery, Values] = {**one, second: [2.0, 1.0, 0.0]}
 
     assert curves_of(rows, one) == {"copies": None, "all": [4.0, None, 6.0]}
     assert curves_of(rows, both)["copies"] == [2.0, None, None]
+
+
+def test_a_percentile_that_is_not_simulated_is_named() -> None:
+    """
+    A run keeps single values of latencies alone.
+    """
+    rows = [["N", "Invocations", "D", "x", {"label": "some", "stat": "p99"}]]
+
+    assert curves_of(rows, {}) == {"some": None}
 
 
 @pytest.mark.parametrize("count", [0, 2])

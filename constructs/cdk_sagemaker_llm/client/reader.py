@@ -1,0 +1,244 @@
+"""
+The reading of one answer, from its first byte to its last.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from cdk_sagemaker_llm.client import salvage
+from cdk_sagemaker_llm.client.errors import (
+    AnswerTooLargeError,
+    ConnectionCutError,
+    LlmError,
+    UnreadableAnswerError,
+)
+from cdk_sagemaker_llm.client.framing import DONE, Framing
+from cdk_sagemaker_llm.client.tokens import (
+    Embeddings,
+    Generation,
+    Token,
+    Usage,
+    gather,
+)
+from cdk_sagemaker_llm.client.tool_calls import ToolCalls
+from cdk_sagemaker_llm.client.troubles import error_of
+from cdk_sagemaker_llm.client.wire.failures import Failure, failed_midway, failure_in
+from cdk_sagemaker_llm.client.wire.recognising import quick_reader, readers, recognise
+from cdk_sagemaker_llm.client.wire.step import Record, Step, WireFormat
+
+MAX_BYTES = 33_554_432
+"""How much of an answer is kept if nothing else is said: 32 MiB."""
+
+# What a token takes beside its text, where all of them are kept.
+_TOKEN_SIZE = 64
+
+
+class Reader:
+    """
+    Reads one answer.
+
+    Args:
+        wire_format: The container's family. If left out, the format is recognised.
+
+        max_bytes: How much may be kept.
+    """
+
+    def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
+        given = None if wire_format is None else WireFormat(wire_format)
+        self._readers = readers(given)
+        self._quick = quick_reader(self._readers)
+        self._max_bytes = max_bytes
+        self._framing = Framing(max_bytes)
+        self._text = io.StringIO()
+        self._reasoning = io.StringIO()
+        self._size = 0
+        self._each = 0
+        self._held: Token | None = None
+        self._usage: Usage | None = None
+        self._calls = ToolCalls()
+        self._whole: dict[int, str] = {}
+        self._pieces = False
+        self._embeddings: Embeddings | None = None
+        # The answers that have begun; a stream asked for several brings them mixed.
+        self._open = {0}
+        self._ended = False
+        self._done = False
+
+    def read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
+        """
+        Walk through the tokens; errors leave with what came by then.
+        """
+        try:
+            yield from self._read(chunks)
+            if self._embeddings is not None:
+                raise UnreadableAnswerError(
+                    "the answer is embeddings, no text",
+                    remedy="read them with read_embeddings() or embed()",
+                )
+        except LlmError as error:
+            self._keep(error)
+            raise
+
+    def collect(self, chunks: Iterable[bytes]) -> Generation:
+        """
+        Read all tokens and put them together.
+        """
+        self._each = _TOKEN_SIZE
+        try:
+            tokens = tuple(self._read(chunks))
+        except LlmError as error:
+            self._keep(error)
+            raise
+        if self._embeddings is not None:
+            found = self._embeddings
+            return Generation("", usage=found.usage, embeddings=found)
+        return gather(tokens, texts=self._whole, pieces=self._pieces)
+
+    def _read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
+        feed, take, quick = self._framing.feed, self._take, self._quick
+        for chunk in self._arriving(chunks):
+            if self._done:
+                # To its end, so that the connection can be used again.
+                continue
+            for record in feed(chunk):
+                token = None if self._ended else quick(record)
+                if token is None:
+                    yield from take(record)
+                else:
+                    self._note(token)
+                    yield token
+        yield from self._end()
+
+    def _arriving(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """
+        Walk through the chunks; what fails after the answer's end is no failure.
+        """
+        try:
+            yield from chunks
+        except LlmError:
+            if not self._is_whole:
+                raise
+        except Exception as error:
+            if not self._is_whole:
+                told = f"the connection broke: {type(error).__name__}: {error}"
+                raise ConnectionCutError(told) from error
+
+    def _end(self) -> Iterator[Token]:
+        if not self._done:
+            yield from self._read_rest()
+        yield from self._last()
+        if not self._is_whole:
+            raise ConnectionCutError("the answer ended before its end")
+
+    def _last(self) -> Iterator[Token]:
+        if self._held is not None:
+            held, self._held = self._held, None
+            yield replace(held, usage=self._usage) if self._usage else held
+        elif self._usage and not self._ended:
+            yield Token("", usage=self._usage)
+        self._usage = None
+
+    def _read_rest(self) -> Iterator[Token]:
+        try:
+            for record in self._framing.end():
+                yield from self._take(record)
+        except ConnectionCutError:
+            # After the finish reason nothing is missing but, say, a count.
+            if not self._ended:
+                raise
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._done or self._ended
+
+    def _take(self, record: Record) -> Iterator[Token]:
+        if self._done:
+            return
+        if record is DONE:
+            self._done = True
+            yield from self._last()
+            return
+        self._refuse_failures(record)
+        step = recognise(record, self._readers)
+        if step is None:
+            shown = repr(record)[:120]
+            raise UnreadableAnswerError(f"no known format has such a record: {shown}")
+        yield from self._tokens(step)
+
+    def _tokens(self, step: Step) -> Iterator[Token]:
+        if step.usage is not None:
+            self._usage = step.usage
+        for index, part in step.calls:
+            self._grow(self._calls.add(index, part))
+        self._open.update(token.index for token in step.tokens)
+        if step.ends:
+            self._end_with(step)
+        for token in step.tokens:
+            self._note(token)
+            if self._held is not None:
+                held, self._held = self._held, None
+                yield held
+            if token.finish_reason is None and not step.ends:
+                yield token
+            elif token is not step.tokens[-1]:
+                yield self._finished(token)
+            else:
+                self._held = self._finished(token)
+
+    def _end_with(self, step: Step) -> None:
+        finished = {token.index for token in step.tokens if token.finish_reason}
+        # A document ends all of them, and so does a line that gives no reason.
+        self._open -= self._open if step.texts or not finished else finished
+        self._ended = not self._open
+        self._whole.update(step.texts)
+        self._pieces = self._pieces or step.pieces
+        self._embeddings = step.embeddings or self._embeddings
+
+    def _finished(self, token: Token) -> Token:
+        calls = self._calls.whole(token.index) if token.finish_reason else ()
+        return replace(token, tool_calls=calls) if calls else token
+
+    def _note(self, token: Token) -> None:
+        if token.index == 0:
+            self._text.write(token.text)
+            if token.reasoning:
+                self._reasoning.write(token.reasoning)
+        self._size += len(token.text) + len(token.reasoning) + self._each
+        if self._size > self._max_bytes:
+            self._grow(0)
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > self._max_bytes:
+            told = f"the answer takes more than {self._max_bytes} bytes"
+            raise AnswerTooLargeError(told)
+
+    def _refuse_failures(self, record: Record) -> None:
+        if not isinstance(record, dict):
+            return
+        details = record.get("details")
+        failure: Failure | None = None
+        if isinstance(details, dict):
+            failure = failed_midway(record, details)
+        if failure is None and ("token" not in record or record.get("error")):
+            failure = failure_in(record)
+        if failure is None:
+            return
+        error = error_of(failure)
+        if not self._text.tell():
+            # A document that is an error has the text beside it.
+            text = record.get("generated_text")
+            error.text = text if isinstance(text, str) else ""
+        raise error
+
+    def _keep(self, error: LlmError) -> None:
+        """
+        Give an error what came before it.
+        """
+        begun = salvage.begun(self._framing.unread.decode(errors="ignore"))
+        error.text = self._text.getvalue() + (error.text or begun)
+        error.reasoning = self._reasoning.getvalue()
+        error.tool_calls = self._calls.whole(0)

@@ -1,0 +1,51 @@
+"""
+What docs/client.md shows runs, in the order in which it shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cdk_sagemaker_llm import client
+from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from tests.local.conftest import ROOT
+from tests.local.hosting_requests import LMI_28, serve
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.local import EmbeddedAws
+
+PAGE = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_its_code_runs(
+    embedded_aws: EmbeddedAws,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    On the embedded AWS.
+    """
+    for name, value in embedded_aws.environment.items():
+        monkeypatch.setenv(name, value)
+    endpoint = serve(embedded_aws, LMI_28)
+    code = "\n".join(BLOCKS).replace("my-endpoint", endpoint)
+
+    exec(compile(code, "docs/client.md", "exec"), {})  # noqa: S102 - our own page
+    printed = capsys.readouterr().out
+    assert len(BLOCKS) == 5
+    assert continue_prompt("Who are you?", 10_000).text in printed
+    assert "['Hi']\nHi\n" in printed
+
+
+def test_it_lists_every_error() -> None:
+    """
+    A new one gets its line.
+    """
+    listed = set(re.findall(r"^\| `(\w+Error)` \|", PAGE, re.MULTILINE))
+    known = {name for name in client.__all__ if name.endswith("Error")}
+
+    assert listed == known - {"LlmError"}

@@ -1,0 +1,105 @@
+"""
+Over TLS, as AWS's own endpoints are: a request that is given up ends there too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import ipaddress
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from cdk_sagemaker_llm.client import AnswerTimeoutError, Timeouts
+from tests.local.client.conftest import Connect, ConnectAsync
+from tests.local.client.misbehaving import Misbehaving, Peer
+from tests.local.client.test_misbehaving import BEGIN, answer, until, walk
+
+HOUR = dt.timedelta(hours=1)
+
+
+@pytest.fixture(name="tls")
+def _tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """
+    Make a certificate for the loopback interface that boto3 trusts.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - HOUR)
+        .not_valid_after(now + HOUR)
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    public, private = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(public))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(public, private)
+    return context
+
+
+def test_a_deadline(connect: Connect, tls: ssl.SSLContext) -> None:
+    """
+    It ends in time, with what came.
+    """
+    left: list[bool] = []
+
+    def behave(peer: Peer) -> None:
+        for step in BEGIN:
+            step(peer)
+        left.append(peer.left())
+
+    began = time.monotonic()
+    with Misbehaving(behave, tls=tls) as server:
+        client = connect(server.url, timeouts=Timeouts(total=0.5))
+        came, error = walk(client.stream("Who?"))
+        until(lambda: bool(left))
+
+    assert time.monotonic() - began < 5
+    assert type(error) is AnswerTimeoutError
+    assert (came, error.text) == ("The", "The")
+
+
+def test_a_cancelled_task(connect_async: ConnectAsync, tls: ssl.SSLContext) -> None:
+    """
+    Before the first byte; the client is of use afterwards.
+    """
+    left: list[bool] = []
+
+    def behave(peer: Peer) -> None:
+        left.append(peer.left())
+
+    async def main(server: Misbehaving) -> str:
+        async with connect_async(server.url) as client:
+            task = asyncio.create_task(client.generate("Who?"))
+            await asyncio.to_thread(until, lambda: bool(server.requests))
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.to_thread(until, lambda: bool(left))
+            return (await client.generate("Who?")).text
+
+    with Misbehaving(behave, answer, tls=tls) as server:
+        assert asyncio.run(main(server)) == "The cat"
