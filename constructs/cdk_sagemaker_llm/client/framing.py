@@ -100,12 +100,12 @@ class Framing:
                 yield from self._take(line)
                 continue
             # The usual line, and nothing before it: the same as below, but faster.
-            usual = (line[5:] if line[:5] == b"data:" else line).strip()
-            if not usual:
+            if not line:
                 self._say_nothing(line)
                 continue
             try:
-                text = usual.decode()
+                usual = line[5:] if line.startswith(b"data:") else line
+                text = usual.strip().decode()
                 record, end = _scan(text)
             except (ValueError, RecursionError):
                 text, end = "", -1
