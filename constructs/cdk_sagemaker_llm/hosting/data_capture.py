@@ -70,9 +70,7 @@ class DataCapture:
             What the keys begin with.
             If left out, the folder of the endpoint's name is the first.
 
-        sampling_percent: How many of a hundred requests are captured, 0 to 100. An
-            endpoint whose instances are scaled keeps capture that is left out again:
-            write 0 to end it there.
+        sampling_percent: How many of a hundred requests are captured, 0 to 100.
 
         capture: Whether requests, answers or both are.
 

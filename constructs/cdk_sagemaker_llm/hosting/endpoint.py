@@ -364,13 +364,10 @@ class Endpoint(EndpointBase):
         Let updates keep what scaling has reached, and nothing else: a weight that is
         edited takes effect, and so does data capture.
         """
-        edited = ["DesiredWeight"]
-        if self.endpoint_config.definition.data_capture is not None:
-            edited.append("DataCaptureConfig")
         self.cfn_endpoint.retain_all_variant_properties = True
         self.cfn_endpoint.exclude_retained_variant_properties = [
             sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type=each)
-            for each in edited
+            for each in ("DesiredWeight", "DataCaptureConfig")
         ]
 
     def _metric_subject(self, variant_name: str | None) -> Subject:

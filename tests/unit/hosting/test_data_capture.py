@@ -33,7 +33,7 @@ ZEPHYR = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
 def endpoint_of(
     stack: Stack,
-    capture: DataCapture,
+    capture: DataCapture | None,
     async_inference: AsyncInference | None = None,
 ) -> LlmEndpoint:
     """
@@ -215,11 +215,15 @@ def test_the_most_content_types_are_taken(stack: Stack) -> None:
     assert found == types
 
 
-def test_an_update_of_what_is_scaled_takes_effect(stack: Stack) -> None:
+@pytest.mark.parametrize("capture", [DataCapture(bucket="s3://captured"), None])
+def test_an_update_of_what_is_scaled_takes_effect(
+    stack: Stack, capture: DataCapture | None
+) -> None:
     """
-    Retaining keeps what is captured, too, unless it is excluded.
+    Retaining keeps what is captured, too, unless it is excluded: with it none could be
+    ended by leaving it out.
     """
-    llm = endpoint_of(stack, DataCapture(bucket="s3://captured"))
+    llm = endpoint_of(stack, capture)
     llm.auto_scale_instance_count(max_capacity=2)
 
     assert properties_of(stack, "SageMaker::Endpoint") == {

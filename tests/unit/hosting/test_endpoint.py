@@ -90,7 +90,8 @@ def test_every_keyword_reaches_the_template(stack: Stack) -> None:
                 "EndpointConfigName": "${Config.EndpointConfigName}",
                 "EndpointName": "chat",
                 "ExcludeRetainedVariantProperties": [
-                    {"VariantPropertyType": "DesiredWeight"}
+                    {"VariantPropertyType": "DesiredWeight"},
+                    {"VariantPropertyType": "DataCaptureConfig"},
                 ],
                 "RetainAllVariantProperties": True,
             },
@@ -125,7 +126,10 @@ def test_the_smallest_call_reaches_the_template(
     assert small.chosen_name is None
     assert found["Small"]["Properties"] == {
         "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
-        "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredWeight"}],
+        "ExcludeRetainedVariantProperties": [
+            {"VariantPropertyType": "DesiredWeight"},
+            {"VariantPropertyType": "DataCaptureConfig"},
+        ],
         "RetainAllVariantProperties": True,
     }
     assert found["SmallScaling"]["Properties"] == {
@@ -424,15 +428,20 @@ def test_an_imported_configurations_variant_scales_by_its_name(stack: Stack) -> 
 
 def test_a_minimum_of_zero_is_no_minimum_left_out(stack: Stack) -> None:
     """
-    Of an imported configuration it is refused, as of one that is defined.
+    Of an imported configuration it may be right: whether it answers asynchronously is
+    not known.
     """
     config = EndpointConfig.from_endpoint_config_name(stack, "Config", "own")
     endpoint = Endpoint(stack, "Chat", endpoint_config=config)
 
-    with pytest.raises(ValueError, match="LLM105 min_capacity must be at least 1, got"):
-        endpoint.auto_scale_instance_count(
-            min_capacity=0, max_capacity=2, variant_name="Blue"
-        )
+    endpoint.auto_scale_instance_count(
+        min_capacity=0, max_capacity=2, variant_name="Blue"
+    )
+
+    Template.from_stack(stack).has_resource_properties(
+        "AWS::ApplicationAutoScaling::ScalableTarget",
+        {"MinCapacity": 0, "MaxCapacity": 2},
+    )
 
 
 @pytest.mark.parametrize("grantee", ["arn", None, 5])

@@ -389,7 +389,10 @@ def test_its_instances_scale_between_the_bounds(
     }
     assert properties_of(stack, "SageMaker::Endpoint") == {
         "EndpointConfigName": "${LlmConfig.EndpointConfigName}",
-        "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredWeight"}],
+        "ExcludeRetainedVariantProperties": [
+            {"VariantPropertyType": "DesiredWeight"},
+            {"VariantPropertyType": "DataCaptureConfig"},
+        ],
         "RetainAllVariantProperties": True,
     }
     assert keywords_of(LlmEndpoint.auto_scale_instance_count) == {
