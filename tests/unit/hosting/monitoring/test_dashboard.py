@@ -532,13 +532,17 @@ def test_more_models_have_a_line_each(stack: Stack) -> None:
 
 def test_it_ends_where_cloudwatch_does(stack: Stack) -> None:
     """
-    Six metrics of each model, and 2500 in all.
+    Six metrics of each model, eight of each host, and 2500 in all.
     """
-    components = imported(stack, 417)
-    LlmDashboard(stack, "Most", components=components[:416])
+    components = imported(stack, 415)
+    hosts = [
+        InferenceComponentEndpoint(stack, name, instance_type="ml.g5.xlarge")
+        for name in ("One", "Two")
+    ]
+    LlmDashboard(stack, "Most", endpoints=hosts, components=components[:414])
 
-    with pytest.raises(ValueError, match="LLM362 417 models need 2502 metrics in 46"):
-        LlmDashboard(stack, "Dashboard", components=components)
+    with pytest.raises(ValueError, match="LLM362 415 models need 2506 metrics in 54"):
+        LlmDashboard(stack, "Dashboard", endpoints=hosts, components=components)
 
 
 def test_models_beyond_the_limit_that_come_later_are_refused(
