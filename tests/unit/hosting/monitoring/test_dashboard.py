@@ -462,6 +462,22 @@ def test_instances_are_counted_where_each_has_its_metrics(stack: Stack) -> None:
     assert levels(chart) == [("at least", 1), ("at most", 3)]
 
 
+def test_instances_of_a_model_are_counted_once(stack: Stack) -> None:
+    """
+    By their requests, with enhanced metrics too.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.12xlarge",
+        enhanced_metrics=True,
+    )
+    LlmDashboard(stack, "Dashboard", endpoints=[llm])
+
+    assert list(charts_of(body_of(stack))) == [f"Llm: {each}" for each in OF_VARIANT]
+
+
 def test_a_fixed_number_of_instances_has_no_bounds(stack: Stack) -> None:
     """
     Nothing scales it.
