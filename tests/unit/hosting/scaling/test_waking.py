@@ -290,6 +290,23 @@ def test_fails_at_synth_if_scaling_of_ones_own_keeps_a_copy() -> None:
         app.synth()
 
 
+def test_fails_at_synth_though_another_hosts_component_goes_to_zero() -> None:
+    """
+    It lets its own host's instances go, and no other's.
+    """
+    app = slept(Gpt=None)
+    (stack,) = (each for each in app.node.children if isinstance(each, Stack))
+    other = InferenceComponentEndpoint(
+        stack, "Other", instance_type="ml.g5.12xlarge", min_instance_count=0
+    )
+    other.add_model(
+        "Sleeping", model=HuggingFaceModel("gpt2"), resources=ONE
+    ).auto_scale_copy_count(min_capacity=0, max_capacity=2)
+
+    with pytest.raises(RuntimeError, match="LLM305 .*to zero: Test/Host/Gpt/Component"):
+        app.synth()
+
+
 def test_warns_if_some_components_keep_the_instances() -> None:
     """
     Instances go only when all are without a copy.
