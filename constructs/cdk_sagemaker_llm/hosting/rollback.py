@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 _MOST_ALARMS = 10
 _LONGEST_NAME = 255
 _MINUTE = 60
-_DAY = 24 * 60 * _MINUTE
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+_WEEK = 7 * _DAY
 _MICROSECONDS = 1_000_000
 _STATISTIC = re.compile(r"(Average|Maximum|Minimum|p(?:\d{1,2}(?:\.\d{1,2})?|100))\Z")
 _ERROR_RATE = 0.05
@@ -298,11 +300,13 @@ def _period_findings(alarms: RollbackAlarms) -> list[Finding]:
                 "SageMaker publishes these metrics by the minute",
             )
         ]
-    if period * alarms.evaluation_periods <= _DAY:
+    # API reference, PutMetricAlarm, at Period.
+    most, words = (_DAY, "day") if period < _HOUR else (_WEEK, "week")
+    if period * alarms.evaluation_periods <= most:
         return []
     return [
         OUTSIDE_RANGE.finding(
-            "period times evaluation_periods must be at most a day, got "
+            f"period times evaluation_periods must be at most a {words}, got "
             f"{period * alarms.evaluation_periods:g} seconds"
         )
     ]

@@ -569,8 +569,12 @@ def test_fails_if_the_variants_are_not_known(stack: Stack) -> None:
             "evaluation_periods must be at least 1, got 0",
         ),
         (
-            RollbackAlarms(period=Duration.hours(12), evaluation_periods=3),
-            "period times evaluation_periods must be at most a day, got 129600",
+            RollbackAlarms(period=Duration.minutes(59), evaluation_periods=25),
+            "period times evaluation_periods must be at most a day, got 88500",
+        ),
+        (
+            RollbackAlarms(period=Duration.hours(1), evaluation_periods=169),
+            "period times evaluation_periods must be at most a week, got 608400",
         ),
     ],
 )
@@ -597,9 +601,10 @@ def test_fails_if_the_alarms_cannot_be(
         ["a" * 255],
         RollbackAlarms(invocation_5xx_error_rate=0, invocation_model_error_rate=1),
         RollbackAlarms(invocation_5xx_error_count=0),
-        RollbackAlarms(period=Duration.hours(12), evaluation_periods=2),
+        RollbackAlarms(period=Duration.minutes(30), evaluation_periods=48),
+        RollbackAlarms(period=Duration.hours(1), evaluation_periods=168),
     ],
-    ids=["one", "ten", "longest", "rates", "count", "a day"],
+    ids=["one", "ten", "longest", "rates", "count", "a day", "a week"],
 )
 def test_the_last_values_inside_are_taken(
     stack: Stack,

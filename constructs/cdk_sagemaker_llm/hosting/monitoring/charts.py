@@ -269,25 +269,25 @@ def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...
 
 
 def _hardware(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
-    return (
-        Chart(
-            _percent("GPUs", accelerators),
-            (
-                Curve("use", "GPUUtilization", "Average", accelerators),
-                Curve("memory", "GPUMemoryUtilization", "Maximum", accelerators),
-            ),
-            most=100 if accelerators else None,
+    gpus = Chart(
+        _percent("GPUs", accelerators),
+        (
+            Curve("use", "GPUUtilization", "Average", accelerators),
+            Curve("memory", "GPUMemoryUtilization", "Maximum", accelerators),
         ),
-        Chart(
-            _percent("CPU and memory", cores),
-            (
-                Curve("CPU", "CPUUtilization", "Average", cores),
-                Curve("memory", "MemoryUtilization", "Maximum"),
-                Curve("disk", "DiskUtilization", "Maximum"),
-            ),
-            most=100 if cores else None,
-        ),
+        most=100 if accelerators else None,
     )
+    rest = Chart(
+        _percent("CPU and memory", cores),
+        (
+            Curve("CPU", "CPUUtilization", "Average", cores),
+            Curve("memory", "MemoryUtilization", "Maximum"),
+            Curve("disk", "DiskUtilization", "Maximum"),
+        ),
+        most=100 if cores else None,
+    )
+    # Nothing is published of GPUs that are not there, nor can it be divided by them.
+    return (rest,) if accelerators == 0 else (gpus, rest)
 
 
 def _percent(what: str, devices: int | None) -> str:

@@ -12,6 +12,7 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.copy_host import HALF_TO_ZERO
+from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount
 from cdk_sagemaker_llm.hosting.scaling.limits import COMPONENT_DIMENSION
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def host_zero_findings(
         components: Its components.
     """
     awake = [one for one in components if not _may_sleep(one)]
-    if not awake or _is_scaled_otherwise(host, components):
+    if not awake or _is_scaled_otherwise(host):
         return []
     names = ", ".join(one.node.path for one in awake)
     if len(awake) == len(components):
@@ -67,17 +68,19 @@ def _may_sleep(component: InferenceComponent) -> bool:
     return contents_of(scaling).reaches_zero
 
 
-def _is_scaled_otherwise(
-    host: Construct, components: Sequence[InferenceComponent]
-) -> bool:
+def _is_scaled_otherwise(host: Construct) -> bool:
     """
     Whether the app scales copies to zero by a target that no component knows of.
     """
-    own = [one.scaling.cfn_scalable_target for one in components if one.scaling]
+    every = host.node.root.node.find_all()
+    # Those of other hosts' components are known, and do nothing here.
+    known = [
+        one.cfn_scalable_target for one in every if isinstance(one, HostedCopyCount)
+    ]
     return any(
         isinstance(one, appscaling.CfnScalableTarget)
-        and one not in own
+        and one not in known
         and one.scalable_dimension == COMPONENT_DIMENSION
         and one.min_capacity == 0
-        for one in host.node.root.node.find_all()
+        for one in every
     )

@@ -129,10 +129,18 @@ def test_an_endpoints_alarms_are_these(stack: Stack, llm: LlmEndpoint) -> None:
 
     assert list(made) == list(DEFAULT)
     assert {
-        name: (properties["MetricName"], properties["Dimensions"])
+        name: (
+            properties["MetricName"],
+            properties["Threshold"],
+            properties["Dimensions"],
+        )
         for name, properties in alarms_in(stack).items()
     } == {
-        f"LlmEndpointAlarms{name.title().replace('_', '')}": (row[0], OF_VARIANT)
+        f"LlmEndpointAlarms{name.title().replace('_', '')}": (
+            row[0],
+            row[2],
+            OF_VARIANT,
+        )
         for name, row in DEFAULT.items()
     }
 
@@ -206,6 +214,7 @@ def test_what_serves_is_counted_by_its_requests(
     assert requests["MetricStat"]["Metric"]["MetricName"] == "Invocations"
     assert each["MetricStat"]["Metric"]["MetricName"] == name
     assert {each["MetricStat"]["Stat"], requests["MetricStat"]["Stat"]} == {"Sum"}
+    assert {each["MetricStat"]["Period"], requests["MetricStat"]["Period"]} == {60}
     assert properties["Threshold"] == 4
     assert properties["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
 
@@ -222,15 +231,16 @@ def test_the_memory_of_several_gpus_is_one_percentage(
     assert properties["Metrics"][0]["Expression"] == "raw / 4"
 
 
+@pytest.mark.parametrize("pattern", ["component", "llm"])
 def test_the_users_actions_are_taken(
-    stack: Stack, component: InferenceComponent
+    request: pytest.FixtureRequest, stack: Stack, pattern: str
 ) -> None:
     """
     Each at its own occasion.
     """
     topics = {name: sns.Topic(stack, name) for name in ("Bad", "Good", "Unknown")}
     bad, good, unknown = map(actions.SnsAction, topics.values())
-    component.add_alarms(
+    request.getfixturevalue(pattern).add_alarms(
         alarm_actions=[bad], ok_actions=[good], insufficient_data_actions=[unknown]
     )
 
@@ -268,13 +278,14 @@ def test_pages_and_tickets_are_two_calls(
     assert len(alarms_in(stack)) == 7
 
 
+@pytest.mark.parametrize("pattern", ["component", "llm"])
 def test_when_they_go_off_can_be_said(
-    stack: Stack, component: InferenceComponent
+    request: pytest.FixtureRequest, stack: Stack, pattern: str
 ) -> None:
     """
     Of how many minutes how many.
     """
-    component.add_alarms(
+    request.getfixturevalue(pattern).add_alarms(
         period=Duration.minutes(5), evaluation_periods=3, datapoints_to_alarm=2
     )
 

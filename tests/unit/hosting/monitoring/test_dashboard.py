@@ -462,6 +462,22 @@ def test_instances_are_counted_where_each_has_its_metrics(stack: Stack) -> None:
     assert levels(chart) == [("at least", 1), ("at most", 3)]
 
 
+def test_instances_of_a_model_are_counted_once(stack: Stack) -> None:
+    """
+    By their requests, with enhanced metrics too.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.12xlarge",
+        enhanced_metrics=True,
+    )
+    LlmDashboard(stack, "Dashboard", endpoints=[llm])
+
+    assert list(charts_of(body_of(stack))) == [f"Llm: {each}" for each in OF_VARIANT]
+
+
 def test_a_fixed_number_of_instances_has_no_bounds(stack: Stack) -> None:
     """
     Nothing scales it.
@@ -532,13 +548,17 @@ def test_more_models_have_a_line_each(stack: Stack) -> None:
 
 def test_it_ends_where_cloudwatch_does(stack: Stack) -> None:
     """
-    Six metrics of each model, and 2500 in all.
+    Six metrics of each model, eight of each host, and 2500 in all.
     """
-    components = imported(stack, 417)
-    LlmDashboard(stack, "Most", components=components[:416])
+    components = imported(stack, 415)
+    hosts = [
+        InferenceComponentEndpoint(stack, name, instance_type="ml.g5.xlarge")
+        for name in ("One", "Two")
+    ]
+    LlmDashboard(stack, "Most", endpoints=hosts, components=components[:414])
 
-    with pytest.raises(ValueError, match="LLM362 417 models need 2502 metrics in 46"):
-        LlmDashboard(stack, "Dashboard", components=components)
+    with pytest.raises(ValueError, match="LLM362 415 models need 2506 metrics in 54"):
+        LlmDashboard(stack, "Dashboard", endpoints=hosts, components=components)
 
 
 def test_models_beyond_the_limit_that_come_later_are_refused(

@@ -367,12 +367,14 @@ def test_what_is_not_published_normalised_is_computed(
     """
     An ml.g5.12xlarge has 4 GPUs and 48 cores.
     """
-    metric = getattr(filled, method)(statistic="Maximum", period=Duration.minutes(5))
+    metric = getattr(filled, method)(
+        statistic="Maximum", period=Duration.minutes(5), color="#ff0000"
+    )
 
     assert isinstance(metric, cloudwatch.MathExpression)
     assert metric.expression == expression
     assert metric.period.to_seconds() == 300
-    assert metric.label == f"{raw}Normalized"
+    assert (metric.label, metric.color) == (f"{raw}Normalized", "#ff0000")
     (inner,) = metric.using_metrics.values()
     assert isinstance(inner, cloudwatch.Metric)
     assert (inner.namespace, inner.metric_name) == (ENDPOINTS, raw)
@@ -404,16 +406,44 @@ def test_what_is_not_known_is_not_divided_by(stack: Stack) -> None:
     assert "which is 0 for ml.c99.xlarge" in message(
         none.metric_gpu_utilization_normalized
     )
+    assert "accelerators of an instance, which is not known; read" in message(
+        unknown.metric_gpu_utilization_normalized, instance_type=kind
+    )
     known = unknown.metric_gpu_utilization_normalized(instance_type="ml.g5.12xlarge")
     assert isinstance(known, cloudwatch.MathExpression)
 
 
-def message(call: Callable[..., object]) -> str:
+def test_a_pool_without_gpus_says_so(stack: Stack) -> None:
+    """
+    That its types differ is not the reason.
+    """
+    types = [
+        InstanceType.of(name, accelerators=0, vcpus=4, memory_gib=8)
+        for name in ("ml.c98.xlarge", "ml.c99.xlarge")
+    ]
+    none = LlmEndpoint(
+        stack,
+        "None",
+        serving=CustomContainer.from_uri(
+            "111111111111.dkr.ecr.us-east-1.amazonaws.com/mine:1"
+        ),
+        instance_pools=[
+            InstancePool(one, priority=rank) for rank, one in enumerate(types, start=1)
+        ],
+    )
+
+    assert message(none.metric_gpu_utilization_normalized).endswith(
+        "which is 0 for ml.c98.xlarge; read GPUUtilization, which goes to 100 times "
+        "that number"
+    )
+
+
+def message(call: Callable[..., object], **options: object) -> str:
     """
     Return what a call fails with.
     """
     with pytest.raises(ValueError, match="LLM") as raised:
-        call()
+        call(**options)
     return str(raised.value)
 
 

@@ -479,6 +479,19 @@ def test_scheduled_bounds_are_held_against_the_room(
         )
 
 
+def test_what_is_past_the_room_is_told_once(stack: Stack) -> None:
+    """
+    An action that keeps the target's own maximum adds nothing to what it was told.
+    """
+    component = component_on(stack, min_instance_count=1)
+    copies = component.auto_scale_copy_count(max_capacity=5)
+    copies.scale_on_schedule("Rush", schedule=NIGHTLY, min_capacity=2, max_capacity=5)
+    found = [text for _, text in warnings_of(stack) if "LLM203" in text]
+
+    assert len(found) == 1
+    assert found[0].startswith("max_capacity is 5, but at most 4 copies fit")
+
+
 def test_a_scheduled_zero_needs_its_host(stack: Stack) -> None:
     """
     Its minimum has to be said, be it zero or not.

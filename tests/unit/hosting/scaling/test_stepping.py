@@ -406,6 +406,41 @@ def test_an_alarm_watches_percentiles_and_other_accounts() -> None:
     assert not {"MetricName", "Namespace", "Statistic", "Period"} & set(afar)
 
 
+def test_a_metric_of_ones_own_account_is_plain() -> None:
+    """
+    Whoever names the account that the alarm is in says nothing new.
+    """
+    here = Environment(account="111111111111", region="us-east-1")
+    stack = Stack(App(), "Here", env=here)
+    own = metric(account="111111111111", unit=cloudwatch.Unit.COUNT)
+    formula = cloudwatch.MathExpression(
+        expression="own / 2",
+        using_metrics={"own": own},
+        period=Duration.minutes(1),
+    )
+    copies = copies_of(stack)
+    copies.scale_by_steps("It", metric=own, steps=OUT)
+    copies.scale_by_steps("Half", metric=formula, steps=OUT)
+    found = written(stack)
+    plain, half = (found[f"Count{it}Alarm"]["Properties"] for it in ("It", "Half"))
+
+    assert "Metrics" not in plain
+    assert plain["MetricName"] == "Orders"
+    assert half["Metrics"] == [
+        {
+            "Id": "own",
+            "MetricStat": {
+                "Metric": {"MetricName": "Orders", "Namespace": "Shop"},
+                "Period": 60,
+                "Stat": "Average",
+                "Unit": "Count",
+            },
+            "ReturnData": False,
+        },
+        {"Expression": "own / 2", "Id": "expr_1", "ReturnData": True},
+    ]
+
+
 @pytest.mark.parametrize(("count", "fails"), [(10, False), (11, True)])
 def test_an_alarm_watches_ten_metrics(stack: Stack, count: int, *, fails: bool) -> None:
     """

@@ -24,6 +24,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     S3Model,
     ScalableTarget,
+    ScalingStep,
     Vllm,
 )
 from tests.unit.hosting.scaling.made import (
@@ -31,6 +32,7 @@ from tests.unit.hosting.scaling.made import (
     component_on,
     copies_of,
     instances_of,
+    metric,
 )
 from tests.unit.hosting.written import codes_of, warnings_of, written
 
@@ -268,6 +270,43 @@ def test_scaling_of_ones_own_may_take_the_copies_away(stack: Stack) -> None:
     assert written(stack)
 
 
+def test_fails_at_synth_if_scaling_of_ones_own_keeps_a_copy() -> None:
+    """
+    It would have to begin with a minimum of zero.
+    """
+    app = slept(Gpt=None)
+    (stack,) = (each for each in app.node.children if isinstance(each, Stack))
+    appscaling.CfnScalableTarget(
+        stack,
+        "Own",
+        service_namespace="sagemaker",
+        resource_id="inference-component/gpt",
+        scalable_dimension="sagemaker:inference-component:DesiredCopyCount",
+        min_capacity=1,
+        max_capacity=2,
+    )
+
+    with pytest.raises(RuntimeError, match="LLM305 min_instance_count is 0, and no"):
+        app.synth()
+
+
+def test_fails_at_synth_though_another_hosts_component_goes_to_zero() -> None:
+    """
+    It lets its own host's instances go, and no other's.
+    """
+    app = slept(Gpt=None)
+    (stack,) = (each for each in app.node.children if isinstance(each, Stack))
+    other = InferenceComponentEndpoint(
+        stack, "Other", instance_type="ml.g5.12xlarge", min_instance_count=0
+    )
+    other.add_model(
+        "Sleeping", model=HuggingFaceModel("gpt2"), resources=ONE
+    ).auto_scale_copy_count(min_capacity=0, max_capacity=2)
+
+    with pytest.raises(RuntimeError, match="LLM305 .*to zero: Test/Host/Gpt/Component"):
+        app.synth()
+
+
 def test_warns_if_some_components_keep_the_instances() -> None:
     """
     Instances go only when all are without a copy.
@@ -320,6 +359,23 @@ def test_a_minimum_that_deployment_decides_may_be_zero(stack: Stack) -> None:
     component.auto_scale_copy_count(min_capacity=number, max_capacity=2)
 
     assert codes_of(stack) == []
+
+
+def test_steps_to_an_exact_number_may_take_copies_away(stack: Stack) -> None:
+    """
+    From a higher number they lead down.
+    """
+    copies = component_on(stack, min_instance_count=0).auto_scale_copy_count(
+        min_capacity=0, max_capacity=2
+    )
+    copies.scale_by_steps(
+        "Idle",
+        metric=metric(),
+        steps=[ScalingStep(upper=0, change=0)],
+        adjustment_type=appscaling.AdjustmentType.EXACT_CAPACITY,
+    )
+
+    assert "LLM403" not in {code for _, code in codes_of(stack)}
 
 
 def test_warns_if_nothing_takes_copies_away(stack: Stack) -> None:
