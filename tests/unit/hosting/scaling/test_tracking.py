@@ -347,13 +347,30 @@ def test_fails_if_a_name_is_taken(stack: Stack) -> None:
         )
 
 
+def test_fails_if_a_predefined_metric_is_followed_twice(stack: Stack) -> None:
+    """
+    The service takes one policy for a metric, whatever else the two say.
+    """
+    target = copies_of(stack)
+    target.scale_on_concurrency("Load", per_copy=4)
+    target.scale_on_invocations("Traffic", per_minute=4)
+
+    with pytest.raises(
+        ValueError,
+        match="Test/Count/More: LLM301 policy 'Load' of this target follows "
+        "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution already, "
+        "and the service takes one policy for a metric; define one of them",
+    ):
+        target.scale_on_concurrency("More", per_copy=8, disable_scale_in=True)
+
+
 def test_fails_if_there_are_too_many(stack: Stack) -> None:
     """
     Fifty are the service's limit, which cannot be raised.
     """
     target = copies_of(stack)
     for number in range(50):
-        target.scale_on_concurrency(f"Load{number}", per_copy=4)
+        target.scale_on_metric(f"Load{number}", metric=metric(), target_value=4)
 
     with pytest.raises(ValueError, match="LLM105 .* at most 50 policies, got one more"):
         target.scale_on_concurrency("Last", per_copy=4)
