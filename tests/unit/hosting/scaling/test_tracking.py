@@ -244,6 +244,53 @@ def test_fails_if_a_formula_searches(stack: Stack, text: str) -> None:
         copies_of(stack).scale_on_metric("Load", metric=formula, target_value=1)
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("requests / copies", "copies"),
+        ("IF(requests > limit, 1e3, 0)", "limit"),
+        ("requests+x1", "x1"),
+    ],
+)
+def test_fails_if_a_formula_has_what_is_no_metric(
+    stack: Stack, text: str, name: str
+) -> None:
+    """
+    CloudWatch refuses it, and the CDK warns where it draws it only.
+    """
+    formula = cloudwatch.MathExpression(
+        expression=text, using_metrics={"requests": metric()}
+    )
+
+    with pytest.raises(
+        ValueError,
+        match=rf"LLM302 the formula .* has '{name}', which names no metric; "
+        rf"add using_metrics={{'{name}': \.\.\.}}",
+    ):
+        copies_of(stack).scale_on_metric("Load", metric=formula, target_value=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SUM(METRICS('errors')) / requests",
+        "sum(requests)",
+        "FILL(requests, 0) + 1e3",
+        "if(requests > 1 and not requests > 5, 1, 0)",
+        'SUM(METRICS("errors")) + requests',
+        "FILL(requests, REPEAT)",
+    ],
+)
+def test_what_is_no_id_is_not_looked_for(stack: Stack, text: str) -> None:
+    """
+    Functions, quoted words, numbers and operators.
+    """
+    formula = cloudwatch.MathExpression(
+        expression=text, using_metrics={"requests": metric()}
+    )
+    copies_of(stack).scale_on_metric("Load", metric=formula, target_value=1)
+
+
 def test_a_name_that_contains_search_is_none(stack: Stack) -> None:
     """
     Only the function is refused.
