@@ -30,6 +30,21 @@ def is_unresolved(value: object) -> bool:
     return False
 
 
+def is_list_placeholder(value: object) -> bool:
+    """
+    Return whether a value is a whole list that is resolved at deploy time.
+
+    The CDK writes it as a list of one item, whose marker is another than that of text.
+    """
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 1
+        and isinstance(value[0], str)
+        and value[0].startswith("#{")
+        and is_placeholder(value[0])
+    )
+
+
 def placeholder_in(value: object) -> str | float | None:
     """
     Return the first placeholder that a value is or contains, in mappings too; ``None``

@@ -374,6 +374,25 @@ class TestPolicies:
         with refused(words):
             put_policy(embedded_aws, component, PolicyName="Odd", **policy)
 
+    def test_a_predefined_metric_is_followed_by_one(
+        self, embedded_aws: EmbeddedAws, component: str
+    ) -> None:
+        """
+        Whatever else the two say; the policy that has it can be changed.
+        """
+        track(embedded_aws, component)
+        track(embedded_aws, component, TargetValue=6.0)
+        second = {"TargetValue": 9.0, "PredefinedMetricSpecification": PER_COPY}
+
+        with refused("Only one TargetTrackingScaling policy for a given metric"):
+            put_policy(
+                embedded_aws,
+                component,
+                PolicyName="Second",
+                PolicyType="TargetTrackingScaling",
+                TargetTrackingScalingPolicyConfiguration=second,
+            )
+
     def test_a_policy_that_exists_keeps_what_is_left_out(
         self, embedded_aws: EmbeddedAws, component: str
     ) -> None:

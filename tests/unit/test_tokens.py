@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from aws_cdk import Aws, Fn, Token
 
-from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm._tokens import is_list_placeholder, is_unresolved
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,25 @@ def test_a_known_value_is_not(value: object) -> None:
     Text that only begins alike is text.
     """
     assert not is_unresolved(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_list"),
+    [
+        (Token.as_list(Fn.ref("Names")), True),
+        (tuple(Token.as_list(Fn.ref("Names"))), True),
+        ([Aws.REGION], False),
+        ([*Token.as_list(Fn.ref("Names")), "a"], False),
+        (Aws.REGION, False),
+        ([], False),
+        ([3], False),
+    ],
+    ids=["list", "tuple", "of text", "of more", "text", "empty", "number"],
+)
+def test_a_list_that_is_a_placeholder_is_told_apart(
+    value: object, *, is_list: bool
+) -> None:
+    """
+    From a list that has placeholders in it.
+    """
+    assert is_list_placeholder(value) is is_list

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm._tokens import is_list_placeholder, is_unresolved
 from cdk_sagemaker_llm.credential_forms import redacted
 from cdk_sagemaker_llm.wording import any_of
 
@@ -214,9 +214,17 @@ def list_of(kind: Kind) -> Kind:
         return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
     def parts(name: str, value: object) -> Iterator[Fault]:
-        if isinstance(value, Sequence) and not is_unresolved(value):
+        if not isinstance(value, Sequence):
+            return
+        if not is_list_placeholder(value):
             for index, item in enumerate(value):
                 yield from kind.faults(f"{name}[{index}]", item)
+        # Text and numbers are passed on; of anything else, synth asks each item.
+        elif not (kind.holds(value[0]) or kind.holds(1)):
+            yield Fault(
+                f"{name} is known only at deployment, and is needed at synth",
+                f"write a list, each item {kind.words}",
+            )
 
     def way_out(value: object) -> str:
         if value is None or not kind.holds(value):

@@ -12,7 +12,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.cli.assembly import Stack, read_stacks, target_of, text_of
-from cdk_sagemaker_llm.cli.hosted import variants_in
+from cdk_sagemaker_llm.cli.hosted import shadows_in, variants_in
 from cdk_sagemaker_llm.cli.pools import model_in, pools_in, specification_on
 from cdk_sagemaker_llm.cli.references import full_text_of, means, resolve
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
@@ -142,7 +142,8 @@ def _variants_of(
     if found is None:
         return []
     home, name = found
-    return variants_in(home.resources[name].get("Properties", {}))
+    config = home.resources[name].get("Properties", {})
+    return [*variants_in(config), *shadows_in(config)]
 
 
 def _variant(

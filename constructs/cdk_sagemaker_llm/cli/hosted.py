@@ -314,6 +314,14 @@ def variants_in(config: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return variants if isinstance(variants, list) else []
 
 
+def shadows_in(config: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """
+    Return the shadow variants of an endpoint configuration, as far as they are known.
+    """
+    shadows = config.get("ShadowProductionVariants", [])
+    return shadows if isinstance(shadows, list) else []
+
+
 def _accelerators_of(instance_type: str) -> int | None:
     try:
         return find_instance_type(instance_type).accelerators

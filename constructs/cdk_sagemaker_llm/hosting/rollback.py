@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm._tokens import is_list_placeholder, is_unresolved
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.limits import (
@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     seconds,
     time_findings,
 )
-from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE, UNREADABLE
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
@@ -203,6 +203,14 @@ def rollback_findings(
     """
     if rollback_on is None:
         return []
+    if is_list_placeholder(rollback_on):
+        return [
+            UNREADABLE.finding(
+                "rollback_on is a list that is known only at deployment, and each of "
+                "its alarms is written out",
+                "name each with Fn.select(0, list)",
+            )
+        ]
     if not isinstance(rollback_on, RollbackAlarms):
         names = [each for each in rollback_on if isinstance(each, str)]
         found = [finding for each in names for finding in _name_findings(each)]

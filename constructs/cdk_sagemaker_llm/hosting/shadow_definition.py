@@ -81,7 +81,8 @@ def define_shadow(
 
         instance_type: What the endpoint's own model runs on.
     """
-    wanted = shadow.instance_type or instance_type
+    own = shadow.instance_type
+    wanted = instance_type if own is None else own
     hardware = known_hardware(wanted)
     accelerators = None if hardware is None else hardware.accelerators
     filling = define_model(

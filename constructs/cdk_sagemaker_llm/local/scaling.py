@@ -9,6 +9,7 @@ policies of a target that is deregistered.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from typing import Any
 
 from moto.applicationautoscaling import models, responses
@@ -30,6 +31,7 @@ from cdk_sagemaker_llm.local.scaling_rules import (
     CONCURRENCY_DIMENSION,
     refuse_capacity,
     refuse_configurations,
+    refuse_followed,
     refuse_policy,
     refuse_resource,
 )
@@ -135,6 +137,10 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             # What is left out of a policy that exists stays as it is.
             if policy_body or before is None:
                 refuse_policy(scalable_dimension, policy_type, policy_body)
+                refuse_followed(
+                    policy_body or {},
+                    self._others(resource_id, scalable_dimension, policy_name),
+                )
         policy = super().put_scaling_policy(
             policy_name,
             service_namespace,
@@ -146,6 +152,17 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         if service_namespace == regions.NAMESPACE:
             self._set_up(policy, before)
         return policy
+
+    def _others(
+        self, resource_id: str, dimension: str, name: str
+    ) -> Iterator[dict[str, Any]]:
+        for each in self.policies.values():
+            of_target = (each.resource_id, each.scalable_dimension) == (
+                resource_id,
+                dimension,
+            )
+            if of_target and each.policy_name != name:
+                yield each.target_tracking_scaling_policy_configuration or {}
 
     def describe_scaling_policies(
         self,

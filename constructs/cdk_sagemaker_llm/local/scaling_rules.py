@@ -8,7 +8,7 @@ policies"; where its words are not known they are this package's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -123,6 +123,25 @@ def refuse_policy(
     check = _step_faults if policy_type == "StepScaling" else _tracking_faults
     for fault in check(dimension, policy):
         raise AWSValidationException(fault)
+
+
+def refuse_followed(policy: dict[str, Any], others: Iterable[dict[str, Any]]) -> None:
+    """
+    Refuse a policy of a predefined metric that another one of the target follows.
+
+    Args:
+        policy: Its configuration.
+
+        others: The configurations of the target's other policies.
+    """
+    metric = policy.get("PredefinedMetricSpecification")
+    if metric and any(
+        metric == each.get("PredefinedMetricSpecification") for each in others
+    ):
+        raise AWSValidationException(
+            "Only one TargetTrackingScaling policy for a given metric specification "
+            "is allowed."
+        )
 
 
 def _tracking_faults(dimension: str, policy: dict[str, Any]) -> Iterator[str]:

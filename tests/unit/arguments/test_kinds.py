@@ -47,6 +47,7 @@ def told(annotation: str, value: object) -> list[str]:
         ("Sequence[str]", ("a",)),
         ("Sequence[str]", LIST_TOKEN),
         ("Sequence[int]", LIST_TOKEN),
+        ("Sequence[bool | str]", LIST_TOKEN),
         ("tuple[str, ...]", ()),
         ("Mapping[str, str]", {"a": TEXT_TOKEN}),
         ("Mapping[str, str]", {}),
@@ -96,6 +97,20 @@ def test_takes_what_is_declared(annotation: str, value: object) -> None:
         ("Literal[1, 2]", True, "it must be 1 or 2, got True (bool)"),
         ("Literal['a']", "b", "it must be 'a', got 'b' (str)"),
         ("Sequence[str]", "a", "it must be a list, got 'a' (str); write ['a']"),
+        (
+            "Sequence[str]",
+            [TEXT_TOKEN, None],
+            "it[1] must be text, got None",
+        ),
+        (
+            "Sequence[InstancePool]",
+            LIST_TOKEN,
+            (
+                "it is known only at deployment, and is needed at synth; write a list, "
+                "each item an InstancePool"
+            ),
+        ),
+        ("Sequence[AsyncTopic]", LIST_TOKEN, "it is known only at deployment"),
         ("Sequence[int]", [1, "2"], "it[1] must be a whole number, got '2' (str)"),
         ("Mapping[str, str]", {5: "a"}, "a name in it must be text, got 5 (int)"),
         (

@@ -129,6 +129,32 @@ def test_a_model_that_fills_its_instances_takes_all_of_each(tmp_path: Path) -> N
     assert variant.fleet.pack().instances == ({"Model": 1}, {"Model": 1}, {"Model": 1})
 
 
+def test_a_shadow_runs_on_instances_of_its_own(tmp_path: Path) -> None:
+    """
+    Which the quota counts as well.
+    """
+    resources = {
+        **host(ModelName={"Ref": "Model"}, InitialInstanceCount=3),
+        "Model": resource("SageMaker::Model"),
+        "Trial": resource("SageMaker::Model"),
+    }
+    resources["Config"]["Properties"]["ShadowProductionVariants"] = [
+        {
+            "VariantName": "Shadow",
+            "InstanceType": "ml.p4d.24xlarge",
+            "InitialInstanceCount": 2,
+            "ModelName": {"Ref": "Trial"},
+        }
+    ]
+    variants = read(tmp_path, resources)
+
+    assert [(each.variant, each.copies) for each in variants] == [
+        ("Blue", {"Model": 3}),
+        ("Shadow", {"Trial": 2}),
+    ]
+    assert quotas(variants) == {"ml.p4d.24xlarge for endpoint usage": 5}
+
+
 def test_nothing_is_said_of_an_instance_that_is_not_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

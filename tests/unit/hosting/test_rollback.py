@@ -641,6 +641,19 @@ def test_fails_if_they_are_no_alarms(rollback_on: object, words: str) -> None:
         AllAtOnce(rollback_on=rollback_on)  # type: ignore[arg-type]  # what is refused
 
 
+def test_fails_if_the_alarms_are_a_list_that_deployment_decides(stack: Stack) -> None:
+    """
+    Each is a property of its own in the template, and a statement in the role's policy.
+    """
+    names = CfnParameter(stack, "Names", type="CommaDelimitedList").value_as_list
+
+    with pytest.raises(
+        ValueError,
+        match=r"LLM114 rollback_on is a list .*; name each with Fn.select\(0, list\)",
+    ):
+        filled(stack, names)
+
+
 def test_a_host_of_components_publishes_nothing_to_watch(stack: Stack) -> None:
     """
     Requests count for the components; alarms on these are the way out.

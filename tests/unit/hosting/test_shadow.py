@@ -199,11 +199,12 @@ def test_a_share_known_at_deployment_is_passed_on(stack: Stack) -> None:
         ),
         (ShadowVariant(environment={"SM_NUM_GPUS": "3"}), "shadow: .*SM_NUM_GPUS"),
         (ShadowVariant(instance_type="ml.g5.nano"), "LLM101 .*ml.g5.nano"),
+        (ShadowVariant(instance_type=""), "LLM101 .*''"),
         (ShadowVariant(instance_count=0), "LLM105 initial_instance_count must be"),
         (ShadowVariant(variant_name="AllTraffic"), "LLM123 .*used more than once"),
         (ShadowVariant(variant_name="_"), "LLM106 variant_name must be"),
     ],
-    ids=["fit", "settings", "type", "count", "same name", "name"],
+    ids=["fit", "settings", "type", "no type", "count", "same name", "name"],
 )
 def test_fails_if_the_shadow_could_not_start(
     stack: Stack, shadow: ShadowVariant, message: str

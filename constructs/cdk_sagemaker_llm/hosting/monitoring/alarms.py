@@ -13,6 +13,7 @@ from constructs import Construct
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.limits import (
+    IMPOSSIBLE_NAME,
     bounds_findings,
     count_findings,
     seconds,
@@ -120,7 +121,8 @@ def make_alarms(
     """
     chosen = {name: value for name, value in thresholds.items() if value is not None}
     found = [each for n, v in chosen.items() for each in watches[n].findings(n, v)]
-    report(subject.construct, id, [*evaluation.findings(), *found])
+    taken = _id_findings(subject.construct, id)
+    report(subject.construct, id, [*taken, *evaluation.findings(), *found])
     if not chosen:
         return {}
     metrics = {name: _metric(subject, watches[name], evaluation) for name in chosen}
@@ -136,6 +138,23 @@ def make_alarms(
         )
         for name, value in chosen.items()
     }
+
+
+def _id_findings(scope: Construct, id: str) -> list[Finding]:
+    """
+    Check that an id is free: where it was left out, the CDK's error would name what
+    the caller never wrote.
+    """
+    if not id:
+        return [IMPOSSIBLE_NAME.finding("id must not be empty", "leave it out")]
+    if scope.node.try_find_child(id) is None:
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"the id {id!r} is taken, such as by an earlier call of add_alarms",
+            "pass another as the first argument",
+        )
+    ]
 
 
 def _metric(

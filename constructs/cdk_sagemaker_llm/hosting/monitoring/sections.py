@@ -133,7 +133,7 @@ class Section:
 
 def sections_of(endpoint: EndpointBase, named: Construct) -> Iterator[Section]:
     """
-    Yield an endpoint's variants.
+    Yield an endpoint's variants, and after them its shadows.
 
     Args:
         endpoint: The endpoint.
@@ -156,6 +156,9 @@ def sections_of(endpoint: EndpointBase, named: Construct) -> Iterator[Section]:
             yield from _of_asynchronous(endpoint, each, title)
         else:
             yield _of_model(endpoint, each, title)
+    for each in known.shadows if known else ():
+        title = f"{title_of(named)}, {each.variant.variant_name}"
+        yield _of_model(endpoint, each, title)
 
 
 def _of_host(endpoint: EndpointBase, variant: VariantDefinition, title: str) -> Section:

@@ -39,14 +39,15 @@ def variant_subject(
 
         definition: What it runs; ``None`` if it was made elsewhere.
 
-        wanted: The variant's name; ``None`` for the only one.
+        wanted: The variant's name, or its shadow's; ``None`` for the only one.
 
     Raises:
         ValueError: If there is no such variant, or several and none was named.
     """
-    known = () if definition is None else definition.variants
+    known = () if definition is None else definition.every_variant
+    answering = () if definition is None else definition.variants
     named = {each.variant.variant_name: each for each in known}
-    name = next(iter(named)) if wanted is None and len(named) == 1 else wanted
+    name = next(iter(named)) if wanted is None and len(answering) == 1 else wanted
     if name is None or (named and name not in named):
         some = f"one of {', '.join(named)}" if named else "given: it is not known here"
         fault = VARIANT_NAMES.finding(f"variant_name must be {some}, got {wanted!r}")

@@ -51,6 +51,8 @@ class Contents:
         self.most = most
         self.policies: dict[str, bool] = {}
         """Whether each policy can take capacity away, by its name."""
+        self.tracked: dict[str, str] = {}
+        """The policy that follows each of the service's predefined metrics."""
         self.actions: dict[str, Action] = {}
 
     @property
@@ -79,6 +81,24 @@ class Contents:
         return _taken("policy", name, is_taken=name in self.policies) or _too_many(
             "policies", len(self.policies), _MOST_POLICIES
         )
+
+    def tracked_findings(self, metric: str | None) -> list[Finding]:
+        """
+        Check that no policy follows a predefined metric yet.
+
+        Args:
+            metric: The metric; ``None`` if it is the user's own.
+        """
+        other = None if metric is None else self.tracked.get(metric)
+        if other is None:
+            return []
+        return [
+            SCALED_TWICE.finding(
+                f"policy {other!r} of this target follows {metric} already, and the "
+                "service takes one policy for a metric",
+                "define one of them, or follow another metric",
+            )
+        ]
 
     def action_findings(self, name: str) -> list[Finding]:
         """

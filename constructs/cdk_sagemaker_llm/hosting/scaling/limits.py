@@ -20,7 +20,8 @@ COMPONENT_DIMENSION = "sagemaker:inference-component:DesiredCopyCount"
 
 SCALED_TWICE = Rule(
     "LLM301",
-    "a number is scaled twice, or two policies or actions of it have the same name",
+    "a number is scaled twice, or two policies or actions of it have the same name, or "
+    "two policies the same predefined metric",
     "API reference, RegisterScalableTarget and PutScalingPolicy",
 )
 

@@ -38,6 +38,11 @@ _STATISTICS = {
     "sum": "Sum",
 }
 _SEARCH = re.compile(r"\bSEARCH\s*\(")
+# What begins with a small letter and calls nothing is an id, but for what may be an
+# operator or a keyword in small letters: these are let through.
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_ID = re.compile(r"(?<![\w.])[a-z]\w*\b(?!\s*[(.])")
+_NO_IDS = {"and", "false", "linear", "not", "or", "repeat", "true"}
 # CloudWatch user guide, on alarms that are based on metric math.
 _MOST_METRICS = 10
 _SHORT_PERIODS = (10, 20, 30)
@@ -172,7 +177,24 @@ def measure_of(metric: cloudwatch.IMetric) -> Measure:
         for part in (*parts.values(), returned)
         if isinstance(part, str) and _SEARCH.search(part)
     ]
-    return Measure({**parts, own: returned}, tuple(found))
+    return Measure(
+        {**parts, own: returned}, (*found, *_unknown_findings(parts, returned))
+    )
+
+
+def _unknown_findings(
+    parts: Mapping[str, Stat | str], returned: Stat | str
+) -> list[Finding]:
+    return [
+        IMPOSSIBLE_METRIC.finding(
+            f"the formula {part!r} has {name!r}, which names no metric",
+            f"add using_metrics={{{name!r}: ...}}",
+        )
+        for part in (*parts.values(), returned)
+        if isinstance(part, str) and not is_unresolved(part)
+        for name in dict.fromkeys(_ID.findall(_QUOTED.sub("", part)))
+        if name not in parts and name not in _NO_IDS
+    ]
 
 
 def _read(metric: cloudwatch.IMetric) -> tuple[dict[str, Stat | str], Stat | str]:

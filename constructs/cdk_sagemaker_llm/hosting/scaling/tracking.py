@@ -67,7 +67,7 @@ class TargetTrackingScaling(Construct):
     Raises:
         ValueError: If the target value is not above 0, the metric is none that can be
             followed, a time is of no whole seconds, or the target has a policy of the
-            same id.
+            same id or of the same predefined metric.
     """
 
     @checked
@@ -91,10 +91,13 @@ class TargetTrackingScaling(Construct):
             *time_findings("scale_in_cooldown", scale_in_cooldown),
             *time_findings("scale_out_cooldown", scale_out_cooldown),
             *contents_of(target).policy_findings(id),
+            *contents_of(target).tracked_findings(predefined_metric),
         ]
         report(scope, id, found)
         super().__init__(scope, id)
         contents_of(target).policies[id] = not disable_scale_in
+        if predefined_metric is not None:
+            contents_of(target).tracked[predefined_metric] = id
         self.cfn_scaling_policy = _Policy(
             self,
             "Resource",

@@ -278,6 +278,21 @@ def test_pages_and_tickets_are_two_calls(
     assert len(alarms_in(stack)) == 7
 
 
+def test_fails_if_the_id_is_taken_or_empty(component: InferenceComponent) -> None:
+    """
+    What has the id stays.
+    """
+    component.add_alarms()
+
+    assert message(component.add_alarms) == (
+        "Test/Host/Gpt/Component/Alarms: LLM106 the id 'Alarms' is taken, such as by "
+        "an earlier call of add_alarms; pass another as the first argument"
+    )
+    assert "LLM106 id must not be empty; leave it out" in message(
+        lambda: component.add_alarms("")
+    )
+
+
 @pytest.mark.parametrize("pattern", ["component", "llm"])
 def test_when_they_go_off_can_be_said(
     request: pytest.FixtureRequest, stack: Stack, pattern: str

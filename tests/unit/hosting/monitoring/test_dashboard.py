@@ -26,6 +26,7 @@ from cdk_sagemaker_llm import (
     Model,
     ProductionVariant,
     ResourceRequirements,
+    ShadowVariant,
     Vllm,
 )
 from tests.unit.hosting.monitoring.dashboard_body import body_of, charts_of
@@ -689,3 +690,25 @@ def test_bounds_known_at_deployment_are_passed_on(stack: Stack) -> None:
     text = str(properties_of(stack, "CloudWatch::Dashboard")["DashboardBody"])
 
     assert '"label":"at most","value":${Most}' in text
+
+
+def test_a_shadow_is_shown_beside_its_variant(stack: Stack) -> None:
+    """
+    It is there to be compared.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.2xlarge",
+        shadow=ShadowVariant(serving=Vllm(max_rolling_batch_size=16)),
+    )
+    LlmDashboard(stack, "Dashboard", endpoints=[llm])
+    charts = charts_of(body_of(stack))
+
+    assert list(charts) == [
+        *(f"Llm: {title}" for title in OF_VARIANT),
+        *(f"Llm, Shadow: {title}" for title in OF_VARIANT),
+    ]
+    first = charts["Llm, Shadow: Requests a minute"]["metrics"][0]
+    assert first[2:6] == [*VARIANT[:3], "Shadow"]

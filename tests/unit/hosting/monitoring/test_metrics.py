@@ -30,6 +30,7 @@ from cdk_sagemaker_llm import (
     Model,
     ProductionVariant,
     ResourceRequirements,
+    ShadowVariant,
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.metrics import (
@@ -525,6 +526,32 @@ def test_the_type_of_a_pool_says_its_devices(filled: LlmEndpoint) -> None:
 
     assert isinstance(metric, cloudwatch.MathExpression)
     assert metric.expression == "raw / 8"
+
+
+def test_a_shadow_has_metrics_of_its_own(stack: Stack) -> None:
+    """
+    Under its variant's name; without a name it is the variant that answers.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.2xlarge",
+        shadow=ShadowVariant(instance_type="ml.g5.48xlarge"),
+    )
+    shadow = llm.metric_model_latency(variant_name="Shadow")
+    gpus = llm.metric_gpu_utilization_normalized(variant_name="Shadow")
+    own = llm.metric_model_latency()
+    alarms = llm.add_alarms("OfShadow", variant_name="Shadow")
+
+    assert (shadow.dimensions or {})["VariantName"] == "Shadow"
+    assert (own.dimensions or {})["VariantName"] == "AllTraffic"
+    assert isinstance(gpus, cloudwatch.MathExpression)
+    assert gpus.expression == "raw / 8"
+    assert len(alarms) == 5
+    assert message(lambda: llm.metric_model_latency(variant_name="Green")).endswith(
+        "LLM123 variant_name must be one of AllTraffic, Shadow, got 'Green'"
+    )
 
 
 def test_the_types_of_a_pool_may_differ(stack: Stack) -> None:

@@ -244,6 +244,53 @@ def test_fails_if_a_formula_searches(stack: Stack, text: str) -> None:
         copies_of(stack).scale_on_metric("Load", metric=formula, target_value=1)
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("requests / copies", "copies"),
+        ("IF(requests > limit, 1e3, 0)", "limit"),
+        ("requests+x1", "x1"),
+    ],
+)
+def test_fails_if_a_formula_has_what_is_no_metric(
+    stack: Stack, text: str, name: str
+) -> None:
+    """
+    CloudWatch refuses it, and the CDK warns where it draws it only.
+    """
+    formula = cloudwatch.MathExpression(
+        expression=text, using_metrics={"requests": metric()}
+    )
+
+    with pytest.raises(
+        ValueError,
+        match=rf"LLM302 the formula .* has '{name}', which names no metric; "
+        rf"add using_metrics={{'{name}': \.\.\.}}",
+    ):
+        copies_of(stack).scale_on_metric("Load", metric=formula, target_value=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SUM(METRICS('errors')) / requests",
+        "sum(requests)",
+        "FILL(requests, 0) + 1e3",
+        "if(requests > 1 and not requests > 5, 1, 0)",
+        'SUM(METRICS("errors")) + requests',
+        "FILL(requests, REPEAT)",
+    ],
+)
+def test_what_is_no_id_is_not_looked_for(stack: Stack, text: str) -> None:
+    """
+    Functions, quoted words, numbers and operators.
+    """
+    formula = cloudwatch.MathExpression(
+        expression=text, using_metrics={"requests": metric()}
+    )
+    copies_of(stack).scale_on_metric("Load", metric=formula, target_value=1)
+
+
 def test_a_name_that_contains_search_is_none(stack: Stack) -> None:
     """
     Only the function is refused.
@@ -347,13 +394,30 @@ def test_fails_if_a_name_is_taken(stack: Stack) -> None:
         )
 
 
+def test_fails_if_a_predefined_metric_is_followed_twice(stack: Stack) -> None:
+    """
+    The service takes one policy for a metric, whatever else the two say.
+    """
+    target = copies_of(stack)
+    target.scale_on_concurrency("Load", per_copy=4)
+    target.scale_on_invocations("Traffic", per_minute=4)
+
+    with pytest.raises(
+        ValueError,
+        match="Test/Count/More: LLM301 policy 'Load' of this target follows "
+        "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution already, "
+        "and the service takes one policy for a metric; define one of them",
+    ):
+        target.scale_on_concurrency("More", per_copy=8, disable_scale_in=True)
+
+
 def test_fails_if_there_are_too_many(stack: Stack) -> None:
     """
     Fifty are the service's limit, which cannot be raised.
     """
     target = copies_of(stack)
     for number in range(50):
-        target.scale_on_concurrency(f"Load{number}", per_copy=4)
+        target.scale_on_metric(f"Load{number}", metric=metric(), target_value=4)
 
     with pytest.raises(ValueError, match="LLM105 .* at most 50 policies, got one more"):
         target.scale_on_concurrency("Last", per_copy=4)
