@@ -86,8 +86,7 @@ class Paper:
         if token.index:
             return
         self.reasoning(token.reasoning)
-        shade = shade_of(token.log_prob) if self._shaded else ""
-        self.text(token.text, shade)
+        self.text(token.text, self._shade(token))
 
     def reasoning(self, text: str) -> None:
         """
@@ -111,12 +110,12 @@ class Paper:
         """
         Write a whole answer, by its tokens where they make it up.
         """
-        if "".join(token.text for token in answer.tokens) == answer.text:
-            for token in answer.tokens:
-                self.token(token)
-            return
         self.reasoning(answer.reasoning)
-        self.text(answer.text)
+        if "".join(token.text for token in answer.tokens) != answer.text:
+            self.text(answer.text)
+            return
+        for token in answer.tokens:
+            self.text(token.text, self._shade(token))
 
     def end(self) -> None:
         """
@@ -132,6 +131,9 @@ class Paper:
         """
         if self._shaded and self._console.is_terminal:
             note(legend())
+
+    def _shade(self, token: Token) -> str:
+        return shade_of(token.log_prob) if self._shaded else ""
 
     def _write(self, text: str, style: str) -> None:
         self._last = text[-1]
