@@ -85,3 +85,26 @@ def test_with_boto3_the_lambda_of_the_example_answers(
     assert names.isdisjoint({"aws-cdk-lib", "constructs", "jsii", "moto"})
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["text"] == "The cat"
+
+
+def test_the_command_needs_rich_and_typer_beside_it(
+    bare: Path, root: Path, tmp_path: Path
+) -> None:
+    """
+    No CDK and no Node for it either; also where help lists every subcommand.
+    """
+    pins = constraints(root, tmp_path)
+    install = ("uv", "pip", "install", "--quiet", "--python", bare)
+    installed = run(*install, "--constraint", pins, "boto3", "rich", "typer")
+    assert installed.returncode == 0, installed.stderr
+    command = bare.parent / "sagemaker-llm"
+
+    shown = run(command, "--help", PYTHONPATH=str(tmp_path))
+    with Misbehaving(answer) as server:
+        done = run(
+            *(command, "invoke", "chat", "Who?", "--endpoint-url", server.url),
+            PYTHONPATH=str(tmp_path),
+        )
+
+    assert shown.returncode == 0, shown.stderr
+    assert (done.returncode, done.stdout) == (0, "The cat\n"), done.stderr

@@ -12,10 +12,19 @@ import sys
 
 # A subcommand's module is imported when it is asked for, or when help lists them all.
 _SUBCOMMANDS = {
+    "chat": "cdk_sagemaker_llm.cli.chat",
     "check": "cdk_sagemaker_llm.cli.check",
+    "invoke": "cdk_sagemaker_llm.cli.invoke",
     "local": "cdk_sagemaker_llm.cli.local",
     "plan": "cdk_sagemaker_llm.cli.plan",
     "simulate": "cdk_sagemaker_llm.cli.simulate",
+    "stream": "cdk_sagemaker_llm.cli.stream",
+}
+_EXTRAS = {
+    "chat": "cli,client",
+    "invoke": "cli,client",
+    "local": "local",
+    "stream": "cli,client",
 }
 
 
@@ -45,8 +54,8 @@ def main() -> None:
 
 
 def _extra() -> str:
-    # The embedded AWS needs more than the other subcommands.
-    return "local" if "local" in sys.argv[1:2] else "cli"
+    # Some need more than the other subcommands.
+    return _EXTRAS.get("".join(sys.argv[1:2]), "cli")
 
 
 def _root() -> None:

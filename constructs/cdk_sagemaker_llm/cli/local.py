@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.cli.around import Around, EndedError, NotStartedError
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, Fault
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.faults import KINDS
+from cdk_sagemaker_llm.local.forwards import parse_forwards
 
 _DEFAULT_PORT = 4566
 _NOT_FOUND = 127  # What a shell answers for a command that is not there.
@@ -70,6 +71,20 @@ def local(
             "no-capacity,target=ml.g5.12xlarge.",
         ),
     ] = None,
+    forward: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=URL",
+            help="Have a real model server on this machine answer for an endpoint or "
+            "an inference component, as chat=http://127.0.0.1:8000.",
+        ),
+    ] = None,
+    forward_anywhere: Annotated[
+        bool,
+        typer.Option(
+            "--forward-anywhere", help="Let --forward lead to other machines."
+        ),
+    ] = False,
     custom_resource: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,6 +105,8 @@ def local(
             account=account,
             speed=speed,
             faults=_faults(fault or []),
+            forward=parse_forwards(forward or []),
+            forward_anywhere=forward_anywhere,
             custom_resources=handlers,
         )
     except ValueError as error:
@@ -132,6 +149,8 @@ def _interrupt() -> NoReturn:
 def _introduce(aws: EmbeddedAws) -> None:
     typer.echo(f"The embedded AWS answers at {aws.url}")
     typer.echo(_NOTICE + _pace(aws.speed))
+    for name, url in aws.forward.items():
+        typer.echo(f"Requests to {name} are answered by {url}")
     typer.echo("Point the AWS tools at it:")
     for name, value in aws.environment.items():
         typer.echo(f"  export {name}={value}")

@@ -79,8 +79,15 @@ class EmbeddedAws:
 
         faults: What goes wrong from the beginning. If left out, nothing does.
 
+        forward: Model servers on this machine that answer for endpoints and inference
+            components, by name: ``{"chat": "http://127.0.0.1:8000"}``.
+            If left out, the stand-in answers.
+
+        forward_anywhere: Whether they may be on other machines, or use TLS.
+
     Raises:
-        ValueError: If the account is no account's number, or the speed is none.
+        ValueError: If the account is no account's number, the speed is none, or a
+            model server has no address that is allowed.
     """
 
     def __init__(
@@ -93,6 +100,8 @@ class EmbeddedAws:
         times: FleetTimes | None = None,
         latency: Latency | None = None,
         faults: Sequence[Fault] = (),
+        forward: Mapping[str, str] | None = None,
+        forward_anywhere: bool = False,
         custom_resources: Mapping[str, str] | None = None,
     ) -> None:
         if not _ACCOUNT.fullmatch(account):
@@ -101,7 +110,12 @@ class EmbeddedAws:
         self.account = account
         self.port = port
         self._settings = Settings(
-            speed=speed, times=times, latency=latency, faults=faults
+            speed=speed,
+            times=times,
+            latency=latency,
+            faults=faults,
+            forward=dict(forward or {}),
+            forward_anywhere=forward_anywhere,
         )
         self.custom_resources = dict(custom_resources or {})
         self._process: subprocess.Popen[bytes] | None = None
@@ -197,6 +211,13 @@ class EmbeddedAws:
         How many seconds pass there in one; ``None`` where nothing takes any time.
         """
         return self._settings.speed
+
+    @property
+    def forward(self) -> dict[str, str]:
+        """
+        The model servers that answer for endpoints and components, by their names.
+        """
+        return dict(self._settings.forward)
 
     @property
     def now(self) -> float:

@@ -15,6 +15,7 @@ from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.clock import CLOCK, now
 from cdk_sagemaker_llm.local.faults import Faults
+from cdk_sagemaker_llm.local.forwards import Forwards
 from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
@@ -59,6 +60,7 @@ def _region(account: str, region: str) -> tuple[SageMaker, Watching]:
     settings = _SETTINGS[-1]
     world.times = settings.fleet_times
     world.latency = settings.latency or Latency()
+    world.forwards = Forwards(settings.forward)
     hosting = SageMaker(world)
     cloudwatch: Untyped = cloudwatch_backends[account][region]
     timeline = None if CLOCK.speed is None else CLOCK.timeline

@@ -5,10 +5,11 @@ What the server is told when it starts, as JSON on its command line.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.forwards import check_forwards
 from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
@@ -32,14 +33,21 @@ class Settings:
 
         faults: What goes wrong from the beginning.
 
+        forward: Model servers that answer for endpoints and components.
+
+        forward_anywhere: Whether these may be on other machines.
+
     Raises:
-        ValueError: If the speed is none or too fast, or times are given without one.
+        ValueError: If the speed is none or too fast, times are given without one, or
+            a model server has no address that is allowed.
     """
 
     speed: float | None = None
     times: FleetTimes | None = None
     latency: Latency | None = None
     faults: Sequence[Fault] = field(default=())
+    forward: Mapping[str, str] = field(default_factory=dict)
+    forward_anywhere: bool = False
 
     def __post_init__(self) -> None:
         """
@@ -62,6 +70,7 @@ class Settings:
             raise ValueError(
                 "times and latency need a speed: without one nothing takes any time"
             )
+        check_forwards(self.forward, anywhere=self.forward_anywhere)
 
     @property
     def fleet_times(self) -> FleetTimes:
@@ -82,6 +91,8 @@ class Settings:
                 "times": self.times and asdict(self.times),
                 "latency": self.latency and asdict(self.latency),
                 "faults": [asdict(fault) for fault in self.faults],
+                "forward": dict(self.forward),
+                "forward_anywhere": self.forward_anywhere,
             }
         )
 
@@ -97,6 +108,8 @@ class Settings:
             times=times and _times(times),
             latency=latency and Latency(**latency),
             faults=[Fault.of(fault) for fault in given["faults"]],
+            forward=given["forward"],
+            forward_anywhere=given["forward_anywhere"],
         )
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from cdk_sagemaker_llm import cli
 
+NAMES = ["chat", "check", "invoke", "local", "plan", "simulate", "stream"]
+
 
 def shown(
     arguments: list[str],
@@ -37,14 +39,10 @@ def test_help_lists_every_subcommand(
     assert status == 0
     assert "Large language models on Amazon SageMaker." in text
     assert "--install-completion" not in text
-    assert [name for name in ("check", "local", "plan") if f" {name} " in text] == [
-        "check",
-        "local",
-        "plan",
-    ]
+    assert [name for name in NAMES if f" {name} " in text] == NAMES
 
 
-@pytest.mark.parametrize("name", ["check", "local", "plan"])
+@pytest.mark.parametrize("name", NAMES)
 def test_each_subcommand_has_help(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,7 +68,13 @@ def test_an_unknown_subcommand_is_misuse(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "extra"), [(["local"], "local"), (["check"], "cli"), ([], "cli")]
+    ("arguments", "extra"),
+    [
+        (["local"], "local"),
+        (["check"], "cli"),
+        ([], "cli"),
+        (["stream", "x"], "cli,client"),
+    ],
 )
 def test_without_typer_it_says_what_to_install(
     arguments: list[str], extra: str, monkeypatch: pytest.MonkeyPatch

@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import faults
 from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.forwards import Forward
 from cdk_sagemaker_llm.local.protocols import JSON, json_error
-from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.runtime import eventstream, forwarding
 from cdk_sagemaker_llm.local.runtime.capturing import Sent, capture
+from cdk_sagemaker_llm.local.runtime.forwarding import Reply
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
     NoCapacityError,
@@ -27,15 +30,18 @@ from cdk_sagemaker_llm.local.runtime.invocations import (
     invoke,
     timed_out,
 )
+from cdk_sagemaker_llm.local.runtime.model_server import ContainerError
 from cdk_sagemaker_llm.local.runtime.shadowing import copy_to_shadow
 from cdk_sagemaker_llm.local.sagemaker.traffic import Visit
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.local.turn import passed_on
 
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
 # "your-algorithms-inference-code": a container has 60 seconds; a stream has more.
 _PATIENCE = 60.0
 _SLOW = 10.0
 _OK = 200
+_BROKE_OFF = "the model server broke off in the middle of its answer"
 
 
 def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Response:
@@ -65,6 +71,7 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
         body=body,
         kind=request.content_type or JSON,
         inference=headers.get("X-Amzn-SageMaker-Inference-Id", ""),
+        headers=Headers(headers),
     )
     copy_to_shadow(world, route, sent)
     try:
@@ -99,6 +106,12 @@ class _Answering:
             raise faults.throttled()
         if instead is not None and not (stream and instead == faults.CUT):
             raise broken(self._world, self._route, instead)
+        forward = self._world.forwards.find(
+            self._route.component, self._route.base, self._route.endpoint.name
+        )
+        if forward is not None:
+            self._is_cut = instead == faults.CUT
+            return self._forwarded(forward, sent, stream=stream)
         result = invoke(self._world, self._route, sent.body)
         seconds = self._seconds(result)
         kind = result.answer.content_type
@@ -118,6 +131,56 @@ class _Answering:
         headers["Content-Length"] = str(len(whole))
         plain = Response(content_type=kind, headers=headers)
         return self._fill(plain, self._whole(whole, seconds), _OK)
+
+    def _forwarded(self, forward: Forward, sent: Sent, *, stream: bool) -> Response:
+        """
+        Have a model server answer, in the time that it takes on the wall.
+        """
+        whole = b""
+        try:
+            # Others are answered meanwhile.
+            with passed_on():
+                if self._fault:
+                    self._sleep(self._fault.seconds or _SLOW)
+                adapter = self._route.adapter
+                reply = forwarding.ask(forward, sent.body, sent.headers, adapter)
+                if not stream:
+                    whole = reply.whole()
+        except forwarding.LateError as error:
+            raise timed_out(self._world, self._route) from error
+        except forwarding.BrokenOffError as error:
+            raise broken(self._world, self._route, "502", _BROKE_OFF) from error
+        except ContainerError as error:
+            status, said = str(error.status), error.body
+            raise broken(self._world, self._route, status, said) from error
+        finally:
+            self._clock.catch_up()
+        headers = {"x-Amzn-Invoked-Production-Variant": self._route.variant}
+        if stream:
+            headers["X-Amzn-SageMaker-Content-Type"] = reply.kind
+            streamed = Response(content_type=eventstream.CONTENT_TYPE, headers=headers)
+            streamed.response = self._passed_on(reply)
+            streamed.call_on_close(partial(self._end, _OK))
+            return streamed
+        capture(self._world, self._route, sent, whole, reply.kind)
+        self._visit.end(_OK)
+        return Response(whole, content_type=reply.kind, headers=headers)
+
+    def _passed_on(self, reply: Reply) -> Iterator[bytes]:
+        pieces = reply.pieces()
+        try:
+            for piece in pieces:
+                self._visit.first_chunk()
+                yield eventstream.payload_part(piece)
+                if self._is_cut:
+                    break
+        except (forwarding.LateError, forwarding.BrokenOffError):
+            self._is_cut = True
+        finally:
+            # Also where the client has gone.
+            reply.close()
+        if self._is_cut:
+            yield eventstream.broken_off()
 
     def _fill(self, response: Response, body: Iterator[bytes], status: int) -> Response:
         if self._clock.speed or self._fault:

@@ -8,9 +8,11 @@ import base64
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from werkzeug.datastructures import Headers
 
 from cdk_sagemaker_llm.local.protocols import JSON
 from cdk_sagemaker_llm.local.runtime.invocations import Route
@@ -31,11 +33,14 @@ class Sent:
         kind: Its content type.
 
         inference: The identifier that the client gave it; empty for none.
+
+        headers: Its other headers.
     """
 
     body: bytes
     kind: str = JSON
     inference: str = ""
+    headers: Headers = field(default_factory=Headers)
 
 
 def capture(

@@ -97,6 +97,8 @@ class Route:
 
         adapter: What the adapter is called that the container is to use; ``None`` for
             the model as it is.
+
+        base: The component whose copies answer, if the endpoint is for those.
     """
 
     endpoint: Endpoint
@@ -106,6 +108,7 @@ class Route:
     role: str | None
     model: str
     adapter: str | None = None
+    base: str | None = None
 
     @property
     def where(self) -> Where:
@@ -157,6 +160,7 @@ def find_route(world: World, invocation: Invocation) -> Route:
             role=role,
             model=model,
             adapter=None if base is component else component.name,
+            base=base.name,
         )
     if invocation.component:
         raise _invalid(
@@ -206,12 +210,17 @@ def invoke(world: World, route: Route, body: bytes) -> Result:
     return Result(answer, route.variant, _PACKED if early else 1)
 
 
-def broken(world: World, route: Route, answer: str) -> AwsError:
+def broken(
+    world: World,
+    route: Route,
+    answer: str,
+    said: str = "this request was chosen to fail",
+) -> AwsError:
     """
     Make the error of a container that answers with a status, or breaks off.
     """
     status = int(answer) if answer.isdecimal() else 500
-    error = ContainerError(status, "this request was chosen to fail")
+    error = ContainerError(status, said)
     return _model_error(world, route.endpoint, error)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.clock import CLOCK, Clock
 from cdk_sagemaker_llm.local.faults import Faults
+from cdk_sagemaker_llm.local.forwards import Forwards
 from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
 from cdk_sagemaker_llm.local.sagemaker.backlog import Backlog
@@ -158,6 +159,7 @@ class World:
     times: FleetTimes = field(default_factory=FleetTimes.instant)
     faults: Faults = field(default_factory=Faults)
     latency: Latency = field(default_factory=Latency)
+    forwards: Forwards = field(default_factory=Forwards)
     traffic: Traffic = field(init=False)
     # An endpoint goes on serving a model that has been deleted.
     deployed_models: dict[str, Record] = field(default_factory=dict)

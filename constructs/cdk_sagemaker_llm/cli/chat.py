@@ -1,0 +1,221 @@
+"""
+``sagemaker-llm chat``: a conversation, line by line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cdk_sagemaker_llm.cli import talking
+from cdk_sagemaker_llm.cli.answers import (
+    Answering,
+    Paper,
+    answer_facts,
+    calls,
+    note,
+    pace,
+    put_line,
+    summary,
+)
+from cdk_sagemaker_llm.cli.conversation import ENDINGS, Conversation
+from cdk_sagemaker_llm.cli.reports import MisuseError
+from cdk_sagemaker_llm.client.errors import LlmError
+from cdk_sagemaker_llm.client.requests import Options, Schema
+from cdk_sagemaker_llm.client.tokens import FinishReason, Generation, Token
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.client.llm_client import LlmClient
+
+_GREETING = "/help lists the commands, Ctrl-C stops an answer, /exit ends the chat"
+_HOW_TO_END = "/exit or Ctrl-D ends the chat"
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("chat")(chat)
+
+
+def chat(
+    endpoint: talking.EndpointName,
+    *,
+    system: Annotated[
+        str, typer.Option(help="What the model is told first; left out, nothing.")
+    ] = "",
+    component: talking.ComponentName = None,
+    variant: talking.VariantName = None,
+    max_new_tokens: talking.MaxNewTokens = None,
+    temperature: talking.Temperature = None,
+    stop: talking.Stop = None,
+    parameter: talking.Parameter = None,
+    wire_format: talking.TheFormat = None,
+    region: talking.Region = None,
+    profile: talking.Profile = None,
+    endpoint_url: talking.EndpointUrl = None,
+    wait: talking.WaitSeconds = 600.0,
+    timeout: talking.TimeoutSeconds = 120.0,
+    details: talking.Details = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each answer.")
+    ] = False,
+) -> None:
+    """
+    Chat with an endpoint: a line is a message, and the model knows those before.
+
+    /system TEXT, /clear, /help and /exit are commands. Ctrl-C stops an answer, not the
+    chat. Without a terminal it reads messages from standard input; standard output has
+    the answers alone, the rest is said on standard error.
+
+    Exits with 0 when the chat has ended; 1 if there was no terminal and a message got
+    no answer, or not the whole of it; 2 on misuse, 130 after Ctrl-C between answers
+    without a terminal.
+    """
+    with talking.ending("chat", as_json=as_json):
+        options = talking.options_of(
+            max_new_tokens=max_new_tokens,
+            temperature=temperature,
+            stop=stop,
+            parameter=parameter,
+            details=details,
+        )
+        target = talking.Target(
+            endpoint=endpoint,
+            component=component,
+            variant=variant,
+            schema=Schema.OPENAI,
+            wire_format=wire_format,
+            region=region,
+            profile=profile,
+            endpoint_url=endpoint_url,
+            wait=wait,
+            timeout=timeout,
+        )
+        with target.connect() as client:
+            asked = _Chat(client, Conversation(system), options, as_json=as_json)
+            is_answered = asked.run()
+    if not is_answered and not _is_interactive():
+        raise typer.Exit(talking.FAILED)
+
+
+class _Chat:
+    """
+    A conversation over a client.
+    """
+
+    def __init__(
+        self,
+        client: LlmClient,
+        conversation: Conversation,
+        options: Options,
+        *,
+        as_json: bool,
+    ) -> None:
+        self._client = client
+        self._conversation = conversation
+        self._options = options
+        self._details = bool(options.get("details"))
+        self._as_json = as_json
+
+    def run(self) -> bool:
+        """
+        Answer line after line; return whether each got its whole answer.
+        """
+        is_answered = True
+        for line in _lines():
+            text = line.strip()
+            if text in ENDINGS:
+                break
+            if text.startswith("/") and not text.startswith("//"):
+                note(self._conversation.obey(text))
+            elif text:
+                said = text.removeprefix("/") if text.startswith("//") else text
+                is_answered &= self._answer(said)
+        return is_answered
+
+    def _answer(self, text: str) -> bool:
+        answering, paper = Answering(), Paper(shaded=self._details)
+        try:
+            with closing(self._ask(text)) as tokens:
+                for token in tokens:
+                    answering.add(token)
+                    if not self._as_json:
+                        paper.token(token)
+        except KeyboardInterrupt:
+            paper.end()
+            note("stopped")
+        except LlmError as error:
+            paper.end()
+            talking.complain("chat", error, as_json=self._as_json)
+            note("the message is not in the history; send it again, or another")
+            return False
+        paper.end()
+        self._told(answering)
+        if answering.answer.text:
+            self._conversation.keep(text, answering.answer.text)
+        return True
+
+    def _ask(self, text: str) -> Generator[Token]:
+        messages = self._conversation.asking(text)
+        return self._client.stream_chat(messages, **self._options)
+
+    def _told(self, answering: Answering) -> None:
+        answer = answering.answer
+        if self._as_json:
+            facts = answer_facts(answer, answering.seconds, answering.first)
+            put_line(json.dumps(facts))
+            return
+        for line in calls(answer):
+            note(line)
+        if self._details:
+            note(summary(answer, answering.seconds, answering.first))
+        else:
+            note(pace(answer, answering.seconds) + _cut(answer))
+
+
+def _cut(answer: Generation) -> str:
+    is_cut = answer.finish_reason is FinishReason.LENGTH
+    return ", cut off at its length" if is_cut else ""
+
+
+def _is_interactive() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _lines() -> Iterator[str]:
+    """
+    Read messages: with a prompt from a terminal, else as they come.
+    """
+    if _is_interactive():
+        yield from _typed()
+        return
+    for line in sys.stdin.buffer:
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise MisuseError("standard input is not UTF-8 text") from error
+
+
+def _typed() -> Iterator[str]:
+    # Editing of lines, where Python was built with it.
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401, PLC0415 - its import is its effect
+    note(_GREETING)
+    while True:
+        try:
+            line = input("> ")
+        except EOFError:
+            note("")
+            return
+        except KeyboardInterrupt:
+            note(f"\n{_HOW_TO_END}")
+            continue
+        # What the keyboard sent may be no text.
+        yield line.encode("utf-8", "replace").decode()

@@ -1,0 +1,111 @@
+"""
+``sagemaker-llm invoke``: a prompt in, the whole answer out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import typer
+
+from cdk_sagemaker_llm.cli import talking
+from cdk_sagemaker_llm.cli.answers import (
+    Paper,
+    answer_facts,
+    calls,
+    note,
+    put_line,
+    summary,
+    token_facts,
+)
+from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.client.tokens import Generation
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("invoke")(invoke)
+
+
+def invoke(
+    endpoint: talking.EndpointName,
+    prompt: talking.Prompt = None,
+    *,
+    file: talking.PromptFile = None,
+    component: talking.ComponentName = None,
+    variant: talking.VariantName = None,
+    chat: talking.AsChat = False,
+    max_new_tokens: talking.MaxNewTokens = None,
+    temperature: talking.Temperature = None,
+    stop: talking.Stop = None,
+    parameter: talking.Parameter = None,
+    schema: talking.TheSchema = Schema.LMI,
+    wire_format: talking.TheFormat = None,
+    region: talking.Region = None,
+    profile: talking.Profile = None,
+    endpoint_url: talking.EndpointUrl = None,
+    wait: talking.WaitSeconds = 600.0,
+    timeout: talking.TimeoutSeconds = 120.0,
+    details: talking.Details = False,
+    as_json: talking.AsJson = False,
+) -> None:
+    """
+    Ask an endpoint, and print the whole answer.
+
+    Standard output has the answer alone; the rest is said on standard error.
+
+    Exits with 0 if it answered; 1 if there is no answer, or not the whole of it; 2 on
+    misuse, 130 after Ctrl-C.
+    """
+    with talking.ending("invoke", as_json=as_json):
+        text = talking.read_prompt(prompt, file)
+        options = talking.options_of(
+            max_new_tokens=max_new_tokens,
+            temperature=temperature,
+            stop=stop,
+            parameter=parameter,
+            details=details,
+        )
+        target = talking.Target(
+            endpoint=endpoint,
+            component=component,
+            variant=variant,
+            schema=schema,
+            wire_format=wire_format,
+            region=region,
+            profile=profile,
+            endpoint_url=endpoint_url,
+            wait=wait,
+            timeout=timeout,
+        )
+        with target.connect() as client:
+            began = time.monotonic()
+            if chat:
+                answer = client.chat(text, **options)
+            else:
+                answer = client.generate(text, **options)
+        seconds = time.monotonic() - began
+        if as_json:
+            _print_json(answer, seconds)
+        else:
+            _print(answer, seconds, details=details)
+
+
+def _print_json(answer: Generation, seconds: float) -> None:
+    facts = answer_facts(answer, seconds)
+    facts["tokens"] = [token_facts(token) for token in answer.tokens]
+    put_line(json.dumps(facts))
+
+
+def _print(answer: Generation, seconds: float, *, details: bool) -> None:
+    paper = Paper(shaded=details)
+    paper.whole(answer)
+    paper.end()
+    for line in calls(answer):
+        note(line)
+    if details:
+        note(summary(answer, seconds))
+        paper.explain()

@@ -1,0 +1,122 @@
+"""
+``sagemaker-llm stream``: a prompt in, tokens out as they arrive.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import closing
+
+import typer
+
+from cdk_sagemaker_llm.cli import talking
+from cdk_sagemaker_llm.cli.answers import (
+    Answering,
+    Paper,
+    answer_facts,
+    calls,
+    note,
+    put_line,
+    summary,
+    token_facts,
+)
+from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.client.tokens import Token
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("stream")(stream)
+
+
+def stream(
+    endpoint: talking.EndpointName,
+    prompt: talking.Prompt = None,
+    *,
+    file: talking.PromptFile = None,
+    component: talking.ComponentName = None,
+    variant: talking.VariantName = None,
+    chat: talking.AsChat = False,
+    max_new_tokens: talking.MaxNewTokens = None,
+    temperature: talking.Temperature = None,
+    stop: talking.Stop = None,
+    parameter: talking.Parameter = None,
+    schema: talking.TheSchema = Schema.LMI,
+    wire_format: talking.TheFormat = None,
+    region: talking.Region = None,
+    profile: talking.Profile = None,
+    endpoint_url: talking.EndpointUrl = None,
+    wait: talking.WaitSeconds = 600.0,
+    timeout: talking.TimeoutSeconds = 120.0,
+    details: talking.Details = False,
+    as_json: talking.AsJsonLines = False,
+) -> None:
+    """
+    Ask an endpoint, and print the answer token by token as it arrives.
+
+    Standard output has the answer alone; the rest is said on standard error. With
+    --json it has a line for each token ({"token": ...}) and a last one
+    ({"answer": ...}, or {"error": ...}).
+
+    Exits with 0 if it answered; 1 if there is no answer, or not the whole of it; 2 on
+    misuse, 130 after Ctrl-C.
+    """
+    with talking.ending("stream", as_json=as_json):
+        text = talking.read_prompt(prompt, file)
+        options = talking.options_of(
+            max_new_tokens=max_new_tokens,
+            temperature=temperature,
+            stop=stop,
+            parameter=parameter,
+            details=details,
+        )
+        target = talking.Target(
+            endpoint=endpoint,
+            component=component,
+            variant=variant,
+            schema=schema,
+            wire_format=wire_format,
+            region=region,
+            profile=profile,
+            endpoint_url=endpoint_url,
+            wait=wait,
+            timeout=timeout,
+        )
+        with target.connect() as client:
+            if chat:
+                tokens = client.stream_chat(text, **options)
+            else:
+                tokens = client.stream(text, **options)
+            if as_json:
+                _print_json(tokens)
+            else:
+                _print(tokens, details=details)
+
+
+def _print_json(tokens: Generator[Token]) -> None:
+    answering = Answering()
+    with closing(tokens):
+        for token in tokens:
+            answering.add(token)
+            put_line(json.dumps({"token": token_facts(token)}))
+    facts = answer_facts(answering.answer, answering.seconds, answering.first)
+    put_line(json.dumps({"answer": facts}))
+
+
+def _print(tokens: Generator[Token], *, details: bool) -> None:
+    answering, paper = Answering(), Paper(shaded=details)
+    try:
+        with closing(tokens):
+            for token in tokens:
+                answering.add(token)
+                paper.token(token)
+    finally:
+        paper.end()
+    for line in calls(answering.answer):
+        note(line)
+    if details:
+        note(summary(answering.answer, answering.seconds, answering.first))
+        paper.explain()

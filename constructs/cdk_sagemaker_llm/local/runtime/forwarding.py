@@ -1,0 +1,206 @@
+"""
+A request that a real model server answers, in the container's place.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from werkzeug.datastructures import Headers
+
+from cdk_sagemaker_llm.local.forwards import Forward
+from cdk_sagemaker_llm.local.protocols import JSON
+from cdk_sagemaker_llm.local.runtime.model_server import ContainerError
+
+# As long as a container has to answer, and as long as a stream may be silent.
+PATIENCE = 60.0
+_QUICK = 5.0
+_PIECE = 65_536
+_NO_SUCCESS = 300
+_UNAVAILABLE, _BAD_GATEWAY = 503, 502
+_ATTRIBUTES = "X-Amzn-SageMaker-Custom-Attributes"
+# What a body has, and which of OpenAI's routes takes it.
+_ROUTES = {
+    "messages": "/v1/chat/completions",
+    "prompt": "/v1/completions",
+    "input": "/v1/embeddings",
+}
+_OTHERWISE = "/invocations"
+
+
+class LateError(Exception):
+    """
+    The server took longer than a container may.
+    """
+
+
+class BrokenOffError(Exception):
+    """
+    The server's answer ended before its end.
+    """
+
+
+class Reply:
+    """
+    A server's answer: its head is there, its body comes.
+    """
+
+    def __init__(
+        self, connection: http.client.HTTPConnection, head: http.client.HTTPResponse
+    ) -> None:
+        self._connection = connection
+        self._head = head
+        self.kind = head.headers.get("Content-Type", JSON)
+
+    def whole(self) -> bytes:
+        """
+        Read the body.
+
+        Raises:
+            LateError: If it takes too long.
+
+            BrokenOffError: If it breaks off.
+        """
+        pieces, deadline = [], time.monotonic() + PATIENCE
+        for piece in self.pieces():
+            pieces.append(piece)
+            if time.monotonic() > deadline:
+                raise LateError
+        return b"".join(pieces)
+
+    def pieces(self) -> Iterator[bytes]:
+        """
+        Walk through the body as it comes, and close the connection.
+
+        Raises:
+            LateError: If nothing comes for too long.
+
+            BrokenOffError: If it breaks off.
+        """
+        try:
+            while piece := self._head.read1(_PIECE):
+                yield piece
+            # Python says nothing of a body that is shorter than announced.
+            if self._head.length:
+                raise BrokenOffError
+        except TimeoutError as error:
+            raise LateError from error
+        except (OSError, http.client.HTTPException) as error:
+            raise BrokenOffError from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """
+        Have the server notice that nobody reads on.
+        """
+        self._head.close()
+        self._connection.close()
+
+
+def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) -> Reply:
+    """
+    Send a request on and wait for the head of its answer.
+
+    Args:
+        forward: Where to.
+
+        body: The request.
+
+        headers: Those of the client.
+
+        adapter: The adapter that the request asks for; ``None`` for none.
+
+    Raises:
+        ContainerError: If the server refuses it, or is not there.
+
+        LateError: If nothing comes for too long.
+    """
+    path, body = _addressed(forward, body, adapter)
+    sent = {"Content-Type": headers.get("Content-Type", JSON)}
+    sent |= {name: headers[name] for name in ("Accept", _ATTRIBUTES) if name in headers}
+    connection = _connection(forward, PATIENCE)
+    try:
+        connection.request("POST", path, body, sent)
+        head = connection.getresponse()
+        if head.status < _NO_SUCCESS:
+            return Reply(connection, head)
+        with suppress(BrokenOffError):
+            said = Reply(connection, head).whole().decode(errors="replace")
+            raise ContainerError(head.status, said or head.reason)
+        raise ContainerError(head.status, head.reason)
+    except TimeoutError as error:
+        connection.close()
+        raise LateError from error
+    except (OSError, http.client.HTTPException) as error:
+        connection.close()
+        raise _unreachable(forward, error) from error
+
+
+def _addressed(forward: Forward, body: bytes, adapter: str | None) -> tuple[str, bytes]:
+    """
+    Find the path that takes a body; name the model where OpenAI's routes want one.
+    """
+    if forward.path is not None:
+        return forward.path, body
+    asked = _object(body)
+    key = next((name for name in _ROUTES if asked.get(name) is not None), None)
+    if key is None:
+        return _OTHERWISE, body
+    model = None
+    if asked.get("model") is None:
+        model = adapter or _first_model(forward)
+    if model is not None:
+        body = json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
+    return _ROUTES[key], body
+
+
+def _first_model(forward: Forward) -> str | None:
+    """
+    Ask what the server calls its model, as a container knows of its own.
+    """
+    connection = _connection(forward, _QUICK)
+    try:
+        connection.request("GET", "/v1/models")
+        listed = _object(connection.getresponse().read()).get("data")
+        first = listed[0] if isinstance(listed, list) and listed else {}
+        return str(first["id"])
+    except (OSError, http.client.HTTPException, KeyError, TypeError):
+        return None
+    finally:
+        connection.close()
+
+
+def _connection(forward: Forward, timeout: float) -> http.client.HTTPConnection:
+    parts = forward.parts
+    is_plain = parts.scheme == "http"
+    kind = http.client.HTTPConnection if is_plain else http.client.HTTPSConnection
+    return kind(parts.hostname or "", parts.port, timeout=timeout)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _unreachable(forward: Forward, error: Exception) -> ContainerError:
+    why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    if isinstance(error, http.client.HTTPException | ConnectionResetError):
+        return ContainerError(
+            _BAD_GATEWAY,
+            f"the model server at {forward.url}, to which {forward.name} is forwarded, "
+            f"ended the connection without an answer: {why}",
+        )
+    return ContainerError(
+        _UNAVAILABLE,
+        f"no model server answers at {forward.url}, to which {forward.name} is "
+        f"forwarded: {why}; start it, or correct --forward",
+    )

@@ -1,0 +1,256 @@
+"""
+What ``invoke``, ``stream`` and ``chat`` understand, and how they say it.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from cdk_sagemaker_llm.cli import answers
+from cdk_sagemaker_llm.cli.conversation import Conversation
+from cdk_sagemaker_llm.cli.reports import MisuseError
+from cdk_sagemaker_llm.cli.talking import options_of, read_prompt
+from cdk_sagemaker_llm.client import (
+    AnswerTimeoutError,
+    AnswerTooLargeError,
+    ComponentNameError,
+    FinishReason,
+    Generation,
+    LlmError,
+    ModelError,
+    NoCapacityError,
+    Token,
+    ToolCall,
+    Usage,
+)
+from cdk_sagemaker_llm.client.requests import Options
+from cdk_sagemaker_llm.client.troubles import error_of
+from cdk_sagemaker_llm.client.wire.failures import Failure
+
+
+def options(*parameter: str) -> Options:
+    """
+    Read parameters.
+    """
+    return options_of(
+        max_new_tokens=None,
+        temperature=None,
+        stop=None,
+        parameter=parameter,
+        details=False,
+    )
+
+
+class TestOptions:
+    """
+    What becomes of the arguments.
+    """
+
+    def test_nothing_is_asked_for_that_was_not_given(self) -> None:
+        """
+        The container decides.
+        """
+        assert options() == {}
+
+    def test_all_of_them(self) -> None:
+        """
+        Zero is a temperature.
+        """
+        assert options_of(
+            max_new_tokens=1,
+            temperature=0.0,
+            stop=["a", "b"],
+            parameter=["top_p=0.9", 'model="tiny"', 'x="a=b"'],
+            details=True,
+        ) == {
+            "max_new_tokens": 1,
+            "temperature": 0.0,
+            "stop": ["a", "b"],
+            "parameters": {"top_p": 0.9, "model": "tiny", "x": "a=b"},
+            "details": True,
+        }
+
+    @pytest.mark.parametrize(
+        ("written", "told"),
+        [
+            (["a"], "--parameter must be NAME=JSON, got a"),
+            (["=1"], "--parameter must be NAME=JSON, got =1"),
+            (
+                ["a=b"],
+                """a must be JSON, got b; a text is written in quotes: 'a="b"'""",
+            ),
+            (["a="], "a must be JSON, got ;"),
+            (["a=" + "[" * 100_000], "a must be JSON"),
+            (["a=1", "a=2"], "--parameter a is given twice; give it once"),
+        ],
+    )
+    def test_what_cannot_be_read(self, written: list[str], told: str) -> None:
+        """
+        Is refused with the way to write it.
+        """
+        with pytest.raises(MisuseError) as caught:
+            options(*written)
+        assert told in str(caught.value)
+
+
+class TestPrompts:
+    """
+    One, from one place.
+    """
+
+    def test_a_file_loses_one_newline(self, tmp_path: Path) -> None:
+        """
+        Whichever way lines end there.
+        """
+        file = tmp_path / "prompt"
+        for written, read in ((b"a\n\n", "a\n"), (b"a\r\n", "a"), (b"a", "a")):
+            file.write_bytes(written)
+            assert read_prompt(None, file) == read
+        assert read_prompt("a\n", None) == "a\n"
+
+    def test_none_two_and_no_text(self, tmp_path: Path) -> None:
+        """
+        Are misuse.
+        """
+        file = tmp_path / "prompt"
+        for prompt, path in ((None, None), ("a", file)):
+            with pytest.raises(MisuseError, match="give a prompt, - for standard"):
+                read_prompt(prompt, path)
+        with pytest.raises(MisuseError, match="--file: .*No such file"):
+            read_prompt(None, file)
+        file.write_bytes(b"\xff")
+        with pytest.raises(MisuseError, match="the prompt is not UTF-8 text"):
+            read_prompt(None, file)
+
+
+class TestWords:
+    """
+    Answers and errors for people and for machines.
+    """
+
+    @pytest.mark.parametrize(
+        ("probability", "style"),
+        [
+            (1.0, ""),
+            (0.901, ""),
+            (0.899, "yellow"),
+            (0.601, "yellow"),
+            (0.599, "magenta"),
+            (0.301, "magenta"),
+            (0.299, "red"),
+            (1e-300, "red"),
+        ],
+    )
+    def test_shades(self, probability: float, style: str) -> None:
+        """
+        On both sides of each bound.
+        """
+        assert answers.shade_of(math.log(probability)) == style
+
+    def test_shades_at_the_ends(self) -> None:
+        """
+        Nothing is known, certain by more than rounding, impossible.
+        """
+        assert answers.shade_of(None) == ""
+        assert answers.shade_of(1e-9) == ""
+        assert answers.shade_of(-math.inf) == "red"
+        assert answers.legend() == (
+            "probability: plain from 0.9 on, yellow from 0.6 on, magenta from 0.3 on, "
+            "red below"
+        )
+
+    def test_the_summary(self) -> None:
+        """
+        Says what is known, and no more.
+        """
+        tokens = (Token("a", log_prob=math.log(0.5)), Token("b"))
+        whole = Generation("ab", tokens, FinishReason.LENGTH)
+
+        assert answers.summary(whole, 0.5, 0.1) == (
+            "finish reason length (cut off at its length), 2 tokens, 4.0 tokens/s, "
+            "the first after 0.10 s, confidence 0.500"
+        )
+        assert answers.summary(Generation("a", tokens[1:]), 2.0) == (
+            "no finish reason, 1 token, 0.5 tokens/s"
+        )
+        assert answers.summary(Generation("a"), 0.25) == "no finish reason, 0.25 s"
+
+    def test_facts(self) -> None:
+        """
+        Of an answer and of a token that is impossible.
+        """
+        answer = Generation(
+            "a",
+            finish_reason=FinishReason.TOOL_CALLS,
+            tool_calls=(ToolCall("f", "{}", "1"),),
+            usage=Usage(3, 4),
+        )
+
+        assert answers.answer_facts(answer, 2.0, 0.5) == {
+            "text": "a",
+            "finish_reason": "tool_calls",
+            "confidence": None,
+            "reasoning": "",
+            "tool_calls": [{"id": "1", "name": "f", "arguments": "{}"}],
+            "prompt_tokens": 3,
+            "completion_tokens": 4,
+            "seconds": 2.0,
+            "tokens_per_second": 2.0,
+            "first_token_seconds": 0.5,
+        }
+        assert answers.answer_facts(Generation(""), 1.0)["tokens_per_second"] is None
+        assert answers.token_facts(Token("a", log_prob=-math.inf))["log_prob"] is None
+
+    @pytest.mark.parametrize(
+        ("error", "remedy"),
+        [
+            (ComponentNameError("x"), "x; name the component: --component NAME"),
+            (NoCapacityError("x"), "x; wait for one with --wait, raise the least"),
+            (AnswerTimeoutError("x"), "or allow more time (--timeout)"),
+            (AnswerTooLargeError("x."), "x; ask for fewer tokens"),
+            (
+                error_of(Failure("Either prompt or prompt_embeds must be provided")),
+                "it takes OpenAI's requests: --schema openai, or --chat",
+            ),
+            (ModelError("two\nlines\x1b[2J"), "two lines[2J; read the container's log"),
+            (LlmError("half \ud800"), "half ?"),
+        ],
+    )
+    def test_remedies_name_options(self, error: LlmError, remedy: str) -> None:
+        """
+        In one line that no terminal obeys, without the names of Python.
+        """
+        told = answers.explain(error)
+
+        assert remedy in told
+        assert "LlmClient" not in told
+        assert "=" not in told
+
+
+class TestConversations:
+    """
+    What is sent, and what is forgotten.
+    """
+
+    def test_commands(self) -> None:
+        """
+        Clearing keeps the system message.
+        """
+        chat = Conversation()
+        assert chat.obey("/system") == "there is no system message"
+        assert chat.obey("/system  be kind ") == "the system message is set"
+        assert chat.obey("/system") == "be kind"
+        chat.keep("Hi", "Yes \ud800")
+        assert [one["content"] for one in chat.asking("?")] == [
+            "be kind",
+            "Hi",
+            "Yes ?",
+            "?",
+        ]
+        assert chat.obey("/clear") == "the messages are forgotten"
+        assert [one["role"] for one in chat.asking("?")] == ["system", "user"]
+        assert "/exit" in chat.obey("/help")
+        assert chat.obey("/x y") == "/x is no command; /help lists them, //x y sends it"
