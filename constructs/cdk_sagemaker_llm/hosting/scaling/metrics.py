@@ -177,7 +177,9 @@ def measure_of(metric: cloudwatch.IMetric) -> Measure:
         for part in (*parts.values(), returned)
         if isinstance(part, str) and _SEARCH.search(part)
     ]
-    return Measure({**parts, own: returned}, (*found, *_unknown_findings(parts, returned)))
+    return Measure(
+        {**parts, own: returned}, (*found, *_unknown_findings(parts, returned))
+    )
 
 
 def _unknown_findings(
