@@ -12,6 +12,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import held, hold_kinds
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
 from cdk_sagemaker_llm.hosting.limits import count_findings
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 from cdk_sagemaker_llm.serving.adapter_specification import (
@@ -134,11 +135,6 @@ def reading_statements(adapter: LoraAdapter) -> list[Statement]:
         ),
     ]
     if adapter.kms_key is not None:
-        statements.append(
-            Statement(
-                sid="DecryptAdapters",
-                actions=["kms:Decrypt"],
-                resources=[adapter.kms_key.key_arn],
-            )
-        )
+        arns = [arn_of(adapter.kms_key)]
+        statements += key_access("DecryptAdapters", ["kms:Decrypt"], arns)
     return statements

@@ -29,17 +29,14 @@ from cdk_sagemaker_llm.hosting.hosts import (
     define_endpoint_config,
     define_variant,
 )
+from cdk_sagemaker_llm.hosting.keys import volume_statements
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs
-from cdk_sagemaker_llm.hosting.statements import (
-    Statement,
-    hosting_statements,
-    volume_statements,
-)
+from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
@@ -155,7 +152,7 @@ class EndpointConfig(EndpointConfigBase):
             self, definition.async_inference
         )
         access = access_of(self, role) if role else None
-        key = definition.kms_key.key_arn if definition.kms_key else None
+        key = definition.kms_key
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
             self,
             "Resource",
@@ -166,7 +163,7 @@ class EndpointConfig(EndpointConfigBase):
             execution_role_arn=access.role_arn if access else None,
             vpc_config=_vpc_config(self.network),
             enable_network_isolation=self.network.isolated or None,
-            kms_key_id=key,
+            kms_key_id=key.key_arn if key else None,
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
                 enable_detailed_observability=definition.detailed_observability,
                 enable_enhanced_metrics=definition.enhanced_metrics or None,

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm._s3 import bucket_fault
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 from cdk_sagemaker_llm.serving.rules import API
 
@@ -146,8 +147,6 @@ def key_statements(sid: str, *keys: kms.IKey | None) -> list[Statement]:
     """
     Return what a role needs to read and write what these keys encrypt.
     """
-    arns = list(dict.fromkeys(key.key_arn for key in keys if key is not None))
-    if not arns:
-        return []
     actions = ["kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey"]
-    return [Statement(sid=sid, actions=actions, resources=arns)]
+    arns = [arn_of(key) for key in keys if key is not None]
+    return key_access(sid, actions, arns)

@@ -164,22 +164,6 @@ def hosting_statements() -> list[Statement]:
     ]
 
 
-def volume_statements(key_arn: str | None) -> list[Statement]:
-    """
-    Return what a role needs where a key of the user's encrypts the instances' volumes.
-
-    CreateEndpointConfig asks that the key allows the role; of the actions, AWS names
-    kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId).
-    """
-    if key_arn is None:
-        return []
-    return [
-        Statement(
-            sid="EncryptVolumes", actions=["kms:CreateGrant"], resources=[key_arn]
-        )
-    ]
-
-
 def _united_by(
     statements: Iterable[Statement],
     alike: Callable[[Statement], object],

@@ -9,6 +9,7 @@ from aws_cdk import SecretValue
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
 from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
@@ -38,13 +39,8 @@ def weights_statements(model: ModelSource | None) -> list[Statement]:
         ),
     ]
     if model.kms_key is not None:
-        statements.append(
-            Statement(
-                sid="DecryptWeights",
-                actions=["kms:Decrypt"],
-                resources=[model.kms_key.key_arn],
-            )
-        )
+        arns = [arn_of(model.kms_key)]
+        statements += key_access("DecryptWeights", ["kms:Decrypt"], arns)
     return statements
 
 

@@ -17,7 +17,6 @@ from cdk_sagemaker_llm.hosting.statements import (
     prefix_condition,
     size_of,
     united,
-    volume_statements,
 )
 
 READ = "s3:GetObject"
@@ -87,10 +86,7 @@ def test_a_statement_is_said_in_short() -> None:
     """
     What for, and which actions: what a warning tells.
     """
-    (encrypt,) = volume_statements("arn:key")
-
-    assert str(encrypt) == "EncryptVolumes (kms:CreateGrant)"
-    assert volume_statements(None) == []
+    assert str(read("arn:bucket")) == "Read (s3:GetObject)"
 
 
 def test_what_every_role_needs_is_a_login_logs_and_metrics() -> None:
