@@ -54,3 +54,21 @@ def test_each_metric_has_its_statistics(
         for statistic in ("Sum", "Average", "SampleCount", "Minimum", "Maximum")
     ]
     assert found == [total, average, count, least, most]
+
+
+@pytest.mark.parametrize(
+    ("statistics", "expected"),
+    [((), False), (("Average",), False), (("Average", "p99"), True)],
+)
+def test_values_are_kept_where_anybody_reads_a_percentile(
+    statistics: tuple[str, ...], *, expected: bool
+) -> None:
+    """
+    Beside others, who read sums.
+    """
+    metric = Metric.of_component("ModelLatency", "chat")
+    queries = [MetricQuery(metric, statistic, 60) for statistic in statistics]
+    workload = of_rate(1, needs=ResourceRequirements(accelerators=1))
+
+    publisher = Publisher(workload, "endpoint", MetricStore(), queries)
+    assert publisher.wants_spread is expected
