@@ -72,3 +72,14 @@ def test_values_are_kept_where_anybody_reads_a_percentile(
 
     publisher = Publisher(workload, "endpoint", MetricStore(), queries)
     assert publisher.wants_spread is expected
+
+
+def test_requests_under_way_on_instances_are_those_of_each_model() -> None:
+    """
+    A variant has another name for them than a component.
+    """
+    store = MetricStore()
+    Publisher(of_rate(1), "endpoint", store).concurrent(0, 10.0, 4, 1.0, 4.0)
+
+    metric = Metric.of_variant("ConcurrentRequestsPerModel", "endpoint", "chat")
+    assert store.read(MetricQuery(metric, "Maximum", 10), 10) == 4.0
