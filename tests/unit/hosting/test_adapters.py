@@ -207,6 +207,21 @@ def test_adapters_of_many_folders_wait_for_the_policy_that_has_theirs(
     assert "HostAccess1" in found["HostChatComponentA59"]["DependsOn"]
 
 
+def test_each_adapter_of_a_folder_may_have_its_key(stack: Stack) -> None:
+    """
+    What was allowed for the first is not all that the second needs.
+    """
+    base = base_of(stack)
+    arns = [KEY_ARN, f"{KEY_ARN[:-1]}0"]
+    for number, arn in enumerate(arns):
+        key = kms.Key.from_key_arn(stack, f"Key{number}", arn)
+        uri = f"s3://bucket/adapters/{number}/"
+        base.add_adapter(f"A{number}", artifact=LoraAdapter(uri, kms_key=key))
+
+    (allowed,) = statements(stack, "DecryptAdapters")
+    assert allowed["Resource"] == arns
+
+
 def test_a_buckets_own_key_may_be_used(stack: Stack) -> None:
     """
     As that of weights is.

@@ -23,6 +23,7 @@ from cdk_sagemaker_llm import (
     ProductionVariant,
     Vllm,
 )
+from cdk_sagemaker_llm.hosting.async_access import async_statements
 from tests.unit.hosting.expected import KEY_ARN
 from tests.unit.hosting.written import codes_of, properties_of, written
 
@@ -203,6 +204,25 @@ def test_the_bucket_that_is_made_has_the_key(stack: Stack, key: kms.IKey) -> Non
     }
     assert config_of(stack)["OutputConfig"]["S3FailurePath"] == "s3://failed"
     assert added(stack)[1] == may("ReadRequests", "s3:GetObject", f"{ARN}in/a/*")
+
+
+def test_requests_may_lie_anywhere_in_the_bucket_of_answers(stack: Stack) -> None:
+    """
+    Where nobody says where they lie; under the bucket's key, which the role may use.
+    """
+    key = kms.Key.from_key_arn(stack, "Key", KEY_ARN)
+    bucket = s3.Bucket.from_bucket_attributes(
+        stack, "Bucket", bucket_name="bucket", encryption_key=key
+    )
+    plain = async_statements(AsyncInference(output="s3://bucket/answers"))
+    keyed = async_statements(AsyncInference(output=bucket))
+    resources = {one.sid: stack.resolve(one.resources) for one in plain}
+    keys = [one.resources for one in keyed if one.sid == "EncryptAnswers"]
+
+    assert "/answers/*" in str(resources["WriteAnswers"])
+    assert "bucket/*" in str(resources["ReadRequests"])
+    assert "EncryptAnswers" not in resources
+    assert keys == [[KEY_ARN]]
 
 
 def test_an_address_known_at_deployment_is_passed_on(stack: Stack) -> None:

@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
+    Assumptions,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -21,6 +22,7 @@ from cdk_sagemaker_llm import (
     LlmEndpoint,
     Model,
     ModelBase,
+    Network,
     ProductionVariant,
     ResourceRequirements,
     Tgi,
@@ -135,6 +137,41 @@ def test_another_container_for_a_type_is_a_model_of_its_own(stack: Stack) -> Non
         },
         {"InstanceType": third, "Priority": 3},
     ]
+
+
+def test_models_of_several_types_are_in_one_network(
+    stack: Stack, network: Network
+) -> None:
+    """
+    Behind one security group, as they have one role.
+    """
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=ZEPHYR,
+        serving=TGI,
+        instance_pools=pools(LARGE, EIGHT),
+        network=network,
+    )
+    first, second = written(stack, MODEL).values()
+
+    assert first["Properties"]["VpcConfig"] == second["Properties"]["VpcConfig"]
+    assert len(written(stack, "EC2::SecurityGroup")) == 1
+
+
+def test_what_is_assumed_holds_for_the_instances_of_a_model(stack: Stack) -> None:
+    """
+    Of each type, or the only one.
+    """
+    heavy = Assumptions(runtime_gib=1000)
+    for name, given in {
+        "Pools": {"instance_pools": pools(LARGE, EIGHT)},
+        "One": {"instance_type": LARGE},
+    }.items():
+        with pytest.raises(ValueError, match=f"(?s)^Test/{name}: .*LLM190"):
+            LlmEndpoint(
+                stack, name, model=ZEPHYR, serving=TGI, assumptions=heavy, **given
+            )
 
 
 def split_of(model: dict[str, Any]) -> str:

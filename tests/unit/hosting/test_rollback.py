@@ -508,7 +508,9 @@ def test_fails_if_the_variants_are_not_known(stack: Stack) -> None:
     Those of an imported configuration.
     """
     config = EndpointConfig.from_endpoint_config_name(stack, "Theirs", "theirs")
-    with pytest.raises(ValueError, match="LLM339 .*imported.*alarms of your own"):
+    with pytest.raises(
+        ValueError, match="^Test/It: LLM339 .*imported.*alarms of your own"
+    ):
         Endpoint(
             stack,
             "It",

@@ -324,7 +324,10 @@ SECONDS = "{} must be {} seconds, got {}"
         (
             Canary(),
             4,
-            "LLM335 Canary must have either percent or instances, got neither",
+            (
+                "LLM335 Canary must have either percent or instances, got neither; "
+                "pass one of them"
+            ),
         ),
         (
             Linear(percent=10, instances=1),

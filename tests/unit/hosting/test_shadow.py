@@ -24,6 +24,7 @@ from cdk_sagemaker_llm import (
     Tgi,
     Vllm,
 )
+from cdk_sagemaker_llm.hosting.shadow import shadow_findings
 from tests.unit.hosting.expected import ENCRYPT_VOLUMES
 from tests.unit.hosting.written import (
     codes_of,
@@ -322,3 +323,20 @@ def test_fails_if_a_field_is_of_another_kind() -> None:
     """
     with pytest.raises(ValueError, match="share must be a finite number"):
         ShadowVariant(share="half")  # type: ignore[arg-type]
+
+
+def test_each_shadow_needs_a_model() -> None:
+    """
+    That another has one does not help it.
+    """
+    found = shadow_findings(
+        [True, False], variants=1, hosts_components=False, is_async=False
+    )
+
+    assert [(each.code, each.message) for each in found] == [
+        (
+            "LLM345",
+            "shadow_variants must be one beside one of variants, got 2 beside 1",
+        ),
+        ("LLM346", "a shadow variant needs a model"),
+    ]

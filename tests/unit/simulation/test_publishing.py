@@ -54,3 +54,32 @@ def test_each_metric_has_its_statistics(
         for statistic in ("Sum", "Average", "SampleCount", "Minimum", "Maximum")
     ]
     assert found == [total, average, count, least, most]
+
+
+@pytest.mark.parametrize(
+    ("statistics", "expected"),
+    [((), False), (("Average",), False), (("Average", "p99"), True)],
+)
+def test_values_are_kept_where_anybody_reads_a_percentile(
+    statistics: tuple[str, ...], *, expected: bool
+) -> None:
+    """
+    Beside others, who read sums.
+    """
+    metric = Metric.of_component("ModelLatency", "chat")
+    queries = [MetricQuery(metric, statistic, 60) for statistic in statistics]
+    workload = of_rate(1, needs=ResourceRequirements(accelerators=1))
+
+    publisher = Publisher(workload, "endpoint", MetricStore(), queries)
+    assert publisher.wants_spread is expected
+
+
+def test_requests_under_way_on_instances_are_those_of_each_model() -> None:
+    """
+    A variant has another name for them than a component.
+    """
+    store = MetricStore()
+    Publisher(of_rate(1), "endpoint", store).concurrent(0, 10.0, 4, 1.0, 4.0)
+
+    metric = Metric.of_variant("ConcurrentRequestsPerModel", "endpoint", "chat")
+    assert store.read(MetricQuery(metric, "Maximum", 10), 10) == 4.0

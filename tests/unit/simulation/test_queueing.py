@@ -195,6 +195,20 @@ def test_what_waits_is_published_by_the_endpoints_name() -> None:
     assert read("HasBacklogWithoutCapacity") == 1
 
 
+def test_the_backlog_is_divided_among_the_copies() -> None:
+    """
+    What is being worked on counts, too.
+    """
+    made = router(*[(0, 9)] * 6, copies=("a", "b"))
+    made.run_until(3)
+    store = MetricStore()
+    BacklogPublisher("chat", store).publish(0, made)
+
+    assert store.read(backlog("ApproximateBacklogSize"), 60) == 6
+    assert store.read(backlog("ApproximateBacklogSizePerInstance"), 60) == 3
+    assert store.read(backlog("HasBacklogWithoutCapacity"), 60) == 0
+
+
 def backlog(name: str) -> MetricQuery:
     """
     Return a metric of the queue, by the minute.

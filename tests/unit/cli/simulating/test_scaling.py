@@ -132,6 +132,17 @@ def test_a_policy_may_name_its_target_by_resource_id(tmp_path: Path) -> None:
     assert (one.scale_in_cooldown, one.disable_scale_in) == (60.0, True)
 
 
+def test_each_way_has_its_cooldown(tmp_path: Path) -> None:
+    """
+    Nothing of it is the service's own then.
+    """
+    policy = tracking(ScaleInCooldown=600, ScaleOutCooldown=30)
+    (one,) = only(tmp_path, variant(), target(), policy).policies
+
+    assert isinstance(one, TargetTracking)
+    assert (one.scale_in_cooldown, one.scale_out_cooldown) == (600.0, 30.0)
+
+
 def test_an_alarm_belongs_to_the_policy_that_is_its_action(tmp_path: Path) -> None:
     """
     As AWS's sample wakes a component from zero.
