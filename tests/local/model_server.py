@@ -76,6 +76,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.status != 200:
             refused = {"error": {"message": "too hot", "type": "Overheated"}}
             self._whole(refused, self.server.status)
+        elif self.server.behaviour == "slow":
+            self.server.go_on.wait(WAIT)
+            self.close_connection = True
         elif self.server.behaviour == "silent":
             self.close_connection = True
         elif body.get("stream"):

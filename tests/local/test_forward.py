@@ -16,6 +16,7 @@ import pytest
 import typer
 from botocore.config import Config
 from typer.testing import CliRunner
+from werkzeug.datastructures import Headers
 
 from cdk_sagemaker_llm.cli.local import register
 from cdk_sagemaker_llm.client import (
@@ -26,6 +27,8 @@ from cdk_sagemaker_llm.client import (
     ModelError,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.forwards import Forward
+from cdk_sagemaker_llm.local.runtime import forwarding
 from cdk_sagemaker_llm.local.settings import Settings
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.client.commands import run
@@ -36,6 +39,7 @@ from tests.local.hosting_requests import (
     put_weights,
 )
 from tests.local.model_server import WAIT, ModelServer, model_server
+from tests.local.test_command import LOCAL, read_to, started
 
 VLLM = "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm:0.11.0-gpu-py312-cu128"
 Client = Callable[..., LlmClient]
@@ -382,6 +386,55 @@ class TestTroubles:
         assert caught.value.status == 502
 
 
+class TestPatience:
+    """
+    A server has as long as a container has.
+    """
+
+    @pytest.fixture(name="forward")
+    def _forward(
+        self, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[Forward]:
+        monkeypatch.setattr(forwarding, "PATIENCE", 0.4)
+        server.reset()
+        yield Forward("chat", server.url)
+        server.go_on.set()
+
+    def test_it_says_nothing(self, forward: Forward, server: ModelServer) -> None:
+        """
+        Not even a head.
+        """
+        server.behaviour = "slow"
+
+        with pytest.raises(forwarding.LateError):
+            forwarding.ask(forward, b"{}", Headers(), None)
+
+    def test_its_stream_falls_silent(self, forward: Forward) -> None:
+        """
+        What came before counts.
+        """
+        reply = forwarding.ask(forward, b'{"stream": true}', Headers(), None)
+
+        pieces = reply.pieces()
+        assert b"Hel" in next(pieces)
+        with pytest.raises(forwarding.LateError):
+            next(pieces)
+
+    def test_it_never_comes_to_an_end(
+        self, forward: Forward, server: ModelServer
+    ) -> None:
+        """
+        A stream may; a whole answer is given up, and the server notices.
+        """
+        server.behaviour = "endless"
+        server.go_on.set()
+        reply = forwarding.ask(forward, b'{"stream": true}', Headers(), None)
+
+        with pytest.raises(forwarding.LateError):
+            reply.whole()
+        assert server.left.wait(WAIT)
+
+
 class TestSettings:
     """
     What ``--forward`` takes.
@@ -465,6 +518,16 @@ class TestSettings:
         assert done.exit_code == 2
         assert "--forward" in done.output
         assert told in " ".join(done.output.replace("│", " ").split())
+
+    def test_the_command_says_who_answers(self) -> None:
+        """
+        When it starts.
+        """
+        forward = ("--forward", "chat=http://localhost:8000")
+        with started(*LOCAL, *forward) as running:
+            shown = read_to(running, "Ctrl-C stops it")
+
+        assert "Requests to chat are answered by http://localhost:8000\n" in shown
 
     def test_the_command_forwards(self, server: ModelServer, tmp_path: Path) -> None:
         """

@@ -67,10 +67,13 @@ class Reply:
             BrokenOffError: If it breaks off.
         """
         pieces, deadline = [], time.monotonic() + PATIENCE
-        for piece in self.pieces():
-            pieces.append(piece)
-            if time.monotonic() > deadline:
-                raise LateError
+        try:
+            for piece in self.pieces():
+                pieces.append(piece)
+                if time.monotonic() > deadline:
+                    raise LateError
+        finally:
+            self.close()
         return b"".join(pieces)
 
     def pieces(self) -> Iterator[bytes]:
