@@ -69,10 +69,11 @@ class Connection:
         ``sagemaker:CallWithBearerToken`` allows.
 
         ``None`` where nobody would answer there: the container is not known to take
-        chats (LMI before 0.27, TGI before 2.4, an image of your own), a component must
-        be named, or the region is outside the commercial partition, where AWS has not
-        announced it. SageMaker passes on what the container writes: LMI streams JSON
-        lines, which OpenAI's SDK does not read, so ask LMI for whole answers.
+        chats (LMI before 0.27 or with a ``model.py``, TGI before 2.4, other images), a
+        component must be named, or the region is outside the commercial partition,
+        where AWS has not announced it. SageMaker passes on what the container writes:
+        LMI streams JSON lines, which OpenAI's SDK does not read, so ask LMI for whole
+        answers.
         """
         suffix = _suffix(self.region)
         if not self.takes_chats or suffix is None:

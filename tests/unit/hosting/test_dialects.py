@@ -30,12 +30,34 @@ from cdk_sagemaker_llm.hosting.dialects import (
 GPT2 = HuggingFaceModel("gpt2")
 OWN = "111111111111.dkr.ecr.us-east-1.amazonaws.com"
 LMI = "763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference"
+NO_BATCH = {"OPTION_ROLLING_BATCH": "disable"}
+SERVICE = {"OPTION_ENTRYPOINT": "djl_python.lmi_vllm.vllm_async_service"}
 SWITCHED_ON = {"MESSAGES_API_ENABLED": "true"}
 
 SERVED: dict[str, tuple[ServingConfiguration, Dialect]] = {
     "LMI 0.26": (TensorRtLlm("0.26.0"), Dialect(Schema.LMI, takes_chats=False)),
     "LMI 0.27": (Vllm("0.27.0"), Dialect(Schema.LMI, takes_chats=True)),
     "LMI": (Vllm(), Dialect(Schema.LMI, takes_chats=True)),
+    "LMI without a rolling batch": (
+        CustomContainer(
+            find_image("djl-lmi", "0.30.0"),
+            environment={**NO_BATCH, "HF_MODEL_ID": "gpt2"},
+        ),
+        Dialect(Schema.LMI, takes_chats=False),
+    ),
+    "LMI's asynchronous service": (
+        CustomContainer(
+            find_image("djl-lmi", "0.35.0"),
+            environment={**NO_BATCH, "OPTION_ASYNC_MODE": "true", **SERVICE},
+        ),
+        Dialect(Schema.LMI, takes_chats=True),
+    ),
+    "LMI with a handler of one's own": (
+        CustomContainer(
+            find_image("djl-lmi", "0.30.0"), files={"model.py": b"def handle(_): ..."}
+        ),
+        Dialect(Schema.LMI, takes_chats=False),
+    ),
     "LMI by its address": (
         CustomContainer.from_uri(f"{LMI}:0.28.0-lmi10.0.0-cu124"),
         Dialect(Schema.LMI, takes_chats=True),
