@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.architectures.weight_format import WeightFormat
     from cdk_sagemaker_llm.catalog.images import ImageRelease, Registry, find_image
     from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+    from cdk_sagemaker_llm.client.requests import Schema
     from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
     from cdk_sagemaker_llm.findings import Finding, Severity
     from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
         ScaleInStrategy,
     )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
+    from cdk_sagemaker_llm.hosting.connecting import ConnectionParameter
+    from cdk_sagemaker_llm.hosting.connection import Connection
     from cdk_sagemaker_llm.hosting.data_capture import CaptureMode, DataCapture
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
     from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
@@ -113,6 +116,8 @@ __all__ = [
     "CapacityReservation",
     "CaptureMode",
     "Case",
+    "Connection",
+    "ConnectionParameter",
     "Container",
     "Copies",
     "CustomContainer",
@@ -171,6 +176,7 @@ __all__ = [
     "ScaleInPolicy",
     "ScaleInStrategy",
     "ScalingStep",
+    "Schema",
     "ServingArtifact",
     "ServingConfiguration",
     "ServingFolder",
@@ -205,6 +211,8 @@ _HOMES = {
     "BacklogScaling": "hosting.backlog",
     "CaptureMode": "hosting.data_capture",
     "Case": "fit.releases",
+    "Connection": "hosting.connection",
+    "ConnectionParameter": "hosting.connecting",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
     "CustomContainer": "serving.custom",
@@ -261,6 +269,7 @@ _HOMES = {
     "ScalableTarget": "hosting.scaling",
     "ScalableTargetBase": "hosting.scaling",
     "ScalingStep": "hosting.scaling",
+    "Schema": "client.requests",
     "ScaleInPolicy": "hosting.capacity",
     "ScaleInStrategy": "hosting.capacity",
     "ServingArtifact": "hosting.artifact",

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm import (
     AvailabilityZoneBalance,
     Canary,
     CapacityReservation,
+    ConnectionParameter,
     CustomContainer,
     DataCapture,
     DeepSpeed,
@@ -162,6 +163,31 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "LlmEndpoint.add_alarms": (
         LlmEndpoint.add_alarms,
         of_method(an_endpoint, "add_alarms"),
+    ),
+    "InferenceComponent.output_connection": (
+        InferenceComponent.output_connection,
+        of_method(a_component, "output_connection"),
+    ),
+    "InferenceComponent.store_connection": (
+        InferenceComponent.store_connection,
+        of_method(a_component, "store_connection"),
+    ),
+    "LlmEndpoint.output_connection": (
+        LlmEndpoint.output_connection,
+        of_method(an_endpoint, "output_connection"),
+    ),
+    "LlmEndpoint.store_connection": (
+        LlmEndpoint.store_connection,
+        of_method(an_endpoint, "store_connection"),
+    ),
+    "ConnectionParameter": (
+        ConnectionParameter,
+        lambda stack: partial(
+            ConnectionParameter,
+            stack,
+            "It",
+            connection=an_endpoint(stack).connection,
+        ),
     ),
     "LlmDashboard": (
         LlmDashboard,

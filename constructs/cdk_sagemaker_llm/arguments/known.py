@@ -118,6 +118,11 @@ CLASSES: Mapping[str, Kind] = {
     "AsyncInference": _instance_of("AsyncInference"),
     "AsyncTopic": Kind("an AsyncTopic", _is_a("AsyncTopic")),
     "CaptureMode": Kind("a CaptureMode", _is_a("CaptureMode")),
+    "Connection": Kind(
+        "a Connection",
+        _is_a("Connection"),
+        lambda _: "write such as endpoint.connection",
+    ),
     "Construct": _interface("a construct, such as a stack", "node"),
     "DataCapture": _instance_of("DataCapture", way_out="write DataCapture(bucket=...)"),
     "Duration": _unit("Duration", "seconds"),
@@ -172,6 +177,7 @@ CLASSES: Mapping[str, Kind] = {
     "ScalableTarget": _instance_of("ScalableTarget"),
     "ScalableTargetBase": _instance_of("ScalableTargetBase", "a ScalableTarget"),
     "ScalingStep": _instance_of("ScalingStep", way_out="write ScalingStep(...)"),
+    "Schema": _member_of("Schema", "OPENAI"),
     "SecretValue": Kind(
         "a SecretValue",
         _is_a("SecretValue"),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Options,
         Schema,
     )
+    from cdk_sagemaker_llm.client.stored import ClientOptions
     from cdk_sagemaker_llm.client.timeouts import Timeouts
     from cdk_sagemaker_llm.client.tokens import (
         Embeddings,
@@ -58,6 +59,7 @@ __all__ = [
     "BaseClient",
     "CancelledRequestError",
     "ChatOptions",
+    "ClientOptions",
     "ComponentNameError",
     "ConnectionCutError",
     "ContextTooLongError",
@@ -99,6 +101,7 @@ _HOMES = {
     "BaseClient": "client.llm_client",
     "CancelledRequestError": _ERRORS,
     "ChatOptions": _REQUESTS,
+    "ClientOptions": "client.stored",
     "ComponentNameError": _ERRORS,
     "ConnectionCutError": _ERRORS,
     "ContextTooLongError": _ERRORS,

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar, Unpack
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.llm_client import BaseClient
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
+from cdk_sagemaker_llm.client.stored import ClientOptions, stored
 from cdk_sagemaker_llm.client.tokens import Embeddings, Generation, Token
 
 _Result = TypeVar("_Result")
@@ -28,6 +29,44 @@ class AsyncLlmClient(BaseClient):
     Every method is that of ``LlmClient``. A task that is cancelled ends its request
     and frees its connection at once. ``BaseClient`` says what it takes.
     """
+
+    @classmethod
+    async def from_ssm(
+        cls,
+        parameter_name: str,
+        *,
+        region: str | None = None,
+        ssm_endpoint_url: str | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> Self:
+        """
+        Make the client of a connection that ``store_connection()`` has stored.
+
+        ``async with await AsyncLlmClient.from_ssm("/llm/chat") as client: ...``
+
+        Args:
+            parameter_name: The parameter's name.
+
+            region: The parameter's region; the endpoint's is in the connection.
+                If left out, the session's.
+
+            ssm_endpoint_url: The address of Systems Manager. If left out, AWS's.
+
+            options: What else ``BaseClient`` takes.
+
+        Raises:
+            LlmError: If the parameter cannot be read.
+
+            ValueError: If it holds no connection.
+        """
+        read = await asyncio.to_thread(
+            stored,
+            parameter_name,
+            options,
+            region=region,
+            ssm_endpoint_url=ssm_endpoint_url,
+        )
+        return cls.from_connection(read, **options)
 
     @functools.cached_property
     def _threads(self) -> ThreadPoolExecutor:

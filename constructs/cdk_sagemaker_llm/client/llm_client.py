@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.client.asking import Asker
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options, Schema
 from cdk_sagemaker_llm.client.settings import Settings
+from cdk_sagemaker_llm.client.stored import ClientOptions, reached, stored
 from cdk_sagemaker_llm.client.timeouts import Timeouts
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
@@ -111,6 +112,23 @@ class BaseClient:
         arguments = {name: value for name, value in named.items() if value is not None}
         self._asker = Asker(arguments, settings, session, schema, format)
 
+    @classmethod
+    def from_connection(cls, connection: str, **options: Unpack[ClientOptions]) -> Self:
+        """
+        Make the client of a connection that ``Connection.to_json()`` has written.
+
+        ``LlmClient.from_connection(os.environ["LLM"])``
+
+        Args:
+            connection: The text, which names endpoint, component, region and schema.
+
+            options: What else ``BaseClient`` takes.
+
+        Raises:
+            ValueError: If it is no connection.
+        """
+        return cls(**reached(connection, options))
+
     @staticmethod
     def confidence(answer: Generation | Iterable[Token]) -> float | None:
         """
@@ -130,6 +148,40 @@ class LlmClient(BaseClient):
 
     It is safe to use from several threads. ``BaseClient`` says what it takes.
     """
+
+    @classmethod
+    def from_ssm(
+        cls,
+        parameter_name: str,
+        *,
+        region: str | None = None,
+        ssm_endpoint_url: str | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> Self:
+        """
+        Make the client of a connection that ``store_connection()`` has stored.
+
+        ``LlmClient.from_ssm("/llm/chat").generate("Who is it?").text``
+
+        Args:
+            parameter_name: The parameter's name.
+
+            region: The parameter's region; the endpoint's is in the connection.
+                If left out, the session's.
+
+            ssm_endpoint_url: The address of Systems Manager. If left out, AWS's.
+
+            options: What else ``BaseClient`` takes.
+
+        Raises:
+            LlmError: If the parameter cannot be read.
+
+            ValueError: If it holds no connection.
+        """
+        read = stored(
+            parameter_name, options, region=region, ssm_endpoint_url=ssm_endpoint_url
+        )
+        return cls.from_connection(read, **options)
 
     def __enter__(self) -> Self:
         """

@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.client.settings import Settings
 
 if TYPE_CHECKING:
     import boto3
+    from botocore.config import Config
 
 _LOGGER = logging.getLogger("cdk_sagemaker_llm.client")
 _PIECE = 65_536
@@ -201,7 +202,48 @@ def _pause(tries: int) -> float:
     return random.uniform(longest / 2, longest)  # noqa: S311 - no secret
 
 
+def make_client(
+    service: str,
+    session: boto3.Session | None,
+    *,
+    region: str | None,
+    endpoint_url: str | None,
+    config: Config | None,
+) -> Any:  # noqa: ANN401 - boto3's clients have no class
+    """
+    Make boto3's client of a service.
+
+    Raises:
+        ModuleNotFoundError: If boto3 is not installed.
+    """
+    boto3, _ = _extras()
+    maker: Any = session or boto3
+    return maker.client(
+        service, region_name=region, endpoint_url=endpoint_url, config=config
+    )
+
+
 def _runtime(settings: Settings, session: boto3.Session | None) -> Any:  # noqa: ANN401 - boto3's clients have no class
+    _, config = _extras()
+    # What botocore tries again by itself, a model would do twice.
+    ours = config(
+        connect_timeout=settings.timeouts.connect,
+        read_timeout=settings.timeouts.read,
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        max_pool_connections=settings.max_connections,
+        tcp_keepalive=True,
+    )
+    given: Config = settings.config or config()
+    return make_client(
+        "sagemaker-runtime",
+        session,
+        region=settings.region,
+        endpoint_url=settings.endpoint_url,
+        config=given.merge(ours),
+    )
+
+
+def _extras() -> tuple[Any, type[Config]]:
     try:
         import boto3  # noqa: PLC0415 - an extra, and a fifth of a second to import
         from botocore.config import Config  # noqa: PLC0415 - as above
@@ -210,18 +252,4 @@ def _runtime(settings: Settings, session: boto3.Session | None) -> Any:  # noqa:
             "the client needs boto3: pip install 'cdk-sagemaker-llm[client]'",
             name=error.name,
         ) from error
-    # What botocore tries again by itself, a model would do twice.
-    ours = Config(
-        connect_timeout=settings.timeouts.connect,
-        read_timeout=settings.timeouts.read,
-        retries={"total_max_attempts": 1, "mode": "standard"},
-        max_pool_connections=settings.max_connections,
-        tcp_keepalive=True,
-    )
-    given: Config = settings.config or Config()
-    return (session or boto3).client(
-        "sagemaker-runtime",
-        region_name=settings.region,
-        endpoint_url=settings.endpoint_url,
-        config=given.merge(ours),
-    )
+    return boto3, Config

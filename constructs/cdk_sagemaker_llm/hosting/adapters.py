@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from aws_cdk import RemovalPolicy
     from aws_cdk import aws_iam as iam
 
+    from cdk_sagemaker_llm.hosting.model_base import ModelBase
     from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 
 _Component = sagemaker.CfnInferenceComponent
@@ -130,6 +131,9 @@ class AdapterInferenceComponent(InferenceComponentBase):
         The name that applications call, beside the endpoint's.
         """
         return Fn.select(1, Fn.split("/", self.inference_component_arn))
+
+    def _running(self) -> ModelBase | None:
+        return self.base.model
 
     def _resource(
         self, name: str | None, prefix: str | None, scope: Construct

@@ -12,6 +12,9 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.connecting import Connected
+from cdk_sagemaker_llm.hosting.connection import Connection
+from cdk_sagemaker_llm.hosting.dialects import dialect_of
 from cdk_sagemaker_llm.hosting.imports import name_in, named
 from cdk_sagemaker_llm.hosting.monitoring.component_alarms import ComponentAlarms
 from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 _KIND = "inference-component"
 
 
-class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms):
+class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms, Connected):
     """
     What inference components defined here and imported ones have in common.
     """
@@ -96,6 +99,24 @@ class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms):
         """
         name = name_in(scope, id, _KIND, inference_component_arn)
         return _ImportedComponent(scope, id, name, inference_component_arn, endpoint)
+
+    @property
+    def connection(self) -> Connection:
+        """
+        How an application reaches the component.
+        """
+        running = self._running()
+        dialect = dialect_of(None if running is None else running.definition)
+        return Connection(
+            endpoint_name=self.endpoint.endpoint_name,
+            inference_component_name=self.inference_component_name,
+            region=self.env.region,
+            schema=dialect.schema,
+            takes_chats=dialect.takes_chats,
+        )
+
+    def _running(self) -> ModelBase | None:
+        return self.model
 
     @checked
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:

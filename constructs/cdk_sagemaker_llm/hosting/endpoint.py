@@ -19,6 +19,9 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.async_access import caller_statements
 from cdk_sagemaker_llm.hosting.backlog import backlog_findings
+from cdk_sagemaker_llm.hosting.connecting import Connected
+from cdk_sagemaker_llm.hosting.connection import Connection
+from cdk_sagemaker_llm.hosting.dialects import UNKNOWN, Dialect, common_dialect
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
@@ -62,7 +65,7 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms):
+class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected):
     """
     What endpoints defined here and imported ones have in common.
     """
@@ -71,6 +74,28 @@ class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms):
     """The name that applications call."""
     endpoint_arn: str
     """The ARN."""
+
+    @property
+    def connection(self) -> Connection:
+        """
+        How an application reaches the endpoint.
+
+        Of one that hosts inference components it is not known how they are asked: each
+        component has a connection of its own.
+
+        Raises:
+            ValueError: If its requests lie on S3, so that no client gets an answer.
+        """
+        dialect = self._dialect()
+        return Connection(
+            endpoint_name=self.endpoint_name,
+            region=self.env.region,
+            schema=dialect.schema,
+            takes_chats=dialect.takes_chats,
+        )
+
+    def _dialect(self) -> Dialect:
+        return UNKNOWN
 
     @checked
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -177,6 +202,15 @@ class Endpoint(EndpointBase):
         )
         resource.deployment_config = rollout.to_property(alarms.names)
         return let_look(self, _roles_of(config), alarms, resource)
+
+    def _dialect(self) -> Dialect:
+        if self.endpoint_config.async_inference is not None:
+            raise ValueError(
+                f"{self.node.path} has no connection: its requests and answers lie on "
+                "S3 (async_inference); call invoke_endpoint_async of boto3"
+            )
+        models = (m for each in self.endpoint_config.variants for m in each.models)
+        return common_dialect(model.definition for model in models)
 
     @functools.cached_property
     def endpoint_name(self) -> str:  # type: ignore[override] # asked of Node when used

@@ -21,6 +21,8 @@ from cdk_sagemaker_llm.hosting.capacity import (
     PrefixAwareRouting,
     RoutingStrategy,
 )
+from cdk_sagemaker_llm.hosting.connecting import Connected
+from cdk_sagemaker_llm.hosting.connection import Connection
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -68,7 +70,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms):
+class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connected):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
@@ -316,6 +318,16 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms):
         The name that applications call.
         """
         return self.endpoint.endpoint_name
+
+    @property
+    def connection(self) -> Connection:
+        """
+        How an application reaches the endpoint.
+
+        Raises:
+            ValueError: If its requests lie on S3, so that no client gets an answer.
+        """
+        return self.endpoint.connection
 
     @property
     def role(self) -> iam.IRole:

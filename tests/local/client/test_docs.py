@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cdk_sagemaker_llm import client
+from cdk_sagemaker_llm import Connection, client
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
 from tests.local.conftest import ROOT
 from tests.local.hosting_requests import LMI_28, serve
@@ -33,10 +33,14 @@ def test_its_code_runs(
         monkeypatch.setenv(name, value)
     endpoint = serve(embedded_aws, LMI_28)
     code = "\n".join(BLOCKS).replace("my-endpoint", endpoint)
+    connection = Connection(endpoint_name=endpoint, region="us-east-1")
+    ssm = embedded_aws.client("ssm")
+    ssm.put_parameter(Name="/llm/chat", Value=connection.to_json(), Type="String")
 
     exec(compile(code, "docs/client.md", "exec"), {})  # noqa: S102 - our own page
     printed = capsys.readouterr().out
-    assert len(BLOCKS) == 5
+    ssm.delete_parameter(Name="/llm/chat")
+    assert len(BLOCKS) == 7
     assert continue_prompt("Who are you?", 10_000).text in printed
     assert "['Hi']\nHi\n" in printed
 
