@@ -13,6 +13,7 @@ import sys
 # A subcommand's module is imported when it is asked for, or when help lists them all.
 _SUBCOMMANDS = {
     "check": "cdk_sagemaker_llm.cli.check",
+    "load-test": "cdk_sagemaker_llm.cli.load_test",
     "local": "cdk_sagemaker_llm.cli.local",
     "plan": "cdk_sagemaker_llm.cli.plan",
     "simulate": "cdk_sagemaker_llm.cli.simulate",
