@@ -46,8 +46,9 @@ def main() -> None:
 
 
 def _extra() -> str:
-    # The embedded AWS needs more than the other subcommands.
-    return "local" if "local" in sys.argv[1:2] else "cli"
+    # These need more than the other subcommands.
+    needs = {"local": "local", "load-test": "load", "benchmark": "load"}
+    return needs.get("".join(sys.argv[1:2]), "cli")
 
 
 def _root() -> None:
