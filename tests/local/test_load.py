@@ -174,3 +174,32 @@ def test_the_command_writes_every_report(
     assert {row["tokens"] for row in rows if not row["failure"]} == {"6"}
     assert files["--html"].read_text(encoding="utf-8").startswith("<!doctype html>")
     assert files["--png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_benchmark_sweeps_saves_and_compares(
+    embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
+) -> None:
+    """
+    A row for each number of users, and what changed since.
+    """
+    saved = tmp_path / "before.json"
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [COMMAND, "benchmark", *arguments],
+            env=embedded_aws.process_environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    brief = ("--run-time", "1s", "--spawn-rate", "50", "--prompt-words", "20")
+    table = run(endpoint, "--users", "2,4", "--save", str(saved), *brief)
+    both = run("--compare", str(saved), "--compare", str(saved))
+    assert table.startswith("| concurrent users | requests | requests/s | median lat")
+    assert [line.split(" ")[1] for line in table.splitlines()[2:4]] == ["2", "4"]
+    assert [line.count("100% |") for line in table.splitlines()[2:4]] == [1, 1]
+    assert both.count("| +0.0% | may be chance |") == 8

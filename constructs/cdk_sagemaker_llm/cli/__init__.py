@@ -12,6 +12,7 @@ import sys
 
 # A subcommand's module is imported when it is asked for, or when help lists them all.
 _SUBCOMMANDS = {
+    "benchmark": "cdk_sagemaker_llm.cli.benchmark",
     "check": "cdk_sagemaker_llm.cli.check",
     "load-test": "cdk_sagemaker_llm.cli.load_test",
     "local": "cdk_sagemaker_llm.cli.local",

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
+    from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
     from cdk_sagemaker_llm.load.figures import Distribution, Figures
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
     from cdk_sagemaker_llm.load.records import Record
     from cdk_sagemaker_llm.load.result import LoadResult
     from cdk_sagemaker_llm.load.running import LoadError, Progress, run_load
     from cdk_sagemaker_llm.load.settings import LoadSettings
+    from cdk_sagemaker_llm.load.uncertainty import Estimate
 
 __all__ = [
+    "Benchmark",
     "Distribution",
+    "Estimate",
     "Figures",
     "GeneratorDelay",
     "LoadError",
@@ -27,12 +31,16 @@ __all__ = [
     "Measured",
     "Progress",
     "Record",
+    "Row",
+    "run_benchmark",
     "run_load",
 ]
 
 # Where each name is, below the library's own package.
 _HOMES = {
+    "Benchmark": "load.benchmark",
     "Distribution": "load.figures",
+    "Estimate": "load.uncertainty",
     "Figures": "load.figures",
     "GeneratorDelay": "load.measured",
     "LoadError": "load.running",
@@ -41,6 +49,8 @@ _HOMES = {
     "Measured": "load.measured",
     "Progress": "load.running",
     "Record": "load.records",
+    "Row": "load.benchmark",
+    "run_benchmark": "load.benchmark",
     "run_load": "load.running",
 }
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +20,7 @@ from cdk_sagemaker_llm.load.figures import (
 )
 from cdk_sagemaker_llm.load.measured import Measured
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.tables import table_of
 
 _PERCENTILES = ("p50", "p90", "p95", "p99", "longest")
 HEADS = ("seconds", *_PERCENTILES)
@@ -139,8 +139,8 @@ class LoadResult:
         """
         Write the figures as tables.
         """
-        figures = _table(("figure", "value"), self.rows())
-        times = _table(HEADS, self.distribution_rows())
+        figures = table_of(("figure", "value"), self.rows())
+        times = table_of(HEADS, self.distribution_rows())
         remarks = "".join(f"- {each}\n" for each in self.remarks())
         return f"{figures}\n{times}\n{remarks}"
 
@@ -188,8 +188,3 @@ class LoadResult:
 
 def _mean(number: float | None) -> str:
     return "" if number is None else f"{number:.1f}"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

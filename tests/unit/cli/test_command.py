@@ -44,7 +44,7 @@ def test_help_lists_every_subcommand(
     ]
 
 
-@pytest.mark.parametrize("name", ["check", "load-test", "local", "plan"])
+@pytest.mark.parametrize("name", ["benchmark", "check", "load-test", "local", "plan"])
 def test_each_subcommand_has_help(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,5 @@
 """
-``sagemaker-llm load-test`` before any request is sent, and while they are.
+``sagemaker-llm load-test`` and ``benchmark``, before any request is sent and after.
 """
 
 from __future__ import annotations
@@ -47,6 +47,36 @@ def test_misuse_is_told(
 
     assert status == 2
     assert text.startswith("sagemaker-llm load-test: ")
+    assert message in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name an endpoint to measure, or give --compare twice"),
+        (["chat", "--users", "1,a"], "--users must be different numbers such as 100"),
+        (["chat", "--users", "0,1"], "--users must be different numbers such as 100"),
+        (["chat", "--users", "5,5"], "--users must be different numbers such as 100"),
+        (["chat", "--compare", "run.json"], "--compare run.json: this is no saved"),
+        (["chat", "--save", "not-there/run.json"], "not-there/run.json cannot be"),
+    ],
+)
+def test_misuse_of_a_benchmark_is_told(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """
+    Before anything is started, too.
+    """
+    monkeypatch.chdir(tmp_path)
+    Path("run.json").write_text("{}", encoding="utf-8")
+    status, text = shown(["benchmark", *arguments], monkeypatch, capsys)
+
+    assert status == 2
+    assert text.startswith("sagemaker-llm benchmark: ")
     assert message in text
 
 
