@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -119,13 +120,35 @@ def test_requests_arrive_though_nobody_is_answered(
     """
     In an open loop; what is not waited for counts neither as good nor as failed.
     """
-    embedded_aws.fault("slow", endpoint, seconds=3)
+    embedded_aws.fault("slow", endpoint, seconds=2)
     result = load(endpoint, arrival_rate=20.0, drain=0.1)
 
     figures = result.figures
     assert figures.requests == 0
     assert figures.success_rate is None
     assert 5 <= figures.unfinished <= 60
+
+
+def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
+    """
+    As Ctrl-C does, long before its time.
+    """
+
+    told: list[str] = []
+
+    def interrupt(progress: Progress) -> None:
+        told.append(progress.phase)
+        if told.count("measuring") == 1 and progress.phase == "measuring":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = LoadSettings(
+        endpoint=endpoint, users=2, spawn_rate=50, run_time=600, max_new_tokens=6
+    )
+    result = run_load(settings, interrupt)
+
+    assert 0 < result.end - result.begin < 300
+    assert result.figures.requests > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_endpoint_that_is_not_there_is_not_loaded(endpoint: str) -> None:

@@ -49,6 +49,7 @@ def draw(result: LoadResult, path: Path) -> None:
         row.set_ylabel(panel.unit.replace(", ", ",\n"))
         row.set_xlabel(panel.x_unit)
         row.set_ylim(bottom=0)
+        row.set_xlim(0, max(*panel.xs, 1.0))
         row.grid(alpha=0.3)
         row.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     figure.savefig(path)

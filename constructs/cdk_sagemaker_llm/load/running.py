@@ -5,12 +5,16 @@ Running a load test from a program that Locust must not change.
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from types import FrameType
 from typing import IO, Any
 
 from cdk_sagemaker_llm.load.measured import Measured
@@ -106,12 +110,8 @@ def _follow(
         return None
     process.stdin.write(json.dumps({"settings": settings.packed()}) + "\n")
     process.stdin.flush()
-    is_told = False
-    while True:
-        try:
-            line = process.stdout.readline()
-            if not line:
-                return None
+    with _passing_on_interrupts(process):
+        for line in process.stdout:
             told = json.loads(line)
             if told["kind"] == "refused":
                 raise LoadError(told["message"])
@@ -119,11 +119,33 @@ def _follow(
                 return dict(told)
             if on_progress is not None:
                 on_progress(_progress(told))
-        except KeyboardInterrupt:
-            # A terminal has told it already; a second time means it.
-            if is_told:
-                raise
-            is_told = True
+    return None
+
+
+@contextmanager
+def _passing_on_interrupts(process: subprocess.Popen[str]) -> Iterator[None]:
+    """
+    Have Ctrl-C end the load, which then hands over what it measured; again, at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread is ever interrupted.
+        yield
+        return
+    count = 0
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            raise KeyboardInterrupt
+        # A terminal has told it already, which does no harm.
+        process.send_signal(number)
+
+    before = signal.signal(signal.SIGINT, pass_on)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _progress(told: Mapping[str, Any]) -> Progress:
