@@ -33,6 +33,7 @@ FLOORS = (
     "fit",
     "simulation",
     "client",
+    "load",
     "codes",
     "hosting",
     "local",

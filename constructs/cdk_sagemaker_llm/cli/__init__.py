@@ -12,17 +12,21 @@ import sys
 
 # A subcommand's module is imported when it is asked for, or when help lists them all.
 _SUBCOMMANDS = {
+    "benchmark": "cdk_sagemaker_llm.cli.benchmark",
     "chat": "cdk_sagemaker_llm.cli.chat",
     "check": "cdk_sagemaker_llm.cli.check",
     "invoke": "cdk_sagemaker_llm.cli.invoke",
+    "load-test": "cdk_sagemaker_llm.cli.load_test",
     "local": "cdk_sagemaker_llm.cli.local",
     "plan": "cdk_sagemaker_llm.cli.plan",
     "simulate": "cdk_sagemaker_llm.cli.simulate",
     "stream": "cdk_sagemaker_llm.cli.stream",
 }
 _EXTRAS = {
+    "benchmark": "load",
     "chat": "cli,client",
     "invoke": "cli,client",
+    "load-test": "load",
     "local": "local",
     "stream": "cli,client",
 }

@@ -5,8 +5,9 @@ Latencies of a whole run, kept in so few numbers that a week of them is none too
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 # Latencies that differ by less than half a per cent are one.
 _STEP = math.log(1.005)
@@ -71,3 +72,20 @@ class Histogram:
             if seen >= rank:
                 return longest
         return None
+
+    def packed(self) -> list[list[float]]:
+        """
+        Pack it for another process: size, count and longest of each that there is.
+        """
+        return [[size, *one] for size, one in self._buckets.items()]
+
+    @classmethod
+    def unpacked(cls, packed: Iterable[Sequence[float]]) -> Self:
+        """
+        Unpack it.
+        """
+        made = cls()
+        for size, count, longest in packed:
+            made._buckets[int(size)] = (int(count), longest)
+            made.count += int(count)
+        return made

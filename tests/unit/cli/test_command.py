@@ -10,7 +10,17 @@ import pytest
 
 from cdk_sagemaker_llm import cli
 
-NAMES = ["chat", "check", "invoke", "local", "plan", "simulate", "stream"]
+NAMES = [
+    "benchmark",
+    "chat",
+    "check",
+    "invoke",
+    "load-test",
+    "local",
+    "plan",
+    "simulate",
+    "stream",
+]
 
 
 def shown(

@@ -1,0 +1,3 @@
+"""
+The parts of ``sagemaker-llm load-test``.
+"""

@@ -1,0 +1,120 @@
+"""
+The options of ``sagemaker-llm load-test``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+Endpoint: TypeAlias = Annotated[str, typer.Argument(help="The endpoint's name.")]
+Component: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The inference component's name, on an endpoint that has them."),
+]
+Variant: TypeAlias = Annotated[
+    str | None, typer.Option(help="The variant to ask. If left out, any.")
+]
+Users: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many users ask, each again when its answer has come (closed loop). "
+        "If left out, 10."
+    ),
+]
+ArrivalRate: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Instead of --users: how many requests arrive a second, at random, "
+        "whether or not those before have been answered (open loop)."
+    ),
+]
+SpawnRate: TypeAlias = Annotated[
+    float | None,
+    typer.Option(help="How many users begin a second. If left out, all within 5 s."),
+]
+RunTime: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="For how long it is measured, once all users have begun: 90s, 15m."
+    ),
+]
+ThinkTime: TypeAlias = Annotated[
+    str, typer.Option(help="How long a user waits between an answer and a request.")
+]
+Drain: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="For how long answers that are under way at the end are waited for."
+    ),
+]
+Processes: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many processes share the work. If left out, one for each 100 users, "
+        "but no more than there are cores."
+    ),
+]
+Prompts: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of prompts, a line each, or .jsonl with a string or "
+        '{"prompt": ...} on each line; one is chosen at random each time.'
+    ),
+]
+PromptWords: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Without --prompts: how many words to put together, each about a token: "
+        "1000, 100-500, or normal:1000,200 (mean and deviation)."
+    ),
+]
+MaxNewTokens: TypeAlias = Annotated[
+    int, typer.Option(help="How many tokens an answer has at most.")
+]
+Parameter: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="Anything else in the container's own words, the value as JSON: "
+        "ignore_eos=true has vLLM write as many tokens as are asked for.",
+    ),
+]
+Chat: TypeAlias = Annotated[
+    bool, typer.Option("--chat", help="Send the prompts as chats.")
+]
+Stream: TypeAlias = Annotated[
+    bool, typer.Option(help="Have answers come token by token, or whole.")
+]
+Schema: TypeAlias = Annotated[
+    str, typer.Option(help="How the container wants a prompt: lmi, tgi or openai.")
+]
+Timeout: TypeAlias = Annotated[
+    str, typer.Option(help="After how long a request has failed.")
+]
+Seed: TypeAlias = Annotated[int, typer.Option(help="Where chance starts from.")]
+Region: TypeAlias = Annotated[
+    str | None, typer.Option(help="The region. If left out, boto3 knows it.")
+]
+EndpointUrl: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The runtime's address. If left out, boto3 knows it."),
+]
+CsvFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--csv", help="Write a row for each request here.")
+]
+HtmlFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--html", help="Write a report with charts here.")
+]
+PngFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--png", help="Draw it here; the ending chooses the format."),
+]
+JsonFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--json-file", help="Write the figures as JSON here.")
+]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print the figures as JSON.")
+]

@@ -1,0 +1,57 @@
+"""
+Load tests of an endpoint: who asks what, what is measured, and what it says.
+
+What belongs here describes a load, runs it on Locust in processes of its own, and
+turns what was measured into figures. Locust is loaded in those processes alone.
+"""
+
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm._lazily import lazily
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
+    from cdk_sagemaker_llm.load.figures import Distribution, Figures
+    from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
+    from cdk_sagemaker_llm.load.records import Record
+    from cdk_sagemaker_llm.load.result import LoadResult
+    from cdk_sagemaker_llm.load.running import LoadError, Progress, run_load
+    from cdk_sagemaker_llm.load.settings import LoadSettings
+    from cdk_sagemaker_llm.load.uncertainty import Estimate
+
+__all__ = [
+    "Benchmark",
+    "Distribution",
+    "Estimate",
+    "Figures",
+    "GeneratorDelay",
+    "LoadError",
+    "LoadResult",
+    "LoadSettings",
+    "Measured",
+    "Progress",
+    "Record",
+    "Row",
+    "run_benchmark",
+    "run_load",
+]
+
+# Where each name is, below the library's own package.
+_HOMES = {
+    "Benchmark": "load.benchmark",
+    "Distribution": "load.figures",
+    "Estimate": "load.uncertainty",
+    "Figures": "load.figures",
+    "GeneratorDelay": "load.measured",
+    "LoadError": "load.running",
+    "LoadResult": "load.result",
+    "LoadSettings": "load.settings",
+    "Measured": "load.measured",
+    "Progress": "load.running",
+    "Record": "load.records",
+    "Row": "load.benchmark",
+    "run_benchmark": "load.benchmark",
+    "run_load": "load.running",
+}
+
+__getattr__, __dir__ = lazily(__name__, _HOMES)

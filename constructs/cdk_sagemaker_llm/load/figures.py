@@ -1,0 +1,217 @@
+"""
+What a run comes to: exact percentiles of all requests, never a mean of percentiles.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.load.measured import Measured
+from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.simulation.histogram import Histogram
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Distribution:
+    """
+    How long something took, in seconds.
+
+    Args:
+        count: How often it was measured.
+
+        p50: What half of them took at most; the others likewise.
+
+        longest: What the longest took.
+    """
+
+    count: int
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    longest: float
+
+    @classmethod
+    def of(cls, seconds: Iterable[float]) -> Distribution | None:
+        """
+        Take the exact percentiles of all samples; ``None`` of none.
+        """
+        found = sorted(seconds)
+        if not found:
+            return None
+
+        def at(share: float) -> float:
+            return found[max(0, math.ceil(share * len(found)) - 1)]
+
+        return cls(
+            count=len(found),
+            p50=at(0.5),
+            p90=at(0.9),
+            p95=at(0.95),
+            p99=at(0.99),
+            longest=found[-1],
+        )
+
+    @classmethod
+    def of_histogram(cls, histogram: Histogram) -> Distribution | None:
+        """
+        Take the percentiles of a histogram, right within half a per cent.
+        """
+        p50, p90, p95, p99, longest = (
+            histogram.at(share) for share in (0.5, 0.9, 0.95, 0.99, 1.0)
+        )
+        if None in {p50, p90, p95, p99, longest}:
+            return None
+        return cls(
+            count=histogram.count,
+            p50=p50 or 0.0,
+            p90=p90 or 0.0,
+            p95=p95 or 0.0,
+            p99=p99 or 0.0,
+            longest=longest or 0.0,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Second:
+    """
+    One second of a run.
+
+    Args:
+        second: Which, from the beginning of what is measured.
+
+        requests: How many requests ended well.
+
+        failures: How many failed.
+
+        tokens: How many tokens the answers had that ended.
+
+        latency: The median latency of those that ended well, in seconds.
+            ``None`` if none did.
+
+        first_token: The median time to their first token.
+
+        in_flight: How many requests were under way when it began.
+    """
+
+    second: int
+    requests: int
+    failures: int
+    tokens: int
+    latency: float | None
+    first_token: float | None
+    in_flight: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figures:
+    """
+    What a run comes to.
+
+    Args:
+        requests: How many requests began while it was measured, and ended.
+
+        unfinished: How many began and were not waited for to their end.
+
+        failures: How many failed, by kind.
+
+        success_rate: Which part of those that ended did so well; ``None`` of none.
+
+        requests_per_second: How many ended well a second while it was measured.
+
+        tokens_per_second: How many tokens their answers had a second.
+
+        latency: From the request to the end of the answer, of those that ended well.
+
+        first_token: From the request to the first token, likewise.
+
+        between_tokens: From one token to the next, of all streams.
+
+        tokens: The mean number of tokens in an answer.
+
+        prompt_tokens: The mean number of tokens in a prompt, where the engine counts.
+    """
+
+    requests: int
+    unfinished: int
+    failures: Mapping[str, int]
+    success_rate: float | None
+    requests_per_second: float
+    tokens_per_second: float
+    latency: Distribution | None
+    first_token: Distribution | None
+    between_tokens: Distribution | None
+    tokens: float | None
+    prompt_tokens: float | None
+
+
+def figures_of(measured: Measured, begin: float, end: float) -> Figures:
+    """
+    Compute what a run comes to.
+
+    Args:
+        measured: What was measured.
+
+        begin: From when on it counts, in seconds since 1970.
+
+        end: Until when.
+    """
+    begun = [one for one in measured.records if begin <= one.start < end]
+    finished = [one for one in begun if one.is_finished]
+    good = [one for one in finished if one.is_success]
+    ended = [
+        one for one in measured.records if one.is_success and begin <= one.end < end
+    ]
+    seconds = end - begin
+    firsts = (one.first_token for one in good if one.first_token is not None)
+    prompts = [one.prompt_tokens for one in good if one.prompt_tokens is not None]
+    return Figures(
+        requests=len(finished),
+        unfinished=len(begun) - len(finished),
+        failures=dict(Counter(one.failure for one in finished if one.failure)),
+        success_rate=len(good) / len(finished) if finished else None,
+        requests_per_second=len(ended) / seconds,
+        tokens_per_second=sum(one.tokens for one in ended) / seconds,
+        latency=Distribution.of(one.latency for one in good),
+        first_token=Distribution.of(firsts),
+        between_tokens=Distribution.of_histogram(measured.gaps),
+        tokens=statistics.fmean(one.tokens for one in good) if good else None,
+        prompt_tokens=statistics.fmean(prompts) if prompts else None,
+    )
+
+
+def seconds_of(records: Sequence[Record], begin: float, end: float) -> Iterator[Second]:
+    """
+    Walk through the seconds of a run.
+    """
+    by_second: dict[int, list[Record]] = {}
+    for record in records:
+        by_second.setdefault(math.floor(record.end - begin), []).append(record)
+    starts = sorted(record.start - begin for record in records)
+    ends = sorted(record.end - begin for record in records)
+    begun = ended = 0
+    for second in range(math.ceil(end - begin)):
+        while begun < len(starts) and starts[begun] <= second:
+            begun += 1
+        while ended < len(ends) and ends[ended] <= second:
+            ended += 1
+        yield _second(second, by_second.get(second, []), begun - ended)
+
+
+def _second(second: int, ended: Sequence[Record], in_flight: int) -> Second:
+    good = [one for one in ended if one.is_success]
+    latencies = [one.latency for one in good]
+    firsts = [one.first_token for one in good if one.first_token is not None]
+    return Second(
+        second=second,
+        requests=len(good),
+        failures=sum(1 for one in ended if one.is_finished and one.failure),
+        tokens=sum(one.tokens for one in good),
+        latency=statistics.median(latencies) if latencies else None,
+        first_token=statistics.median(firsts) if firsts else None,
+        in_flight=in_flight,
+    )

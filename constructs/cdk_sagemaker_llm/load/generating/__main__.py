@@ -1,0 +1,48 @@
+"""
+One process of a run: ``python -m cdk_sagemaker_llm.load.generating``.
+
+Its first line of input says which. When its input ends, so does the process: nobody
+waits for it any longer.
+"""
+
+# Before anything that opens a socket: this import has gevent take them over.
+import locust  # noqa: F401, I001 - as the line above says
+
+import json
+import logging
+import os
+import sys
+
+import gevent
+from gevent.fileobject import FileObjectThread
+
+from cdk_sagemaker_llm.load.generating.leading import lead
+from cdk_sagemaker_llm.load.generating.working import work
+from cdk_sagemaker_llm.load.settings import LoadSettings
+
+
+def main() -> None:
+    """
+    Do what the first line of input says.
+    """
+    logging.basicConfig(level=logging.WARNING)
+    orders = FileObjectThread(sys.stdin.buffer)
+    order = json.loads(orders.readline())
+    settings = LoadSettings.unpacked(order["settings"])
+    gevent.spawn(_end_with, orders)
+    if "port" in order:
+        work(settings, order["port"], order["number"])
+    else:
+        lead(settings)
+    sys.stdout.flush()
+    # Not by sys.exit(), which would wait for the thread that reads the input.
+    os._exit(0)
+
+
+def _end_with(orders: FileObjectThread) -> None:
+    orders.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""
+Asking the endpoint, and keeping what came of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.client import (
+    Generation,
+    LlmClient,
+    ModelError,
+    Timeouts,
+    Token,
+)
+from cdk_sagemaker_llm.client.requests import Options
+from cdk_sagemaker_llm.load.measured import Measured
+from cdk_sagemaker_llm.load.prompts import Prompts
+from cdk_sagemaker_llm.load.records import UNFINISHED, Record
+from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.simulation.histogram import Histogram
+
+_MOST_IN_FLIGHT = 5000
+# The same as this process's wake-ups have: often enough to see a short stall.
+EVERY = 0.02
+
+
+class Asking:
+    """
+    One process's requests.
+
+    Args:
+        settings: Who asks what.
+
+        number: Which process it is.
+    """
+
+    def __init__(self, settings: LoadSettings, number: int) -> None:
+        self.settings = settings
+        self._number = number
+        self._prompts = Prompts(
+            settings.prompts, settings.prompt_words, settings.seed + number
+        )
+        self._client = _client(settings)
+        self._options: Options = {"parameters": settings.parameters}
+        if settings.max_new_tokens is not None:
+            self._options["max_new_tokens"] = settings.max_new_tokens
+        self._kept = Measured()
+        self._begun: tuple[float, float] | None = None
+        self._is_over = False
+
+    def begin(self) -> None:
+        """
+        Count from now on: all users are there.
+        """
+        self._begun = time.perf_counter(), time.process_time()
+        self._kept.gaps = Histogram()
+        self._kept.delays = {self._number: Histogram()}
+
+    def end(self) -> None:
+        """
+        Take no more notice of this process's own delay: the load has ended.
+        """
+        self._note_cpu()
+        self._is_over = True
+
+    def late(self, seconds: float) -> None:
+        """
+        Take notice of how late this process woke up.
+        """
+        if self._begun is not None and not self._is_over:
+            self._kept.delays[self._number].add([max(0.0, seconds)])
+
+    def take(self) -> Measured:
+        """
+        Hand over what was measured since the last time.
+        """
+        if self._begun is None:
+            # What came between the tokens before all users were there does not count.
+            self._kept.gaps = Histogram()
+        else:
+            self._note_cpu()
+        taken, self._kept = self._kept, Measured()
+        self._kept.delays = {self._number: Histogram()}
+        return taken
+
+    def ask(self, due: float | None = None) -> None:
+        """
+        Send one request and keep what came of it.
+
+        Args:
+            due: When it should have been sent, in seconds since 1970.
+                If left out, it is now.
+        """
+        answer = _Answer(due)
+        try:
+            self._read(answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            failure = failure_of(error)
+            self._kept.messages.setdefault(failure, str(error))
+            self._kept.records.append(answer.ended(failure))
+        except BaseException:
+            # gevent ends the user.
+            self._kept.records.append(answer.ended(UNFINISHED))
+            raise
+        else:
+            self._kept.records.append(answer.ended(""))
+        self._kept.gaps.add(answer.gaps)
+
+    def try_once(self) -> None:
+        """
+        Send one request that is not counted.
+
+        Raises:
+            LlmError: If there is no answer.
+        """
+        self._read(_Answer(None))
+
+    def _read(self, answer: _Answer) -> None:
+        prompt = self._prompts.draw()
+        if self.settings.is_streamed:
+            answer.stream(self._stream(prompt))
+        else:
+            answer.whole(self._whole(prompt))
+
+    def _stream(self, prompt: str) -> Iterator[Token]:
+        if self.settings.is_chat:
+            return self._client.stream_chat(prompt, **self._options)
+        return self._client.stream(prompt, **self._options)
+
+    def _whole(self, prompt: str) -> Generation:
+        if self.settings.is_chat:
+            return self._client.chat(prompt, **self._options)
+        return self._client.generate(prompt, **self._options)
+
+    def _note_cpu(self) -> None:
+        if self._begun is not None and not self._is_over:
+            wall, cpu = self._begun
+            seconds = max(time.perf_counter() - wall, 1e-9)
+            self._kept.cpus[self._number] = (time.process_time() - cpu) / seconds
+
+
+class _Answer:
+    """
+    An answer as it comes.
+    """
+
+    def __init__(self, due: float | None) -> None:
+        now = time.time()
+        self._start = now if due is None else due
+        self._began = time.perf_counter() - max(0.0, now - self._start)
+        self._first: float | None = None
+        self._tokens = 0
+        self._prompt_tokens: int | None = None
+        self.gaps: list[float] = []
+
+    def stream(self, tokens: Iterator[Token]) -> None:
+        """
+        Read it token by token.
+        """
+        last = 0.0
+        for token in tokens:
+            if token.is_counted:
+                now = time.perf_counter()
+                if self._first is None:
+                    self._first = now - self._began
+                else:
+                    self.gaps.append(now - last)
+                last = now
+                self._tokens += 1
+            if token.usage is not None:
+                self._prompt_tokens = token.usage.prompt_tokens
+                self._tokens = token.usage.completion_tokens or self._tokens
+
+    def whole(self, answer: Generation) -> None:
+        """
+        Read it at once.
+        """
+        self._tokens = answer.completion_tokens
+        self._prompt_tokens = answer.usage.prompt_tokens if answer.usage else None
+
+    def ended(self, failure: str) -> Record:
+        """
+        Say what came of it.
+        """
+        return Record(
+            start=self._start,
+            latency=time.perf_counter() - self._began,
+            first_token=self._first,
+            tokens=self._tokens,
+            prompt_tokens=self._prompt_tokens,
+            failure=failure,
+        )
+
+
+def failure_of(error: Exception) -> str:
+    """
+    Name the kind of a failure.
+    """
+    name = type(error).__name__
+    if isinstance(error, ModelError) and error.status is not None:
+        return f"{name} {error.status}"
+    return name
+
+
+def _client(settings: LoadSettings) -> LlmClient:
+    return LlmClient(
+        settings.endpoint,
+        settings.component,
+        variant=settings.variant,
+        schema=settings.schema,
+        timeouts=Timeouts(read=settings.timeout, total=settings.timeout),
+        # What is tried again, or waits for a copy, would look like a slow answer.
+        retries=0,
+        wait_for_capacity=0,
+        max_connections=max(settings.user_count, _MOST_IN_FLIGHT),
+        region=settings.region,
+        endpoint_url=settings.endpoint_url,
+    )

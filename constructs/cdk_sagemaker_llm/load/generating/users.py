@@ -1,0 +1,100 @@
+"""
+Locust's users: they ask again when they are answered, or requests arrive by themselves.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import ClassVar
+
+import gevent
+from gevent.pool import Pool
+from locust import User, task
+from locust.env import Environment
+from locust.event import Events
+
+from cdk_sagemaker_llm.load.generating.asking import EVERY, Asking
+
+_MOST_IN_FLIGHT = 5000
+
+
+class Looping(User):
+    """
+    Asks, waits for the answer, thinks, and asks again.
+    """
+
+    asking: ClassVar[Asking]
+
+    def wait_time(self) -> float:
+        """
+        Think.
+        """
+        return self.asking.settings.think_time
+
+    @task
+    def ask(self) -> None:
+        """
+        Ask.
+        """
+        self.asking.ask()
+
+
+class Arriving(User):
+    """
+    Has requests arrive at random, whether or not those before have been answered.
+    """
+
+    asking: ClassVar[Asking]
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        settings = self.asking.settings
+        self._mean = settings.process_count / (settings.arrival_rate or 1.0)
+        self._chance = random.Random()  # noqa: S311 - no secret
+        self._under_way = Pool(_MOST_IN_FLIGHT)
+        self._due = time.time()
+
+    def wait_time(self) -> float:
+        """
+        Wait for the next one to arrive.
+        """
+        self._due += self._chance.expovariate(1 / self._mean)
+        return max(0.0, self._due - time.time())
+
+    @task
+    def arrive(self) -> None:
+        """
+        Have one arrive.
+        """
+        self._under_way.spawn(self.asking.ask, self._due)
+
+    def on_stop(self) -> None:
+        """
+        Wait for the answers that are under way, for as long as there is time.
+        """
+        self._under_way.join(timeout=self.asking.settings.drain)
+        self._under_way.kill()
+
+
+def environment_of(asking: Asking) -> Environment:
+    """
+    Make Locust's environment of one process.
+    """
+    is_open = asking.settings.arrival_rate is not None
+    kind = Arriving if is_open else Looping
+    kind.asking = asking
+    events = Events()
+    events.spawning_complete.add_listener(lambda **_: asking.begin())
+    events.test_stopping.add_listener(lambda **_: asking.end())
+    gevent.spawn(_watch, asking)
+    return Environment(
+        user_classes=[kind], events=events, stop_timeout=asking.settings.drain
+    )
+
+
+def _watch(asking: Asking) -> None:
+    while True:
+        due = time.perf_counter() + EVERY
+        gevent.sleep(EVERY)
+        asking.late(time.perf_counter() - due)

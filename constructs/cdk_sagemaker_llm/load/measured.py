@@ -1,0 +1,126 @@
+"""
+All that a run measured, and how one process's part joins another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.simulation.histogram import Histogram
+
+# From where on the generator shows: a part of a core, seconds, a part of what it
+# measures. With less than ten milliseconds nobody judges a language model.
+_MOST_CPU, _LATE, _SHARE = 0.9, 0.010, 0.1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratorDelay:
+    """
+    How late the load generator itself was, in its slowest process.
+
+    Args:
+        p50: Seconds that half of its wake-ups were late at most.
+
+        p99: Seconds that all but one in a hundred were late at most.
+
+        longest: Seconds that the latest was late.
+
+        cpu: Which part of a core the busiest process took, from 0 to 1.
+    """
+
+    p50: float
+    p99: float
+    longest: float
+    cpu: float
+
+    def is_bottleneck(self, median: float, tail: float) -> bool:
+        """
+        Tell whether it shows in the shortest time that was measured.
+
+        Args:
+            median: The median of that time, in seconds.
+
+            tail: What all but one in a hundred took at most.
+        """
+        is_late = self.p50 > max(_LATE, median * _SHARE)
+        is_sometimes_late = self.p99 > max(_LATE, tail * _SHARE)
+        return is_late or is_sometimes_late or self.cpu > _MOST_CPU
+
+
+@dataclass(slots=True)
+class Measured:
+    """
+    What was measured; ``merge`` takes in what another process measured.
+
+    Args:
+        records: The requests.
+
+        gaps: Seconds between one token and the next, of all streams.
+
+        delays: How late each process woke up, in seconds, by its number.
+
+        cpus: Which part of a core each process took.
+
+        messages: One message of each kind of failure.
+    """
+
+    records: list[Record] = field(default_factory=list)
+    gaps: Histogram = field(default_factory=Histogram)
+    delays: dict[int, Histogram] = field(default_factory=dict)
+    cpus: dict[int, float] = field(default_factory=dict)
+    messages: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def delay(self) -> GeneratorDelay:
+        """
+        How late the generator was.
+        """
+        found = self.delays.values()
+        return GeneratorDelay(
+            p50=max((one.at(0.5) or 0.0 for one in found), default=0.0),
+            p99=max((one.at(0.99) or 0.0 for one in found), default=0.0),
+            longest=max((one.at(1.0) or 0.0 for one in found), default=0.0),
+            cpu=max(self.cpus.values(), default=0.0),
+        )
+
+    def merge(self, other: Measured) -> None:
+        """
+        Take in what was measured elsewhere, or later.
+        """
+        self.records += other.records
+        self.gaps.merge(other.gaps)
+        for process, delays in other.delays.items():
+            self.delays.setdefault(process, Histogram()).merge(delays)
+        self.cpus |= other.cpus
+        self.messages = {**other.messages, **self.messages}
+
+    def packed(self) -> dict[str, Any]:
+        """
+        Pack it for another process.
+        """
+        return {
+            "records": [record.packed() for record in self.records],
+            "gaps": self.gaps.packed(),
+            "delays": [[number, one.packed()] for number, one in self.delays.items()],
+            "cpus": [[number, share] for number, share in self.cpus.items()],
+            "messages": self.messages,
+        }
+
+    @classmethod
+    def unpacked(cls, packed: Mapping[str, Any]) -> Self:
+        """
+        Unpack it.
+        """
+        return cls(
+            records=[Record.unpacked(values) for values in packed["records"]],
+            gaps=Histogram.unpacked(packed["gaps"]),
+            delays={
+                number: Histogram.unpacked(values)
+                for number, values in packed["delays"]
+            },
+            cpus=dict(packed["cpus"]),
+            messages=dict(packed["messages"]),
+        )

@@ -1,0 +1,55 @@
+"""
+A picture of a run: its course, and the percentiles.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cdk_sagemaker_llm.load.curves import panels_of
+from cdk_sagemaker_llm.load.page import introduction
+from cdk_sagemaker_llm.load.result import LoadResult
+
+
+def refuse_ending(path: Path) -> None:
+    """
+    Refuse a file of no format that can be drawn, before anything is measured.
+
+    Raises:
+        ValueError: If matplotlib is missing, or the ending is of no known format.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415 - an extra
+    except ImportError as fault:
+        raise ValueError(
+            "--png needs matplotlib; install it with: "
+            "pip install 'cdk-sagemaker-llm[plot]'"
+        ) from fault
+    known = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in known:
+        raise ValueError(
+            f"--png {path} must end in the name of a format: {', '.join(sorted(known))}"
+        )
+
+
+def draw(result: LoadResult, path: Path) -> None:
+    """
+    Draw a run into a file, whose ending chooses the format.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+
+    panels = panels_of(result)
+    figure = Figure(figsize=(10, 2.4 * len(panels)), layout="constrained")
+    figure.suptitle(f"{result.settings.endpoint}: {introduction(result)}")
+    rows = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for row, panel in zip(rows, panels, strict=True):
+        for (name, numbers), style in zip(panel.curves, ("-", "--"), strict=False):
+            values = [float("nan") if each is None else each for each in numbers]
+            row.plot(panel.xs, values, style, label=name)
+        row.set_ylabel(panel.unit.replace(", ", ",\n"))
+        row.set_xlabel(panel.x_unit)
+        row.set_ylim(bottom=0)
+        row.set_xlim(0, max(*panel.xs, 1.0))
+        row.grid(alpha=0.3)
+        row.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    figure.savefig(path)

@@ -1,0 +1,109 @@
+"""
+Prompts: those of a file, or as long as they are asked to be.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+# Short words of everyday English, which vocabularies mostly have as one token each.
+_WORDS = """
+the of and to in is was for on are as with his they at be this from have or one had by
+word but not what all were when your can said there use an each which she do how their
+if will up other about out many then them these so some her would make like him into
+time has look two more write go see number no way could people
+"""
+
+
+def read_prompts(path: Path) -> tuple[str, ...]:
+    """
+    Read prompts: a line each, or of a ``.jsonl`` file the texts of its lines.
+
+    Such a line is a JSON string, or an object with ``prompt`` or ``inputs``.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    is_json = path.suffix == ".jsonl"
+    found = tuple(
+        _text(line, f"{path}:{number}") if is_json else line
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    )
+    if not found:
+        raise ValueError(f"{path} has no prompts; write one on each line")
+    return found
+
+
+def lengths_of(text: str) -> Callable[[random.Random], int]:
+    """
+    Read how many words prompts have.
+
+    ``1000``, ``100-500`` for any number between them, or ``normal:1000,200`` for a
+    mean and a standard deviation.
+
+    Raises:
+        ValueError: If it is none of these.
+    """
+    try:
+        if text.startswith("normal:"):
+            mean, deviation = map(float, text.removeprefix("normal:").split(","))
+            if mean >= 1 and deviation >= 0:
+                return lambda chance: max(1, round(chance.gauss(mean, deviation)))
+        else:
+            first, _, last = text.partition("-")
+            least, most = int(first), int(last or first)
+            if 1 <= least <= most:
+                return lambda chance: chance.randint(least, most)
+    except ValueError:
+        pass
+    raise ValueError(
+        f"prompt_words must be such as 1000, 100-500 or normal:1000,200, got {text!r}"
+    )
+
+
+class Prompts:
+    """
+    Prompts without end.
+
+    Args:
+        given: Those to choose from. If there are none, words are put together at
+            random, so that a cache of beginnings does not help.
+
+        words: How many words those have, as ``lengths_of`` reads it.
+
+        seed: Where chance starts from.
+    """
+
+    def __init__(self, given: Sequence[str], words: str, seed: int) -> None:
+        self._given = given
+        self._length = lengths_of(words)
+        self._words = _WORDS.split()
+        self._chance = random.Random(seed)  # noqa: S311 - no secret
+
+    def draw(self) -> str:
+        """
+        Return the next one.
+        """
+        if self._given:
+            return self._chance.choice(self._given)
+        count = self._length(self._chance)
+        return " ".join(self._chance.choices(self._words, k=count))
+
+
+def _text(line: str, place: str) -> str:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        found = found.get("prompt", found.get("inputs"))
+    if not isinstance(found, str):
+        raise ValueError(  # noqa: TRY004 - what a file says
+            f'{place} must be a JSON string, or an object such as {{"prompt": "Hello"}}'
+        )
+    return found

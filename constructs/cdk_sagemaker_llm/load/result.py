@@ -1,0 +1,190 @@
+"""
+The result of a run, for people, programs and spreadsheets.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from cdk_sagemaker_llm.load.figures import (
+    Distribution,
+    Figures,
+    Second,
+    figures_of,
+    seconds_of,
+)
+from cdk_sagemaker_llm.load.measured import Measured
+from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.tables import table_of
+
+_PERCENTILES = ("p50", "p90", "p95", "p99", "longest")
+HEADS = ("seconds", *_PERCENTILES)
+_COLUMNS = (
+    "start",
+    "latency",
+    "first_token",
+    "tokens",
+    "prompt_tokens",
+    "failure",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadResult:
+    """
+    What a load test measured.
+
+    Args:
+        settings: Who asked what.
+
+        begin: From when on it was measured, in seconds since 1970.
+
+        end: Until when.
+
+        measured: What was measured.
+    """
+
+    settings: LoadSettings
+    begin: float
+    end: float
+    measured: Measured
+
+    @property
+    def figures(self) -> Figures:
+        """
+        What it comes to.
+        """
+        return figures_of(self.measured, self.begin, self.end)
+
+    @property
+    def seconds(self) -> list[Second]:
+        """
+        The course of it.
+        """
+        return list(seconds_of(self.measured.records, self.begin, self.end))
+
+    def remarks(self) -> list[str]:
+        """
+        Say what else there is to know of it: first of all, whether to believe it.
+        """
+        figures, delay = self.figures, self.measured.delay
+        shortest = figures.first_token or figures.latency
+        own = (
+            f"the generator's own delay: half of its wake-ups were late by up to "
+            f"{delay.p50 * 1000:.1f} ms, all but one in a hundred by up to "
+            f"{delay.p99 * 1000:.1f} ms, the latest by {delay.longest * 1000:.1f} ms; "
+            f"its busiest process took {delay.cpu:.0%} of a core"
+        )
+        said = [own]
+        if shortest is not None and delay.is_bottleneck(shortest.p50, shortest.p99):
+            said.insert(
+                0,
+                "the generator itself was the bottleneck: the endpoint is faster than "
+                "these figures; use more processes, another machine, or fewer users",
+            )
+        if figures.unfinished:
+            said.append(
+                f"{figures.unfinished} requests were still under way after "
+                f"{self.settings.drain:g} s and count neither as good nor as failed"
+            )
+        said += [
+            f"{count} x {kind}: {self.measured.messages.get(kind, '')}"
+            for kind, count in sorted(figures.failures.items())
+        ]
+        return said
+
+    def rows(self) -> list[tuple[str, str]]:
+        """
+        Name the figures that are no distributions.
+        """
+        figures = self.figures
+        rate = figures.success_rate
+        rows = [
+            ("requests", str(figures.requests)),
+            ("success", "-" if rate is None else f"{rate:.2%}"),
+            ("requests a second", f"{figures.requests_per_second:.2f}"),
+            ("tokens a second", f"{figures.tokens_per_second:.1f}"),
+            ("tokens an answer", _mean(figures.tokens)),
+            ("tokens a prompt", _mean(figures.prompt_tokens)),
+        ]
+        return [(name, value) for name, value in rows if value]
+
+    def distributions(self) -> list[tuple[str, Distribution]]:
+        """
+        Name the distributions that there are.
+        """
+        figures = self.figures
+        named = [
+            ("latency", figures.latency),
+            ("time to first token", figures.first_token),
+            ("time between tokens", figures.between_tokens),
+        ]
+        return [(name, one) for name, one in named if one is not None]
+
+    def distribution_rows(self) -> list[tuple[str, ...]]:
+        """
+        Write the distributions in seconds, a row each.
+        """
+        return [
+            (name, *(f"{getattr(one, each):.3f}" for each in _PERCENTILES))
+            for name, one in self.distributions()
+        ]
+
+    def to_markdown(self) -> str:
+        """
+        Write the figures as tables.
+        """
+        figures = table_of(("figure", "value"), self.rows())
+        times = table_of(HEADS, self.distribution_rows())
+        remarks = "".join(f"- {each}\n" for each in self.remarks())
+        return f"{figures}\n{times}\n{remarks}"
+
+    def to_csv(self) -> str:
+        """
+        Write a row for each request, those before the measured time too.
+
+        ``start`` is in seconds since the measured time began.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for one in sorted(self.measured.records, key=lambda record: record.start):
+            start, latency, first, *others = one.packed()
+            first = "" if first is None else f"{first:.6f}"
+            writer.writerow(
+                (f"{start - self.begin:.6f}", f"{latency:.6f}", first, *others)
+            )
+        return text.getvalue()
+
+    def to_facts(self) -> dict[str, Any]:
+        """
+        Return all but the single requests, as JSON has it.
+        """
+        settings = self.settings.packed()
+        # They may be somebody's, and there may be a million of them.
+        settings["prompts"] = len(self.settings.prompts)
+        delay = self.measured.delay
+        return {
+            "began": datetime.fromtimestamp(self.begin, UTC).isoformat(),
+            "seconds": self.end - self.begin,
+            "settings": settings,
+            "figures": asdict(self.figures),
+            "generator": asdict(delay),
+            "remarks": self.remarks(),
+            "course": [asdict(second) for second in self.seconds],
+        }
+
+    def to_json(self) -> str:
+        """
+        Write all but the single requests as JSON.
+        """
+        return json.dumps(self.to_facts(), indent=2) + "\n"
+
+
+def _mean(number: float | None) -> str:
+    return "" if number is None else f"{number:.1f}"

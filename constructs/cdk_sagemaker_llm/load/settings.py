@@ -1,0 +1,176 @@
+"""
+What a load test is asked to do.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.load.prompts import lengths_of
+
+_USERS = 10
+_RAMP = 5.0
+_USERS_A_PROCESS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadSettings:
+    """
+    Who asks what, and for how long.
+
+    ``LoadSettings(endpoint="chat", users=20, run_time=60)``
+
+    Args:
+        endpoint: The endpoint's name.
+
+        component: The inference component's. If left out, the endpoint has none.
+
+        variant: The variant to ask. If left out, SageMaker chooses one.
+
+        users: How many ask, each again when its answer has come.
+            If left out, ten do, unless there is an arrival rate.
+
+        arrival_rate: How many requests arrive a second, at random, whether or not
+            those before have been answered. If left out, users ask.
+
+        spawn_rate: How many users begin a second.
+            If left out, all have begun after five seconds.
+
+        run_time: For how many seconds it is measured, once all users have begun.
+
+        think_time: For how many seconds a user waits between an answer and the next
+            request.
+
+        drain: For how many seconds answers are waited for that are under way then.
+
+        processes: How many processes share the work. If left out, one for each
+            hundred users, but no more than there are cores.
+
+        prompts: What is asked, one at random each time.
+            If left out, words are put together.
+
+        prompt_words: How many words those have: ``1000``, ``100-500``, or
+            ``normal:1000,200``.
+
+        max_new_tokens: How many tokens an answer has at most.
+            If left out, the container decides.
+
+        parameters: Anything else, in the container's own words.
+
+        is_chat: Whether the prompts are sent as chats.
+
+        is_streamed: Whether answers come token by token.
+
+        schema: How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
+
+        timeout: After how many seconds a request has failed.
+
+        seed: Where chance starts from.
+
+        region: The region. If left out, boto3 knows it.
+
+        endpoint_url: The runtime's address. If left out, boto3 knows it.
+    """
+
+    endpoint: str
+    component: str | None = None
+    variant: str | None = None
+    users: int | None = None
+    arrival_rate: float | None = None
+    spawn_rate: float | None = None
+    run_time: float = 60.0
+    think_time: float = 0.0
+    drain: float = 60.0
+    processes: int | None = None
+    prompts: tuple[str, ...] = ()
+    prompt_words: str = "100"
+    max_new_tokens: int | None = 50
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_chat: bool = False
+    is_streamed: bool = True
+    schema: str = Schema.LMI.value
+    timeout: float = 120.0
+    seed: int = 0
+    region: str | None = None
+    endpoint_url: str | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse what is no load.
+        """
+        faults = [*self._faults()]
+        if faults:
+            raise ValueError("; ".join(faults))
+        lengths_of(self.prompt_words)
+
+    @property
+    def user_count(self) -> int:
+        """
+        How many users ask; none if requests arrive by themselves.
+        """
+        if self.arrival_rate is not None:
+            return 0
+        return _USERS if self.users is None else self.users
+
+    @property
+    def process_count(self) -> int:
+        """
+        How many processes share the work.
+        """
+        if self.processes is not None:
+            return self.processes
+        wanted = math.ceil(
+            max(self.user_count, self.arrival_rate or 1) / _USERS_A_PROCESS
+        )
+        return max(1, min(wanted, os.cpu_count() or 1))
+
+    @property
+    def users_a_second(self) -> float:
+        """
+        How many users begin a second.
+        """
+        return self.spawn_rate or max(self.user_count, 1) / _RAMP
+
+    def packed(self) -> dict[str, Any]:
+        """
+        Pack it for another process, or a file.
+        """
+        return asdict(self)
+
+    @classmethod
+    def unpacked(cls, packed: Mapping[str, Any]) -> Self:
+        """
+        Unpack it.
+        """
+        return cls(**{**packed, "prompts": tuple(packed["prompts"])})
+
+    def _faults(self) -> list[str]:
+        faults = []
+        if self.users is not None and self.arrival_rate is not None:
+            faults.append("give either users or arrival_rate, not both")
+        if self.schema not in {*Schema}:
+            known = " or ".join(Schema)
+            faults.append(f"schema must be {known}, got {self.schema!r}")
+        for name, least in (("users", 1), ("processes", 1), ("max_new_tokens", 1)):
+            number = getattr(self, name)
+            if number is not None and not number >= least:
+                faults.append(f"{name} must be at least {least}, got {number}")
+        for name in ("arrival_rate", "spawn_rate", "run_time", "timeout"):
+            number = getattr(self, name)
+            if number is not None and not 0 < number < math.inf:
+                faults.append(f"{name} must be more than 0, got {number}")
+        for name in ("think_time", "drain"):
+            number = getattr(self, name)
+            if not 0 <= number < math.inf:
+                faults.append(f"{name} must be at least 0, got {number}")
+        if self.users is not None and self.users < (self.processes or 1):
+            faults.append(
+                f"processes must be at most users, got {self.processes} and "
+                f"{self.users}"
+            )
+        return faults

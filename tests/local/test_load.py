@@ -1,0 +1,228 @@
+"""
+Load tests of an endpoint of the embedded AWS: real requests for a second or two.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cdk_sagemaker_llm.load import LoadError, LoadSettings, run_load
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.hosting_requests import LMI_28, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cdk_sagemaker_llm.load import LoadResult, Progress
+    from cdk_sagemaker_llm.local import EmbeddedAws
+
+COMMAND = str(Path(sys.executable).parent / "sagemaker-llm")
+BRIEF: dict[str, Untyped] = {"run_time": 1.0, "max_new_tokens": 6, "drain": 20.0}
+
+
+@pytest.fixture(name="endpoint")
+def _endpoint(
+    embedded_aws: EmbeddedAws, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """
+    An endpoint, with the AWS variables that lead to it.
+    """
+    name = serve(embedded_aws, LMI_28, None)
+    for variable in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(variable)
+    for variable, value in embedded_aws.environment.items():
+        monkeypatch.setenv(variable, value)
+    yield name
+    embedded_aws.clear_faults()
+
+
+def load(endpoint: str, **more: Untyped) -> LoadResult:
+    """
+    Run a short load test.
+    """
+    return run_load(LoadSettings(endpoint=endpoint, **{**BRIEF, **more}))
+
+
+def test_users_stream(endpoint: str) -> None:
+    """
+    Five of them, each again when it is answered; progress is told meanwhile.
+    """
+    told: list[Progress] = []
+    result = run_load(
+        LoadSettings(endpoint=endpoint, users=5, spawn_rate=50, **BRIEF), told.append
+    )
+
+    figures = result.figures
+    assert figures.requests > 5
+    assert figures.success_rate == 1.0
+    assert (figures.tokens, figures.failures) == (6.0, {})
+    assert figures.latency is not None
+    assert figures.first_token is not None
+    assert figures.between_tokens is not None
+    assert figures.latency.count == figures.first_token.count == figures.requests
+    assert figures.first_token.p50 <= figures.latency.p50
+    assert result.end - result.begin == pytest.approx(1.0, abs=0.5)
+    assert "measuring" in {one.phase for one in told}
+    assert max(one.users for one in told) == 5
+    seen = [record for one in told for record in one.recent]
+    # The processor's time is told, whatever it was, and each wake-up was looked at.
+    assert len(seen) <= len(result.measured.records)
+    assert result.measured.delay.cpu > 0
+    assert result.measured.delays[1].count > 5
+
+
+def test_processes_share_the_work_and_failures_are_counted(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    Two processes, whole answers; what the container refuses is counted by its kind.
+    """
+    embedded_aws.fault("errors", endpoint, answer="503", rate=0.5)
+    result = load(endpoint, users=4, spawn_rate=50, processes=2, is_streamed=False)
+
+    figures = result.figures
+    good = [one for one in result.measured.records if one.is_success]
+    assert {*figures.failures} == {"ModelError 503"}
+    assert figures.success_rate == pytest.approx(0.5, abs=0.25)
+    assert {(one.tokens, one.first_token) for one in good} == {(6, None)}
+    assert figures.first_token is figures.between_tokens is None
+    assert {*result.measured.delays} == {1, 2}
+    assert any("503" in remark for remark in result.remarks())
+
+
+def test_streams_that_break_are_failures(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    Every one of them: nothing is tried again.
+    """
+    embedded_aws.fault("errors", endpoint, answer="cut")
+    figures = load(endpoint, users=2, spawn_rate=50, is_chat=True).figures
+
+    assert {*figures.failures} == {"ConnectionCutError"}
+    assert figures.failures["ConnectionCutError"] == figures.requests > 0
+    assert figures.success_rate == 0.0
+    assert figures.latency is None
+
+
+def test_requests_arrive_though_nobody_is_answered(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    In an open loop; what is not waited for counts neither as good nor as failed.
+    """
+    embedded_aws.fault("slow", endpoint, seconds=2)
+    result = load(endpoint, arrival_rate=20.0, drain=0.1)
+
+    figures = result.figures
+    assert figures.requests == 0
+    assert figures.success_rate is None
+    assert 5 <= figures.unfinished <= 60
+
+
+def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
+    """
+    As Ctrl-C does, long before its time.
+    """
+
+    told: list[str] = []
+
+    def interrupt(progress: Progress) -> None:
+        told.append(progress.phase)
+        if told.count("measuring") == 1 and progress.phase == "measuring":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = LoadSettings(
+        endpoint=endpoint, users=2, spawn_rate=50, run_time=600, max_new_tokens=6
+    )
+    result = run_load(settings, interrupt)
+
+    assert 0 < result.end - result.begin < 300
+    assert result.figures.requests > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_endpoint_that_is_not_there_is_not_loaded(endpoint: str) -> None:
+    """
+    It is refused at once.
+    """
+    with pytest.raises(LoadError, match="not found; check the endpoint's name"):
+        load(f"not-{endpoint}")
+
+
+def test_the_command_writes_every_report(
+    embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
+) -> None:
+    """
+    And prints the figures.
+    """
+    files = {
+        flag: tmp_path / f"run.{flag.strip('-')}"
+        for flag in ("--csv", "--html", "--png", "--json-file")
+    }
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("Who are you?\nWhere are you?\n", encoding="utf-8")
+    done = subprocess.run(
+        [
+            *(COMMAND, "load-test", endpoint),
+            *("--users", "2", "--spawn-rate", "20", "--run-time", "1s"),
+            *("--max-new-tokens", "6", "--prompts", str(prompts), "--parameter"),
+            *("ignore_eos=true", "--json"),
+            *(str(part) for pair in files.items() for part in pair),
+        ],
+        env=embedded_aws.process_environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = json.loads(done.stdout)
+    assert facts == json.loads(files["--json-file"].read_text(encoding="utf-8"))
+    assert facts["figures"]["success_rate"] == 1.0
+    assert facts["settings"]["parameters"] == {"ignore_eos": True}
+    with files["--csv"].open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) >= facts["figures"]["requests"] > 0
+    assert {row["tokens"] for row in rows if not row["failure"]} == {"6"}
+    assert files["--html"].read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert files["--png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_benchmark_sweeps_saves_and_compares(
+    embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
+) -> None:
+    """
+    A row for each number of users, and what changed since.
+    """
+    saved = tmp_path / "before.json"
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [COMMAND, "benchmark", *arguments],
+            env=embedded_aws.process_environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    brief = ("--run-time", "1s", "--spawn-rate", "50", "--prompt-words", "20")
+    table = run(endpoint, "--users", "2,4", "--save", str(saved), *brief)
+    both = run("--compare", str(saved), "--compare", str(saved))
+    assert table.startswith("| concurrent users | requests | requests/s | median lat")
+    assert [line.split(" ")[1] for line in table.splitlines()[2:4]] == ["2", "4"]
+    assert [line.count("100% |") for line in table.splitlines()[2:4]] == [1, 1]
+    assert both.count("| +0.0% | may be chance |") == 8

@@ -1,0 +1,173 @@
+"""
+Figures of a run: exact percentiles, and what counts.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from cdk_sagemaker_llm.load.figures import Distribution
+from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
+from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.simulation.histogram import Histogram
+from tests.unit.load.examples import histogram, run_of
+
+
+@pytest.mark.parametrize(
+    ("count", "p50", "p90", "p95", "p99"),
+    [
+        (1, 1, 1, 1, 1),
+        (2, 1, 2, 2, 2),
+        (10, 5, 9, 10, 10),
+        (11, 6, 10, 11, 11),
+        (100, 50, 90, 95, 99),
+        (101, 51, 91, 96, 100),
+    ],
+)
+def test_percentiles_are_samples(
+    count: int, p50: float, p90: float, p95: float, p99: float
+) -> None:
+    """
+    The smallest sample that so large a share of all does not exceed.
+    """
+    samples = [float(number) for number in range(1, count + 1)]
+    random.Random(0).shuffle(samples)  # noqa: S311 - no secret
+
+    assert Distribution.of(samples) == Distribution(
+        count=count, p50=p50, p90=p90, p95=p95, p99=p99, longest=count
+    )
+
+
+def test_nothing_has_no_percentiles() -> None:
+    """
+    Neither of samples nor of a histogram.
+    """
+    assert Distribution.of([]) is None
+    assert Distribution.of_histogram(Histogram()) is None
+
+
+def test_a_histogram_joins_what_processes_measured() -> None:
+    """
+    It is not the mean of their percentiles; it holds within half a per cent.
+    """
+    fast = [0.001 * number for number in range(1, 1000)]
+    slow = [10.0]
+    first, second = Measured(gaps=histogram(*fast)), Measured(gaps=histogram(*slow))
+    first.merge(second)
+
+    found = Distribution.of_histogram(first.gaps)
+    exact = Distribution.of(fast + slow)
+    assert found is not None
+    assert exact is not None
+    assert found.count == 1000
+    assert found.p99 == pytest.approx(exact.p99, rel=0.005)
+    assert found.longest == 10.0
+
+
+def test_what_was_measured_travels_whole() -> None:
+    """
+    As JSON, from one process to another.
+    """
+    measured = run_of().measured
+    packed = json.loads(json.dumps(measured.packed()))
+
+    assert Measured.unpacked(packed) == measured
+
+
+def test_parts_are_joined() -> None:
+    """
+    Requests, delays by process, the busiest core, the first message of a kind.
+    """
+    whole = Measured(
+        records=[Record(1.0, 1.0)],
+        delays={1: histogram(0.5)},
+        cpus={1: 0.2},
+        messages={"A": "first"},
+    )
+    whole.merge(
+        Measured(
+            records=[Record(2.0, 1.0)],
+            delays={1: histogram(0.25), 2: histogram(0.75)},
+            cpus={1: 0.4, 2: 0.3},
+            messages={"A": "second", "B": "other"},
+        )
+    )
+
+    assert whole.records == [Record(1.0, 1.0), Record(2.0, 1.0)]
+    assert whole.delay == GeneratorDelay(p50=0.75, p99=0.75, longest=0.75, cpu=0.4)
+    assert whole.delays[1].count == 2
+    assert whole.messages == {"A": "first", "B": "other"}
+
+
+def test_what_counts() -> None:
+    """
+    Latency of what began in time, throughput of what ended in time.
+    """
+    figures = run_of().figures
+
+    assert figures.requests == 9
+    assert figures.unfinished == 1
+    assert figures.failures == {"ModelError 503": 1}
+    assert figures.success_rate == pytest.approx(8 / 9)
+    # The one before, and six; the last two end at the very end or after it.
+    assert figures.requests_per_second == pytest.approx(0.7)
+    assert figures.tokens_per_second == pytest.approx(6.7)
+    assert figures.tokens == pytest.approx(90 / 8)
+    assert figures.prompt_tokens == 5
+    assert figures.latency == Distribution(
+        count=8, p50=2.0, p90=4.0, p95=4.0, p99=4.0, longest=4.0
+    )
+    assert figures.first_token == Distribution(
+        count=8, p50=0.5, p90=1.0, p95=1.0, p99=1.0, longest=1.0
+    )
+    assert figures.between_tokens == Distribution(
+        count=3, p50=0.1, p90=0.2, p95=0.2, p99=0.2, longest=0.2
+    )
+
+
+def test_the_course_of_a_run() -> None:
+    """
+    Second by second: what ended, and what was under way when it began.
+    """
+    course = run_of().seconds
+
+    assert [one.requests for one in course] == [1, 0, 1, 1, 1, 1, 1, 1, 0, 0]
+    assert [one.failures for one in course] == [0, 0, 0, 0, 0, 0, 0, 1, 0, 0]
+    assert [one.tokens for one in course] == [7, 0, 10, 10, 10, 10, 10, 10, 0, 0]
+    assert [one.latency for one in course][:3] == [1.0, None, 2.0]
+    assert [one.in_flight for one in course] == [2, 2, 2, 2, 2, 2, 2, 2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("p50", "p99", "cpu", "is_bottleneck"),
+    [
+        (0.010, 0.010, 0.9, False),
+        (0.010, 0.010, 0.91, True),
+        (0.05, 0.05, 0.1, False),
+        (0.051, 0.051, 0.1, True),
+        (0.001, 0.2, 0.1, False),
+        (0.001, 0.201, 0.1, True),
+    ],
+)
+def test_when_the_generator_shows(
+    *, p50: float, p99: float, cpu: float, is_bottleneck: bool
+) -> None:
+    """
+    A tenth of the shortest time measured, or a core that is nearly full.
+    """
+    delay = GeneratorDelay(p50=p50, p99=p99, longest=1.0, cpu=cpu)
+
+    assert delay.is_bottleneck(0.5, 2.0) is is_bottleneck
+
+
+@pytest.mark.parametrize(("late", "is_bottleneck"), [(0.010, False), (0.011, True)])
+def test_ten_milliseconds_are_none(*, late: float, is_bottleneck: bool) -> None:
+    """
+    However fast the endpoint is.
+    """
+    delay = GeneratorDelay(p50=0.0, p99=late, longest=late, cpu=0.0)
+
+    assert delay.is_bottleneck(0.001, 0.002) is is_bottleneck

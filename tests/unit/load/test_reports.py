@@ -1,0 +1,172 @@
+"""
+What a run is written as.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from cdk_sagemaker_llm.load.page import page_of
+from cdk_sagemaker_llm.load.picture import draw, refuse_ending
+from tests.unit.load.examples import run_of
+
+MARKDOWN = """\
+| figure | value |
+| --- | --- |
+| requests | 9 |
+| success | 88.89% |
+| requests a second | 0.70 |
+| tokens a second | 6.7 |
+| tokens an answer | 11.2 |
+| tokens a prompt | 5.0 |
+
+| seconds | p50 | p90 | p95 | p99 | longest |
+| --- | --- | --- | --- | --- | --- |
+| latency | 2.000 | 4.000 | 4.000 | 4.000 | 4.000 |
+| time to first token | 0.500 | 1.000 | 1.000 | 1.000 | 1.000 |
+| time between tokens | 0.100 | 0.200 | 0.200 | 0.200 | 0.200 |
+
+- the generator's own delay: half of its wake-ups were late by up to 1.0 ms, all but \
+one in a hundred by up to 2.0 ms, the latest by 8.0 ms; its busiest process took 25% \
+of a core
+- 1 requests were still under way after 60 s and count neither as good nor as failed
+- 1 x ModelError 503: no room <here>
+"""
+CSV = """\
+start,latency,first_token,tokens,prompt_tokens,failure
+-0.500000,1.000000,0.250000,7,3,
+0.000000,2.000000,0.500000,10,5,
+"""
+
+
+def test_markdown() -> None:
+    """
+    Tables, and what else there is to know.
+    """
+    assert run_of().to_markdown() == MARKDOWN
+
+
+def test_csv_has_a_row_for_each_request() -> None:
+    """
+    In the order in which they began.
+    """
+    written = run_of().to_csv()
+
+    assert written.startswith(CSV)
+    assert len(written.splitlines()) == 1 + 12
+    assert "7.000000,0.500000,,0,,ModelError 503\n" in written
+
+
+def test_json_has_the_figures_and_no_prompts() -> None:
+    """
+    The prompts are counted: they may be somebody's.
+    """
+    facts = json.loads(run_of().to_json())
+
+    assert facts["began"] == "2027-01-17T12:00:00+00:00"
+    assert facts["seconds"] == 10
+    assert facts["settings"]["prompts"] == 1
+    assert facts["figures"]["requests"] == 9
+    assert facts["figures"]["latency"]["p50"] == 2.0
+    assert facts["generator"] == {
+        "p50": 0.001,
+        "p99": 0.002,
+        "longest": 0.008,
+        "cpu": 0.25,
+    }
+    assert len(facts["course"]) == 10
+    assert "secret" not in json.dumps(facts)
+
+
+def test_a_bottleneck_is_said_first() -> None:
+    """
+    Before any other remark.
+    """
+    assert run_of(cpu=0.95).remarks()[0].startswith("the generator itself was the")
+    assert not run_of().remarks()[0].startswith("the generator itself was the")
+
+
+class _Page(HTMLParser):
+    """
+    Collects what a page is made of.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str | None] = []
+        self.labels: list[str | None] = []
+        self.paths: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """
+        Keep what is looked at.
+        """
+        given = dict(attrs)
+        self.addresses += [given[name] for name in ("src", "href") if name in given]
+        if tag == "svg" and given.get("role") == "img":
+            self.labels.append(given.get("aria-label"))
+        if tag == "path":
+            self.paths.append(given.get("d") or "")
+
+
+def test_the_page_has_charts_and_needs_nothing_else() -> None:
+    """
+    What cannot be seen is said; what a server said is no markup.
+    """
+    written = page_of(run_of())
+    page = _Page()
+    page.feed(written)
+
+    assert page.addresses == ["data:,"]
+    assert page.labels == [
+        "requests a second: ended well up to 1, failed up to 1",
+        "tokens a second: tokens up to 10",
+        "requests under way: under way up to 2",
+        (
+            "seconds, median of each second: latency up to 2, time to first token "
+            "up to 0.5"
+        ),
+        "seconds at most: latency up to 4, time to first token up to 1",
+    ]
+    assert all(path.startswith("M") for path in page.paths)
+    assert "no room &lt;here&gt;" in written
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    """
+    In the format that its name ends in.
+    """
+    path = tmp_path / "run.png"
+    draw(run_of(), path)
+
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_of_no_format_is_refused() -> None:
+    """
+    Before anything is measured.
+    """
+    refuse_ending(Path("run.svg"))
+    with pytest.raises(ValueError, match="--png run.doc must end in the name of"):
+        refuse_ending(Path("run.doc"))
+
+
+def test_a_report_loads_neither_locust_nor_gevent() -> None:
+    """
+    They change Python's sockets, and are for a run's own processes.
+    """
+    code = (
+        "import sys, cdk_sagemaker_llm.load.running, cdk_sagemaker_llm.load.page;"
+        "print([m for m in ('locust', 'gevent', 'boto3') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,159 @@
+"""
+What a load test may be asked to do.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from cdk_sagemaker_llm.load.prompts import Prompts, lengths_of, read_prompts
+from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.local.untyped import Untyped
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"users": 0}, "users must be at least 1, got 0"),
+        (
+            {"users": 1, "arrival_rate": 1.0},
+            "give either users or arrival_rate, not both",
+        ),
+        ({"arrival_rate": 0.0}, "arrival_rate must be more than 0, got 0.0"),
+        ({"spawn_rate": 0.0}, "spawn_rate must be more than 0, got 0.0"),
+        ({"run_time": 0.0}, "run_time must be more than 0, got 0.0"),
+        ({"run_time": float("inf")}, "run_time must be more than 0, got inf"),
+        ({"timeout": 0.0}, "timeout must be more than 0, got 0.0"),
+        ({"think_time": -1.0}, "think_time must be at least 0, got -1.0"),
+        ({"drain": -1.0}, "drain must be at least 0, got -1.0"),
+        ({"processes": 0}, "processes must be at least 1, got 0"),
+        ({"users": 2, "processes": 3}, "processes must be at most users, got 3 and 2"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1, got 0"),
+        ({"schema": "x"}, "schema must be lmi or tgi or openai, got 'x'"),
+    ],
+)
+def test_what_is_no_load_is_refused(given: dict[str, Untyped], message: str) -> None:
+    """
+    By the name of the setting.
+    """
+    with pytest.raises(ValueError, match=message):
+        LoadSettings(endpoint="chat", **given)
+
+
+def test_the_least_is_taken() -> None:
+    """
+    On the other side of each bound.
+    """
+    least = LoadSettings(
+        endpoint="chat",
+        users=1,
+        processes=1,
+        spawn_rate=0.1,
+        run_time=0.1,
+        timeout=0.1,
+        think_time=0,
+        drain=0,
+        max_new_tokens=1,
+    )
+
+    assert least.user_count == least.process_count == 1
+
+
+def test_all_users_begin_within_five_seconds() -> None:
+    """
+    If nothing else is said.
+    """
+    assert LoadSettings(endpoint="chat").user_count == 10
+    assert LoadSettings(endpoint="chat").users_a_second == 2
+    assert LoadSettings(endpoint="chat", users=500).users_a_second == 100
+    assert LoadSettings(endpoint="chat", arrival_rate=3.0).user_count == 0
+
+
+def test_settings_travel_whole() -> None:
+    """
+    As JSON, to another process.
+    """
+    settings = LoadSettings(
+        endpoint="chat", prompts=("a", "b"), parameters={"top_k": 5}, users=7
+    )
+    packed = json.loads(json.dumps(settings.packed()))
+
+    assert LoadSettings.unpacked(packed) == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("7", 7, 7), ("3-5", 3, 5), ("normal:9,0", 9, 9), ("normal:1,100", 1, 1000)],
+)
+def test_lengths_of_prompts(text: str, least: int, most: int) -> None:
+    """
+    One length, a range, or a bell curve, which never falls below one word.
+    """
+    draw, chance = lengths_of(text), random.Random(0)  # noqa: S311 - no secret
+    found = [draw(chance) for _ in range(1000)]
+
+    assert least <= min(found)
+    assert max(found) <= most
+    assert text != "3-5" or {*found} == {3, 4, 5}
+
+
+@pytest.mark.parametrize("text", ["", "0", "5-3", "a", "normal:5", "normal:0,1", "-3"])
+def test_what_is_no_length_is_refused(text: str) -> None:
+    """
+    With examples of what is.
+    """
+    with pytest.raises(ValueError, match="prompt_words must be such as 1000, 100-500"):
+        LoadSettings(endpoint="chat", prompt_words=text)
+
+
+def test_prompts_are_put_together() -> None:
+    """
+    Of as many words as are asked for, another each time, the same for the same seed.
+    """
+    prompts = Prompts((), "12", 1)
+    first, second = prompts.draw(), prompts.draw()
+
+    assert len(first.split()) == len(second.split()) == 12
+    assert first != second
+    assert Prompts((), "12", 1).draw() == first
+    assert Prompts((), "12", 2).draw() != first
+
+
+def test_prompts_of_a_file(tmp_path: Path) -> None:
+    """
+    Lines, or JSON lines; blank ones do not count.
+    """
+    lines, documents = tmp_path / "a.txt", tmp_path / "b.jsonl"
+    lines.write_text("one\n\n two \n", encoding="utf-8")
+    documents.write_text(
+        '"one"\n{"prompt": "two\\nlines"}\n{"inputs": "three"}\n', encoding="utf-8"
+    )
+
+    assert read_prompts(lines) == ("one", " two ")
+    assert read_prompts(documents) == ("one", "two\nlines", "three")
+    assert Prompts(("one",), "12", 1).draw() == "one"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.txt", "\n", "has no prompts; write one on each line"),
+        ("a.jsonl", '"one"\n{"text": 1}', "a.jsonl:2 must be a JSON string"),
+        ("a.jsonl", "one", "a.jsonl:1 must be a JSON string"),
+    ],
+)
+def test_a_file_without_prompts_is_refused(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    """
+    With the line that is wrong.
+    """
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(ValueError, match=message):
+        read_prompts(path)
