@@ -159,6 +159,20 @@ def test_an_endpoint_that_is_not_there_is_not_loaded(endpoint: str) -> None:
         load(f"not-{endpoint}")
 
 
+def test_missing_settings_of_aws_are_told(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    With what to do about them.
+    """
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+
+    with pytest.raises(LoadError, match="name a region with --region or AWS_DEFAULT_R"):
+        load(endpoint)
+
+
 def test_the_command_writes_every_report(
     embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
 ) -> None:
