@@ -70,13 +70,20 @@ def test_an_unknown_subcommand_is_misuse(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "extra"), [(["local"], "local"), (["check"], "cli"), ([], "cli")]
+    ("arguments", "extra"),
+    [
+        (["local"], "local"),
+        (["load-test"], "load"),
+        (["benchmark"], "load"),
+        (["check"], "cli"),
+        ([], "cli"),
+    ],
 )
 def test_without_typer_it_says_what_to_install(
     arguments: list[str], extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    The embedded AWS needs more than the others.
+    The embedded AWS and load tests need more than the others.
     """
     monkeypatch.setattr(sys, "argv", ["sagemaker-llm", *arguments])
     monkeypatch.setitem(sys.modules, "typer", None)

@@ -188,6 +188,8 @@ def _start(settings: LoadSettings, port: int, number: int) -> subprocess.Popen[s
         stdin=subprocess.PIPE,
         stdout=sys.stderr,
         text=True,
+        # Ctrl-C is for the leader, who ends the others.
+        start_new_session=True,
     )
     if process.stdin is not None:
         order = {"settings": settings.packed(), "port": port, "number": number}
