@@ -160,6 +160,12 @@ class Workers:
             if process.stdin is not None:
                 process.stdin.close()
             process.wait()
+        if self._finished < len(self._processes):
+            # Without their last requests every figure would be too good.
+            raise RuntimeError(
+                f"{len(self._processes) - self._finished} of {len(self._processes)} "
+                "processes did not report; use fewer users, or more memory"
+            )
 
     def _take(self, data: dict[str, Any], **_: object) -> None:
         if PART in data:
