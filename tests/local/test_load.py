@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from cdk_sagemaker_llm.load import LoadError, LoadSettings, run_load
 from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.conftest import ROOT
 from tests.local.hosting_requests import LMI_28, serve
 
 if TYPE_CHECKING:
@@ -157,6 +159,34 @@ def test_an_endpoint_that_is_not_there_is_not_loaded(endpoint: str) -> None:
     """
     with pytest.raises(LoadError, match="not found; check the endpoint's name"):
         load(f"not-{endpoint}")
+
+
+def test_missing_settings_of_aws_are_told(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    With what to do about them.
+    """
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+
+    with pytest.raises(LoadError, match="name a region with --region or AWS_DEFAULT_R"):
+        load(endpoint)
+
+
+def test_the_code_of_the_page_runs(
+    endpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    What docs/load.md shows, for a second instead of a minute.
+    """
+    page = (ROOT / "docs" / "load.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    brief = block.replace("my-endpoint", endpoint).replace("run_time=60", "run_time=1")
+
+    exec(compile(brief, "docs/load.md", "exec"), {})  # noqa: S102 - our own page
+    assert "| success | 100.00% |" in capsys.readouterr().out
 
 
 def test_the_command_writes_every_report(

@@ -16,6 +16,7 @@ PURE = [
     "client.reading",
     "findings",
     "fit",
+    "load.running",
     "models",
     "serving",
     "simulation.running",

@@ -85,7 +85,8 @@ class LoadResult:
             said.insert(
                 0,
                 "the generator itself was the bottleneck: the endpoint is faster than "
-                "these figures; use more processes, another machine, or fewer users",
+                "these figures; use more processes, a machine with nothing else to do, "
+                "or fewer users",
             )
         if figures.unfinished:
             said.append(

@@ -81,6 +81,8 @@ def test_an_unknown_subcommand_is_misuse(
     ("arguments", "extra"),
     [
         (["local"], "local"),
+        (["load-test"], "load"),
+        (["benchmark"], "load"),
         (["check"], "cli"),
         ([], "cli"),
         (["stream", "x"], "cli,client"),
@@ -90,7 +92,7 @@ def test_without_typer_it_says_what_to_install(
     arguments: list[str], extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    The embedded AWS needs more than the others.
+    The embedded AWS and load tests need more than the others.
     """
     monkeypatch.setattr(sys, "argv", ["sagemaker-llm", *arguments])
     monkeypatch.setitem(sys.modules, "typer", None)

@@ -164,10 +164,11 @@ def test_what_is_assumed_holds_for_the_instances_of_a_model(stack: Stack) -> Non
     Of each type, or the only one.
     """
     heavy = Assumptions(runtime_gib=1000)
-    for name, given in {
+    hosts: dict[str, dict[str, Any]] = {
         "Pools": {"instance_pools": pools(LARGE, EIGHT)},
         "One": {"instance_type": LARGE},
-    }.items():
+    }
+    for name, given in hosts.items():
         with pytest.raises(ValueError, match=f"(?s)^Test/{name}: .*LLM190"):
             LlmEndpoint(
                 stack, name, model=ZEPHYR, serving=TGI, assumptions=heavy, **given

@@ -78,7 +78,7 @@ def test_an_imported_alias_can_be_used(what: str, imported: kms.IAlias) -> None:
     """
     By the role of the endpoint.
     """
-    given: dict[str, Any] = {
+    ways: dict[str, dict[str, Any]] = {
         "answers": {"async_inference": AsyncInference(kms_key=imported)},
         "captured": {
             "data_capture": DataCapture(bucket="s3://own/x", kms_key=imported)
@@ -88,11 +88,11 @@ def test_an_imported_alias_can_be_used(what: str, imported: kms.IAlias) -> None:
             "serving": Tgi("1.4.5"),
             "instance_type": "ml.p3.8xlarge",
         },
-    }[what]
+    }
+    given: dict[str, Any] = {"model": GPT2, "instance_type": "ml.g5.2xlarge"}
+    given |= ways[what]
     stack = Stack.of(imported)
-    LlmEndpoint(
-        stack, "Llm", **{"model": GPT2, "instance_type": "ml.g5.2xlarge", **given}
-    )
+    LlmEndpoint(stack, "Llm", **given)
     (policy,) = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
     (found,) = (
         each

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import sys
+import traceback
 
 import gevent
 from gevent.fileobject import FileObjectThread
@@ -30,13 +31,19 @@ def main() -> None:
     order = json.loads(orders.readline())
     settings = LoadSettings.unpacked(order["settings"])
     gevent.spawn(_end_with, orders)
-    if "port" in order:
-        work(settings, order["port"], order["number"])
-    else:
-        lead(settings)
+    status = 0
+    try:
+        if "port" in order:
+            work(settings, order["port"], order["number"])
+        else:
+            lead(settings)
+    except Exception:  # noqa: BLE001 - told to whoever started this process
+        traceback.print_exc()
+        status = 1
     sys.stdout.flush()
+    sys.stderr.flush()
     # Not by sys.exit(), which would wait for the thread that reads the input.
-    os._exit(0)
+    os._exit(status)
 
 
 def _end_with(orders: FileObjectThread) -> None:

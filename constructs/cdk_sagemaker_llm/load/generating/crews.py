@@ -160,6 +160,12 @@ class Workers:
             if process.stdin is not None:
                 process.stdin.close()
             process.wait()
+        if self._finished < len(self._processes):
+            # Without their last requests every figure would be too good.
+            raise RuntimeError(
+                f"{len(self._processes) - self._finished} of {len(self._processes)} "
+                "processes did not report; use fewer users, or more memory"
+            )
 
     def _take(self, data: dict[str, Any], **_: object) -> None:
         if PART in data:
@@ -188,6 +194,8 @@ def _start(settings: LoadSettings, port: int, number: int) -> subprocess.Popen[s
         stdin=subprocess.PIPE,
         stdout=sys.stderr,
         text=True,
+        # Ctrl-C is for the leader, who ends the others.
+        start_new_session=True,
     )
     if process.stdin is not None:
         order = {"settings": settings.packed(), "port": port, "number": number}

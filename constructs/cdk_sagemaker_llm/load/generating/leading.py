@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import gevent
+from botocore.exceptions import BotoCoreError
 from gevent.event import Event
 
 from cdk_sagemaker_llm.client import ComponentNameError, RefusedError
@@ -20,15 +21,18 @@ from cdk_sagemaker_llm.load.generating.crews import Alone, Crew, Workers
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 _EVERY = 1.0
+_REMEDY = "name a region with --region or AWS_DEFAULT_REGION, or choose an AWS_PROFILE"
 
 
 def lead(settings: LoadSettings) -> None:
     """
     Run a load test, and write what comes of it to standard output, a line each time.
     """
-    trial = Asking(settings, 0)
     try:
-        trial.try_once()
+        Asking(settings, 0).try_once()
+    except BotoCoreError as error:
+        _tell("refused", message=f"{error} The settings of AWS are at fault: {_REMEDY}")
+        return
     except (ComponentNameError, RefusedError) as error:
         # No load could ever change that.
         _tell("refused", message=str(error))

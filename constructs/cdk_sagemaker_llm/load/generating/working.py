@@ -4,7 +4,6 @@ A process that does a part of the work.
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import gevent
@@ -28,8 +27,6 @@ def work(settings: LoadSettings, port: int, number: int) -> None:
 
         number: Which process this is.
     """
-    # Ctrl-C is for the leader, who ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     runners.WORKER_REPORT_INTERVAL = 1.0
     asking = Asking(settings, number)
     environment = environment_of(asking)
