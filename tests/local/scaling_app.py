@@ -33,7 +33,9 @@ host = InferenceComponentEndpoint(
     min_instance_count=0,
     max_instance_count=2,
 )
-component = host.add_model("Chat", model=ZEPHYR)
+component = host.add_model(
+    "Chat", model=ZEPHYR, inference_component_name="every-policy"
+)
 instances = endpoint.auto_scale_instance_count(max_capacity=4)
 copies = component.auto_scale_copy_count(min_capacity=0, max_capacity=4)
 

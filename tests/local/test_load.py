@@ -146,11 +146,12 @@ def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
     settings = LoadSettings(
         endpoint=endpoint, users=2, spawn_rate=50, run_time=600, max_new_tokens=6
     )
+    before = signal.getsignal(signal.SIGINT)
     result = run_load(settings, interrupt)
 
     assert 0 < result.end - result.begin < 300
     assert result.figures.requests > 0
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_endpoint_that_is_not_there_is_not_loaded(endpoint: str) -> None:

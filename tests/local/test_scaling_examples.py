@@ -17,6 +17,8 @@ from tests.local.conftest import ROOT, Cdk
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
+COMPONENT = "every-policy"
+
 
 def _deployed(cdk: Cdk, app: Path, folder: Path) -> None:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
@@ -94,10 +96,16 @@ def test_every_policy_deploys(
         "Summer",
     ]
     (wake,) = [
-        one for one in alarms if one.get("MetricName") == "NoCapacityInvocationFailures"
+        one
+        for one in alarms
+        if one.get("MetricName") == "NoCapacityInvocationFailures"
+        and one["Dimensions"][0]["Value"] == COMPONENT
     ]
     assert (wake["Period"], wake["Threshold"]) == (30, 1.0)
 
 
 def _of_copies(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [one for one in found if "inference-component/" in one["ResourceId"]]
+    # Others on the same server have components of their own names.
+    return [
+        one for one in found if one["ResourceId"] == f"inference-component/{COMPONENT}"
+    ]

@@ -82,6 +82,7 @@ class Terminal:
             )
         os.close(theirs)
         self.shown = ""
+        self._unread = ""
 
     def type(self, text: str) -> None:
         """
@@ -115,6 +116,7 @@ class Terminal:
         """
         Wait for its end; return its status, and have the rest in ``shown``.
         """
+        self.shown += self._unread
         while more := self._read():
             self.shown += more
         os.close(self._ours)
@@ -128,7 +130,7 @@ class Terminal:
         self._process.wait()
 
     def _within(self, seconds: float, text: str) -> str:
-        deadline, seen = time.monotonic() + seconds, ""
+        deadline, seen = time.monotonic() + seconds, self._unread
         while text not in seen:
             left = max(0.0, deadline - time.monotonic())
             ready, _, _ = select.select([self._ours], [], [], left)
@@ -136,7 +138,9 @@ class Terminal:
             if not more:
                 break
             seen += more
-        return seen
+        # What stands behind it is there for the next look.
+        before, found, self._unread = seen.partition(text)
+        return before + found
 
     def _read(self) -> str:
         try:

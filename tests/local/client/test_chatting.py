@@ -149,6 +149,8 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on() -> None:
             shown.interrupt("stopped")
             shown.type("And?\n")
             shown.await_text("after 3")
+            # Before there is a prompt the terminal would take it for the end of a line.
+            shown.await_text("> ")
             shown.type("\x04")
             status = shown.end()
         finally:
