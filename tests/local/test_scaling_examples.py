@@ -106,6 +106,5 @@ def test_every_policy_deploys(
 
 def _of_copies(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     # Others on the same server have components of their own names.
-    return [
-        one for one in found if one["ResourceId"] == f"inference-component/{COMPONENT}"
-    ]
+    own = f"inference-component/{COMPONENT}"
+    return [one for one in found if one["ResourceId"] == own]
