@@ -178,6 +178,16 @@ class Chat:
         activities: list[dict[str, Any]] = found["ScalingActivities"]
         return activities[::-1]
 
+    def policy_made(self) -> float:
+        """
+        Return when its target tracking was put.
+        """
+        found = self._scaling.describe_scaling_policies(
+            ServiceNamespace="sagemaker", PolicyNames=["Load"]
+        )
+        made: float = found["ScalingPolicies"][0]["CreationTime"].timestamp()
+        return made
+
     def alarm(self) -> dict[str, Any]:
         """
         Return the alarm on refused requests.
@@ -246,9 +256,12 @@ def test_a_client_sets_scale_to_zero_up(aws: EmbeddedAws) -> None:
     assert asleep["Description"] == "Setting desired copy count to 0."
     assert awake["Description"] == "Setting desired copy count to 1."
     assert awake["StatusCode"] == "Successful"
-    copies = chat.moments(f"serving copies of {chat.component}")
-    idle = asleep["StartTime"].timestamp() - copies[0]
-    empty = chat.moments("running instances")[1] - copies[1]
+    served, *changed = chat.moments(f"serving copies of {chat.component}")
+    fell_asleep = asleep["StartTime"].timestamp()
+    idle = fell_asleep - served
+    drained = next(moment for moment in changed if moment >= fell_asleep)
+    # Where this machine is slow, the host was empty once before its component came.
+    empty = next(m for m in chat.moments("running instances") if m > drained) - drained
     waking = (awake["EndTime"] - awake["StartTime"]).total_seconds()
     noticed = awake["StartTime"].timestamp() - refusal["Timestamp"].timestamp()
     print(  # noqa: T201 - the figures are the point
@@ -257,8 +270,9 @@ def test_a_client_sets_scale_to_zero_up(aws: EmbeddedAws) -> None:
         f"\nto the alarm {noticed:.0f} s (measured 67 s)\n"
         f"to the first answer {waking / 60:.1f} min (measured 9.4 min)"
     )
-    # 90 points of ten seconds since it first served, and half a minute to read them.
-    assert 920 <= idle <= 960
+    # 90 points of ten seconds since it first served, and half a minute to read them;
+    # or at once, where this machine was so slow that they were there before the policy.
+    assert 20 <= fell_asleep - max(served + 900, chat.policy_made()) <= 60
     # The last copy drains for 30 s, and its instance goes 12 minutes later.
     assert empty == pytest.approx(750, abs=15)
     assert 30 <= noticed <= 80
@@ -333,7 +347,8 @@ def test_steady_traffic_scales_out_and_back(loaded_aws: EmbeddedAws) -> None:
     minutes = [round((moment - begin) / 60, 1) for moment in moments]
     told = f"from the traffic's start {minutes} min; it ended {(out - begin) / 60:.1f}"
     print(f"\n{told}")  # noqa: T201 - the figures are the point
-    assert activities[grown]["EndTime"].timestamp() - begin <= 15 * 60
+    # Each step more is another alarm and another six minutes for its instances.
+    assert activities[grown]["EndTime"].timestamp() - begin <= (15 + 12 * grown) * 60
     # Fifteen minutes below, readable after two; then what goes drains for 30 s, the
     # cooldown of five minutes begins, and the alarm acts by the minute.
     down = moments[grown + 1 :]

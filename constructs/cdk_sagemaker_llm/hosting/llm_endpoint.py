@@ -49,7 +49,6 @@ from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
-from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
@@ -252,6 +251,11 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         )
         shadowing = None
         if shadow is not None:
+            # Who has no shadow does not load it.
+            from cdk_sagemaker_llm.hosting.shadow_definition import (  # noqa: PLC0415 - see above
+                define_shadow,
+            )
+
             shadowing = define_shadow(
                 shadow,
                 region=region_of(scope),

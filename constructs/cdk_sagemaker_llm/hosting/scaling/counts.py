@@ -10,11 +10,6 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.backlog import (
-    BacklogScaling,
-    backlog_findings,
-    unpublished_findings,
-)
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.limits import (
@@ -28,6 +23,7 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_applicationautoscaling as appscaling
 
+    from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
     from cdk_sagemaker_llm.hosting.scaling.contents import Action
     from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
     from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
@@ -153,6 +149,12 @@ class ScalableInstanceCount(_ServingCount):
         Raises:
             ValueError: If no request waits for the endpoint: it answers at once.
         """
+        # Who has no queue does not load what scales on one; the same below.
+        from cdk_sagemaker_llm.hosting.backlog import (  # noqa: PLC0415 - see above
+            BacklogScaling,
+            backlog_findings,
+        )
+
         report(self, id, backlog_findings(is_async=self._asynchronous is not False))
         return BacklogScaling(
             self,
@@ -187,8 +189,12 @@ class ScalableInstanceCount(_ServingCount):
             scale_in_cooldown=scale_in_cooldown,
             scale_out_cooldown=scale_out_cooldown,
         )
-        is_async = self._asynchronous is True
-        annotate(policy, unpublished_findings(predefined_metric, is_async=is_async))
+        if self._asynchronous:
+            from cdk_sagemaker_llm.hosting.backlog import (  # noqa: PLC0415 - see above
+                unpublished_findings,
+            )
+
+            annotate(policy, unpublished_findings(predefined_metric, is_async=True))
         return policy
 
 
