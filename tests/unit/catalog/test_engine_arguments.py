@@ -1,0 +1,123 @@
+"""
+The tables of the engines' arguments.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    ENGINES,
+    Engine,
+    all_argument_names,
+    argument_names,
+    argument_span,
+    described_release,
+    engine_releases,
+    find_argument,
+    is_release_between,
+    schema_keys,
+    spellings,
+)
+
+# Counted in the parsers themselves, by running them.
+_COUNTED: dict[tuple[Engine, str], int] = {
+    ("vllm", "0.11.1"): 200,
+    ("vllm", "0.28.0"): 284,
+    ("vllm", "0.30.0"): 300,
+    ("sglang", "0.5.17"): 474,
+}
+
+
+@pytest.mark.parametrize(("engine", "release"), _COUNTED)
+def test_counts(engine: Engine, release: str) -> None:
+    """
+    A release has as many arguments as its parser.
+    """
+    assert len(argument_names(engine, release)) == _COUNTED[engine, release]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_spans(engine: Engine) -> None:
+    """
+    An argument is known from its first release to its last, and not beside them.
+    """
+    releases = engine_releases(engine)
+    for name in all_argument_names(engine):
+        first, last = argument_span(engine, name)
+        for release in releases:
+            known = find_argument(engine, name, release)
+            assert (known is not None) == is_release_between(release, first, last)
+
+
+def test_history() -> None:
+    """
+    A later row changes what it names, and nothing else.
+    """
+    old = find_argument("vllm", "max-model-len", "0.7.1")
+    middle = find_argument("vllm", "max-model-len", "0.13.0")
+    new = find_argument("vllm", "max-model-len", "0.14.0")
+    assert old is not None
+    assert middle is not None
+    assert new is not None
+    assert (old.kind, middle.kind, new.kind) == (
+        "int",
+        "human_int",
+        "human_int_or_auto",
+    )
+    assert (old.bounds, middle.bounds, new.bounds) == ({}, {"gt": 0}, {"ge": -1})
+
+
+def test_choices_come_and_go() -> None:
+    """
+    Values are added and taken away; what the parser no longer checks is only known.
+    """
+    checked = find_argument("vllm", "quantization", "0.8.4")
+    unchecked = find_argument("vllm", "quantization", "0.9.2")
+    newest = find_argument("vllm", "quantization", "0.30.0")
+    assert checked is not None
+    assert unchecked is not None
+    assert newest is not None
+    assert "nvfp4" in checked.choices
+    assert unchecked.choices == ()
+    assert "bitsandbytes" in unchecked.known
+    assert "bitsandbytes" not in newest.known
+    assert "fp8_per_channel" in newest.known
+
+
+def test_spellings() -> None:
+    """
+    Other spellings lead to the long name.
+    """
+    assert spellings("sglang", "0.5.19")["--tp"] == "tp-size"
+    assert spellings("vllm", "0.30.0")["-tp"] == "tensor-parallel-size"
+    assert "--no-enforce-eager" not in spellings("vllm", "0.30.0")
+
+
+@pytest.mark.parametrize(
+    ("release", "described"),
+    [
+        ("0.23.1", "0.23.0"),
+        ("0.30.0", "0.30.0"),
+        ("0.99.0", "0.33.0"),
+        ("0.1.0", "0.6.3.post1"),
+        ("0.29.0rc1", "0.29.0"),
+    ],
+)
+def test_described_release(release: str, described: str) -> None:
+    """
+    A release without rows of its own is read by the newest before it.
+    """
+    assert described_release("vllm", release) == described
+
+
+def test_schema_keys() -> None:
+    """
+    A configuration's keys are checked from the release on that refuses others.
+    """
+    assert schema_keys("SpeculativeConfig", "0.15.1") is None
+    known = schema_keys("SpeculativeConfig", "0.16.0")
+    assert known is not None
+    assert "parallel_drafting" in known
+    assert "acceptance_method" not in known
+    assert schema_keys("Unheard", "0.30.0") is None
