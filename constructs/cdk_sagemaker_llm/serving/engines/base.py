@@ -1,0 +1,252 @@
+"""
+What the classes of engines in images of their own have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar, Literal
+
+from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
+from cdk_sagemaker_llm.catalog.engine_arguments import Engine
+from cdk_sagemaker_llm.catalog.engine_releases import (
+    EngineRelease,
+    find_engine_release,
+)
+from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model, kind_of
+from cdk_sagemaker_llm.serving.configuration import (
+    Accelerators,
+    Container,
+    Prepared,
+    settled,
+)
+from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    ENTRY_POINTS,
+    MODEL_DIR,
+    EntryPoint,
+)
+from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.parameters import (
+    Telling,
+    given_arguments,
+    words_of,
+)
+from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
+from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
+from cdk_sagemaker_llm.serving.loading import start_up_seconds
+from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
+
+Distribution = Literal["aws", "huggingface"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineServing:
+    """
+    Serve with an engine in an image of its own; the base of those.
+
+    Args:
+        version: The image's version.
+
+        image:
+            Another image than the catalogue has of that version: its tag or digest in
+            the same repository, or its full URI in Amazon ECR. It is checked as the
+            catalogued version nearest to the one that its tag names, or else to
+            ``version``. If left out, it is the catalogue's.
+
+        options:
+            Further arguments of the engine by their names, such as
+            ``{"max_logprobs": 20}``. They are checked against the release.
+
+        unchecked_options:
+            Arguments that are written without being checked: text as it is.
+
+        environment:
+            Variables of the process that are no arguments, such as
+            ``{"HF_HUB_OFFLINE": "1"}``, without secrets.
+
+        files: What goes into the model tarball, by path. If left out, there is none.
+    """
+
+    engine: ClassVar[Engine] = "vllm"
+    engine_name: ClassVar[str] = ""
+
+    version: str
+    _: KW_ONLY
+    image: str | None = None
+    options: Mapping[str, ArgumentValue] = field(default_factory=dict)
+    unchecked_options: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family of this version.
+        """
+        raise NotImplementedError
+
+    def prepare(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> Prepared:
+        """
+        Check the image, and each argument for its release; describe all of it in
+        environment variables.
+        """
+        chosen = choose_image(self.container_family, self.version, self.image)
+        release = find_engine_release(self.container_family, chosen.version)
+        demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
+        devices = settled(accelerators, demand)
+        found = [*chosen.findings, *self._general_findings(model)]
+        if chosen.release is None or release is None or release.rule is None:
+            return Prepared(None, tuple(found), demand)
+        rule = ENTRY_POINTS[release.rule]
+        told = self._telling(release, rule).tell(
+            self._arguments(model, devices), self.options, self._names()
+        )
+        found += told.findings
+        written = {**self._defaults(model, demand), **self.environment}
+        environment = {**written, **told.variables, **self._unchecked(rule)}
+        found += self._repeated(told.variables)
+        if not errors_of(found):
+            found += self._environment_findings(environment, chosen, model, devices)
+        if errors_of(found):
+            return Prepared(None, tuple(found), demand)
+        container = Container(
+            image=chosen.release,
+            files=self._files(),
+            environment=environment,
+            token_variables=TOKEN_VARIABLES,
+            weights_uri=model.uri if isinstance(model, S3Model) else None,
+            start_up_seconds=start_up_seconds(demand),
+        )
+        return Prepared(container, tuple(found), demand)
+
+    def _arguments(
+        self, model: ModelSource | None, devices: int | None
+    ) -> dict[str, ArgumentValue]:
+        """
+        Return what parameters, model and accelerators say, by the long names.
+        """
+        named = self._model_arguments(model)
+        given = given_arguments(self)
+        return {**named, **self._degrees(given, devices), **given}
+
+    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
+        raise NotImplementedError
+
+    def _degrees(
+        self,
+        given: Mapping[str, ArgumentValue],
+        devices: int | None,
+    ) -> dict[str, ArgumentValue]:
+        """
+        Split the model over the devices that nothing else is said of.
+        """
+        raise NotImplementedError
+
+    def _demand(
+        self, model: ModelSource | None, release: EngineRelease | None
+    ) -> Demand | None:
+        raise NotImplementedError
+
+    def _defaults(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - a class may go by it
+        demand: Demand | None,  # noqa: ARG002 - as above
+    ) -> dict[str, str]:
+        """
+        Return variables of the process that are set unless the user does.
+        """
+        return {}
+
+    def _files(self) -> Mapping[str, bytes]:
+        """
+        Return what goes into the model tarball.
+        """
+        return self.files
+
+    def _telling(self, release: EngineRelease, rule: EntryPoint) -> Telling:
+        number = release.engine_version or ""
+        label = f"{self.engine_name} {number}".strip()
+        return Telling(self.engine, number, rule, label)
+
+    def _names(self) -> dict[str, str]:
+        from dataclasses import fields  # noqa: PLC0415 - beside its only use
+
+        return {
+            one.metadata["argument"]: one.name
+            for one in fields(self)
+            if "argument" in one.metadata
+        }
+
+    def _unchecked(self, rule: EntryPoint) -> dict[str, str]:
+        return {
+            rule.variable(name.lstrip("-")): value
+            for name, value in self.unchecked_options.items()
+        }
+
+    def _repeated(self, variables: Mapping[str, str]) -> list[Finding]:
+        return [
+            REPEATED.finding(f"environment repeats {name}, which is an argument")
+            for name in sorted(set(self.environment) & set(variables))
+        ]
+
+    def _general_findings(self, model: ModelSource | None) -> list[Finding]:
+        found: list[Finding] = []
+        if model is None:
+            found.append(
+                NO_WEIGHTS.finding("model is missing: nothing names the weights")
+            )
+        if isinstance(model, S3Model) and self._files():
+            found.append(
+                REPEATED.finding(
+                    "files cannot stand beside weights on S3, which fill "
+                    f"{MODEL_DIR} alone",
+                    "put them among the weights",
+                )
+            )
+        for where in ("options", "unchecked_options", "environment"):
+            found += credential_findings(where, getattr(self, where))
+        found += file_findings(self._files())
+        if isinstance(model, HuggingFaceModel) and not errors_of(found):
+            found += gated_findings(
+                model.model_id, has_token=model.token is not None
+            )
+        return found
+
+    def _environment_findings(
+        self,
+        environment: Mapping[str, str],
+        chosen: ChosenImage,
+        model: ModelSource | None,
+        devices: int | None,
+    ) -> list[Finding]:
+        release = find_engine_release(self.container_family, chosen.version)
+        rule = ENTRY_POINTS[release.rule] if release and release.rule else None
+        return engine_findings(
+            environment,
+            family=self.container_family,
+            version=chosen.version,
+            accelerators=devices,
+            architecture=kind_of(model),
+            model_data=self._model_data(model),
+            words=words_of(self, rule) if rule else {},
+            unchecked=self._unchecked(rule) if rule else (),
+        )
+
+    def _model_data(self, model: ModelSource | None) -> tuple[str, ...] | None:
+        """
+        Return what is known to be in ``/opt/ml/model``; ``None`` if it is not known.
+        """
+        return None if isinstance(model, S3Model) else tuple(self._files())

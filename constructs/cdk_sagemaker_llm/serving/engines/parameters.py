@@ -1,0 +1,230 @@
+"""
+Parameters of the engines' classes: which argument each is, and what is given beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from cdk_sagemaker_llm._tokens import placeholder_in
+from cdk_sagemaker_llm.arguments import is_later
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    EngineArgument,
+    all_argument_names,
+    argument_names,
+    find_argument,
+    spellings,
+)
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
+from cdk_sagemaker_llm.serving.engines.writing import (
+    RECOVERY_OFF,
+    ArgumentValue,
+    UntellableError,
+    write,
+)
+from cdk_sagemaker_llm.serving.rules import REPEATED, UNREADABLE
+from cdk_sagemaker_llm.wording import nearest
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_TABLES = "the engines' parsers, read in their packages (2026-11)"
+
+UNKNOWN_ARGUMENT = Rule("LLM551", "an option is no argument of the engine", _TABLES)
+OTHER_RELEASE = Rule(
+    "LLM553", "an argument is not one of this release of the engine", _TABLES
+)
+UNTELLABLE = Rule(
+    "LLM555",
+    "a value that the image's entry point cannot be told",
+    "aws/deep-learning-containers e0ecedea; model-hosting-container-standards",
+)
+UNSUPERVISED = Rule(
+    "LLM652",
+    "the supervisor is switched off, because a value does not get past it",
+    "model-hosting-container-standards 0.1.15 and 0.1.16, supervisor 4",
+)
+
+
+def argument(name: str) -> Any:  # noqa: ANN401 - stands for a field of any type
+    """
+    Declare a parameter that is an argument of the engine, if it is given.
+    """
+    return field(default=None, metadata={"argument": name})
+
+
+def given_arguments(serving: DataclassInstance) -> dict[str, ArgumentValue]:
+    """
+    Return the arguments that a class's parameters are set to, by their long names.
+    """
+    return {
+        one.metadata["argument"]: getattr(serving, one.name)
+        for one in fields(serving)
+        if "argument" in one.metadata and getattr(serving, one.name) is not None
+    }
+
+
+def words_of(serving: DataclassInstance, rule: EntryPoint) -> dict[str, str]:
+    """
+    Return what the user calls a variable: the parameter that it comes from.
+    """
+    return {
+        rule.variable(one.metadata["argument"]): one.name
+        for one in fields(serving)
+        if "argument" in one.metadata
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """
+    What the variables of an engine are, and what is wrong with what was asked.
+
+    Args:
+        variables: The variables.
+
+        findings: What was found, errors and warnings.
+    """
+
+    variables: Mapping[str, str]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """
+    One release of an engine, in one image.
+
+    Args:
+        engine: ``vllm`` or ``sglang``.
+
+        release: The engine's release.
+
+        rule: How the image's entry point reads variables.
+
+        label: What messages call it, such as ``vLLM 0.30.0``.
+    """
+
+    engine: Engine
+    release: str
+    rule: EntryPoint
+    label: str
+
+    def tell(
+        self,
+        typed: Mapping[str, ArgumentValue],
+        options: Mapping[str, ArgumentValue],
+        names: Mapping[str, str],
+    ) -> Told:
+        """
+        Write arguments as variables.
+
+        Args:
+            typed: What parameters say, by the arguments' long names.
+
+            options: What the user says beside them, by whatever spelling.
+
+            names: What the user calls an argument that a parameter sets.
+        """
+        found: list[Finding] = []
+        variables: dict[str, str] = {}
+        around: list[str] = []
+        for name, value in [*typed.items(), *self._options(options, typed, found)]:
+            shown = names.get(name, name)
+            known = find_argument(self.engine, name, self.release)
+            if known is None:
+                found.append(self._other_release(shown, name))
+                continue
+            later = _later_findings(shown, value)
+            found += later
+            if later:
+                continue
+            try:
+                written = write(known, value, self.rule)
+            except UntellableError as fault:
+                found.append(UNTELLABLE.finding(_untellable(shown, known, fault)))
+                continue
+            variables |= written.variables
+            if written.needs_no_supervisor:
+                around.append(shown)
+        if around:
+            variables |= RECOVERY_OFF
+            found.append(_unsupervised(around))
+        return Told(variables, tuple(found))
+
+    def _options(
+        self,
+        options: Mapping[str, ArgumentValue],
+        typed: Mapping[str, ArgumentValue],
+        found: list[Finding],
+    ) -> Iterator[tuple[str, ArgumentValue]]:
+        for spelling, value in options.items():
+            name = self._long_name(spelling)
+            if name is None:
+                found.append(self._unknown(spelling))
+            elif name in typed:
+                found.append(
+                    REPEATED.finding(
+                        f"options repeats {spelling}, which has a parameter of its own"
+                    )
+                )
+            else:
+                yield name, value
+
+    def _long_name(self, spelling: str) -> str | None:
+        flag = "--" + spelling.lstrip("-").replace("_", "-")
+        known = spellings(self.engine, self.release).get(flag)
+        name = flag.removeprefix("--")
+        return known or (name if name in all_argument_names(self.engine) else None)
+
+    def _unknown(self, spelling: str) -> Finding:
+        plain = spelling.lstrip("-").replace("_", "-")
+        near = nearest(plain, argument_names(self.engine, self.release), count=1)
+        meant = f"write {near[0]}, or " if near else ""
+        return UNKNOWN_ARGUMENT.finding(
+            f"{spelling} is no argument of {self.label}",
+            f"{meant}pass it in unchecked_options",
+        )
+
+    def _other_release(self, shown: str, name: str) -> Finding:
+        from cdk_sagemaker_llm.serving.engines.spans import (  # noqa: PLC0415 - only for a fault
+            when_known,
+        )
+
+        return OTHER_RELEASE.finding(
+            f"{shown} is no argument of {self.label}: "
+            f"{when_known(self.engine, name, self.release)}",
+            "leave it out, or choose another version",
+        )
+
+
+def _later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
+    is_text = isinstance(value, str)
+    if not is_later(value) and (is_text or placeholder_in(value) is None):
+        return []
+    return [
+        UNREADABLE.finding(
+            f"{shown} is known only at deployment, and is checked at synth",
+            "pass a value, or the text of Token.as_string(...) in unchecked_options",
+        )
+    ]
+
+
+def _untellable(shown: str, known: EngineArgument, fault: UntellableError) -> str:
+    kind = "switch" if known.is_switch else "argument"
+    return f"{shown} cannot be told to this image: {fault} ({kind} --{known.name})"
+
+
+def _unsupervised(parameters: list[str]) -> Finding:
+    one = len(parameters) == 1
+    return UNSUPERVISED.finding(
+        f"{', '.join(parameters)} {'does' if one else 'do'} not get past the image's "
+        "supervisor, which takes quotes, blanks and comment signs apart: "
+        "PROCESS_AUTO_RECOVERY=false is set, and the engine is started without it",
+        "choose a newer version, whose supervisor keeps them, or write the value "
+        "without them",
+    )

@@ -1,0 +1,165 @@
+"""
+SGLang in AWS's own image, or in Hugging Face's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+from cdk_sagemaker_llm.catalog.engine_arguments import Engine
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.models import ModelSource, architecture_of
+from cdk_sagemaker_llm.serving.engines.base import Distribution, EngineServing
+from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
+from cdk_sagemaker_llm.serving.engines.parameters import argument
+from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+
+# The newest minor version of the track that AWS recommends (images of 2026-10).
+NEWEST = "1.4"
+
+
+@dataclass(frozen=True, slots=True)
+class Sglang(EngineServing):
+    """
+    Serve with SGLang in its own image, which answers chats alone.
+
+    ``Sglang()``
+    ``Sglang("0.5.20", context_length=8192, tool_call_parser="qwen25")``
+
+    Parameters are SGLang's own arguments; what is left out has SGLang's default.
+
+    Args:
+        version:
+            A minor version of AWS's image on Amazon Linux, such as ``1.4``, or the
+            SGLang version of an image on Ubuntu, such as ``0.5.20``.
+            If left out, it is the newest on Amazon Linux, which is built for H100 and
+            newer.
+
+        distribution: Whose image it is: ``aws`` or ``huggingface``.
+
+        tp_size:
+            Over how many accelerators one copy of the model is split.
+            If left out, it is split over all that it has.
+
+        dp_size: How many copies of the model answer side by side in one container.
+
+        pp_size: In how many stages, one after the other.
+
+        context_length:
+            Tokens of prompt and answer together.
+            If left out, it is the model's context length.
+
+        mem_fraction_static: The share of a GPU's memory for weights and KV cache.
+
+        max_running_requests: Requests that are answered at the same time, at most.
+
+        chunked_prefill_size: Tokens of a prompt that are worked off at a time.
+
+        dtype: The number format of the weights, such as ``bfloat16``.
+
+        quantization: How the weights are quantized, such as ``fp8``.
+
+        kv_cache_dtype: The number format of the KV cache, such as ``fp8_e5m2``.
+
+        disable_radix_cache: Whether requests do not share equal beginnings.
+
+        disable_cuda_graph: Whether to run without CUDA graphs.
+
+        trust_remote_code: Whether code from the model's repository may run.
+
+        served_model_name: What requests call the model.
+
+        enable_lora: Whether requests can name LoRA adapters.
+
+        lora_paths: The adapter, as ``name=path``.
+
+        tool_call_parser: How tool calls are read from answers, such as ``qwen25``.
+
+        reasoning_parser: How reasoning is told from the answer, such as ``qwen3``.
+
+        speculative_algorithm: How tokens are guessed ahead, such as ``EAGLE``.
+
+        chat_template: A template's name, or its path in the container.
+
+        json_model_override_args: What of the model's config.json is to be otherwise.
+    """
+
+    engine: ClassVar[Engine] = "sglang"
+    engine_name: ClassVar[str] = "SGLang"
+
+    version: str = NEWEST
+    _: KW_ONLY
+    distribution: Distribution = "aws"
+    tp_size: int | None = argument("tp-size")
+    dp_size: int | None = argument("dp-size")
+    pp_size: int | None = argument("pp-size")
+    context_length: int | None = argument("context-length")
+    mem_fraction_static: float | None = argument("mem-fraction-static")
+    max_running_requests: int | None = argument("max-running-requests")
+    chunked_prefill_size: int | None = argument("chunked-prefill-size")
+    dtype: str | None = argument("dtype")
+    quantization: str | None = argument("quantization")
+    kv_cache_dtype: str | None = argument("kv-cache-dtype")
+    disable_radix_cache: bool | None = argument("disable-radix-cache")
+    disable_cuda_graph: bool | None = argument("disable-cuda-graph")
+    trust_remote_code: bool | None = argument("trust-remote-code")
+    served_model_name: str | None = argument("served-model-name")
+    enable_lora: bool | None = argument("enable-lora")
+    lora_paths: Sequence[str] | None = argument("lora-paths")
+    tool_call_parser: str | None = argument("tool-call-parser")
+    reasoning_parser: str | None = argument("reasoning-parser")
+    speculative_algorithm: str | None = argument("speculative-algorithm")
+    chat_template: str | None = argument("chat-template")
+    json_model_override_args: Mapping[str, Any] | None = argument(
+        "json-model-override-args"
+    )
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family of this version.
+        """
+        if self.distribution == "huggingface":
+            return "huggingface-sglang"
+        # The track on Ubuntu counts as SGLang does.
+        return "sglang" if self.version.startswith("0.") else "sglang-server"
+
+    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
+        # This entry point does not read HF_MODEL_ID.
+        if model is None:
+            return {}
+        revision = getattr(model, "revision", None)
+        address = getattr(model, "model_id", MODEL_DIR)
+        named: dict[str, ArgumentValue] = {"model-path": address}
+        return named if revision is None else {**named, "revision": revision}
+
+    def _degrees(
+        self, given: Mapping[str, ArgumentValue], devices: int | None
+    ) -> dict[str, ArgumentValue]:
+        others = (self.dp_size or 1) * (self.pp_size or 1)
+        if devices is None or devices < 1 or "tp-size" in given:
+            return {}
+        size, rest = divmod(devices, others)
+        return {} if rest else {"tp-size": size}
+
+    def _demand(
+        self, model: ModelSource | None, release: EngineRelease | None
+    ) -> Demand | None:
+        if (self.pp_size or 1) > 1 or (self.dp_size or 1) > 1 or release is None:
+            return None
+        in_fp8 = (self.kv_cache_dtype or "").startswith("fp8")
+        return Demand(
+            architecture=architecture_of(model),
+            assumptions=Assumptions(
+                gpu_memory_utilization=self.mem_fraction_static,
+                max_num_seqs=self.max_running_requests,
+                max_num_batched_tokens=self.chunked_prefill_size,
+                kv_cache_dtype_bytes=1 if in_fp8 else 2,
+            ),
+            weight_bits=weight_bits_of(self.quantization, self.dtype),
+            context_length=self.context_length,
+            tensor_parallel_degree=self.tp_size,
+        )

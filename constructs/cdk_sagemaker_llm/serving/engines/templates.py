@@ -1,0 +1,24 @@
+"""
+Chat templates: which travel in a variable, and which in a file.
+"""
+
+from __future__ import annotations
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+
+TEMPLATE_FILE = "chat_template.jinja"
+# What SageMaker takes as a variable's value (CreateModel).
+_LONGEST = 1024
+# supervisord takes what follows these for a comment.
+_COMMENTS = (" #", " ;", "\t#", "\t;")
+
+
+def is_told_in_line(template: str) -> bool:
+    """
+    Whether a template can stand in a variable: a path, or one short line.
+    """
+    if is_unresolved(template):
+        return True
+    if "\n" in template or any(mark in template for mark in _COMMENTS):
+        return False
+    return len(template.encode()) <= _LONGEST

@@ -1,0 +1,226 @@
+"""
+VLLM in AWS's own image, or in Hugging Face's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
+
+from cdk_sagemaker_llm.catalog.engine_arguments import Engine
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.models import ModelSource, architecture_of
+from cdk_sagemaker_llm.serving.engines.base import Distribution, EngineServing
+from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
+from cdk_sagemaker_llm.serving.engines.parameters import argument
+from cdk_sagemaker_llm.serving.engines.templates import (
+    TEMPLATE_FILE,
+    is_told_in_line,
+)
+from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.loading import start_up_seconds
+
+# The newest minor version of the track that AWS recommends (images of 2026-10).
+NEWEST = "2.6"
+# vLLM gives up on its own engine after 600 s, however long SageMaker would wait.
+_READY_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Vllm(EngineServing):
+    """
+    Serve with vLLM in its own image, the choice for new work.
+
+    ``Vllm()``
+    ``Vllm("2.6", max_model_len=8192, tool_call_parser="hermes")``
+    ``Vllm("0.30.0")`` is the image on Ubuntu, whose version is vLLM's own.
+    ``Vllm("0.29.0", distribution="huggingface")``
+
+    Parameters are vLLM's own arguments; what is left out has vLLM's default.
+
+    Args:
+        version:
+            A minor version of AWS's image on Amazon Linux, such as ``2.6``, or the
+            vLLM version of an image on Ubuntu, such as ``0.30.0``.
+            If left out, it is the newest on Amazon Linux.
+
+        distribution: Whose image it is: ``aws`` or ``huggingface``.
+
+        tensor_parallel_size:
+            Over how many accelerators one copy of the model is split.
+            If left out, it is split over all that it has.
+
+        pipeline_parallel_size: In how many stages, one after the other.
+
+        data_parallel_size: How many engines answer side by side in one container.
+
+        max_model_len:
+            Tokens of prompt and answer together, or ``auto`` for what fits.
+            If left out, it is the model's context length.
+
+        gpu_memory_utilization: The share of a GPU's memory that vLLM takes.
+
+        dtype: The number format of the weights, such as ``bfloat16``.
+
+        quantization: How the weights are quantized, such as ``fp8``.
+
+        kv_cache_dtype: The number format of the KV cache, such as ``fp8``.
+
+        enable_prefix_caching: Whether requests share the cache of equal beginnings.
+
+        enable_chunked_prefill: Whether long prompts are worked off in pieces.
+
+        max_num_seqs: Requests that are answered at the same time, at most.
+
+        max_num_batched_tokens: Tokens of one step.
+
+        enforce_eager: Whether to run without CUDA graphs: less memory, slower.
+
+        load_format: How the weights are stored, such as ``runai_streamer``.
+
+        trust_remote_code: Whether code from the model's repository may run.
+
+        served_model_name: What requests call the model; several from rule vllm-C on.
+
+        enable_lora: Whether requests can name LoRA adapters.
+
+        max_loras: Adapters in one batch.
+
+        max_lora_rank: The largest rank of an adapter.
+
+        speculative_config:
+            vLLM's own object for speculative decoding, such as
+            ``{"method": "ngram", "num_speculative_tokens": 3}``.
+
+        tool_call_parser:
+            How tool calls are read from answers, such as ``hermes``; it switches
+            automatic tool choice on.
+
+        reasoning_parser: How reasoning is told from the answer, such as ``qwen3``.
+
+        chat_template:
+            The template itself, or a path in the container. One of several lines, or
+            beyond 1,024 characters, travels in the model tarball.
+
+        default_chat_template_kwargs:
+            What each chat's template is given, such as ``{"enable_thinking": False}``.
+
+        hf_overrides: What of the model's config.json is to be otherwise.
+
+        limit_mm_per_prompt: Images, videos and so on in a prompt, at most.
+    """
+
+    engine: ClassVar[Engine] = "vllm"
+    engine_name: ClassVar[str] = "vLLM"
+
+    version: str = NEWEST
+    _: KW_ONLY
+    distribution: Distribution = "aws"
+    tensor_parallel_size: int | None = argument("tensor-parallel-size")
+    pipeline_parallel_size: int | None = argument("pipeline-parallel-size")
+    data_parallel_size: int | None = argument("data-parallel-size")
+    max_model_len: int | Literal["auto"] | None = argument("max-model-len")
+    gpu_memory_utilization: float | None = argument("gpu-memory-utilization")
+    dtype: str | None = argument("dtype")
+    quantization: str | None = argument("quantization")
+    kv_cache_dtype: str | None = argument("kv-cache-dtype")
+    enable_prefix_caching: bool | None = argument("enable-prefix-caching")
+    enable_chunked_prefill: bool | None = argument("enable-chunked-prefill")
+    max_num_seqs: int | None = argument("max-num-seqs")
+    max_num_batched_tokens: int | None = argument("max-num-batched-tokens")
+    enforce_eager: bool | None = argument("enforce-eager")
+    load_format: str | None = argument("load-format")
+    trust_remote_code: bool | None = argument("trust-remote-code")
+    served_model_name: str | Sequence[str] | None = argument("served-model-name")
+    enable_lora: bool | None = argument("enable-lora")
+    max_loras: int | None = argument("max-loras")
+    max_lora_rank: int | None = argument("max-lora-rank")
+    speculative_config: Mapping[str, Any] | None = argument("speculative-config")
+    tool_call_parser: str | None = argument("tool-call-parser")
+    reasoning_parser: str | None = argument("reasoning-parser")
+    chat_template: str | None = argument("chat-template")
+    default_chat_template_kwargs: Mapping[str, Any] | None = argument(
+        "default-chat-template-kwargs"
+    )
+    hf_overrides: Mapping[str, Any] | None = argument("hf-overrides")
+    limit_mm_per_prompt: Mapping[str, Any] | None = argument("limit-mm-per-prompt")
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family of this version.
+        """
+        if self.distribution == "huggingface":
+            return "huggingface-vllm"
+        # The track on Ubuntu counts as vLLM does.
+        return "vllm" if self.version.startswith("0.") else "vllm-server"
+
+    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
+        # Named in any case: what lies in /opt/ml/model outranks HF_MODEL_ID.
+        if model is None:
+            return {}
+        revision = getattr(model, "revision", None)
+        address = getattr(model, "model_id", MODEL_DIR)
+        named: dict[str, ArgumentValue] = {"model": address}
+        return named if revision is None else {**named, "revision": revision}
+
+    def _arguments(
+        self, model: ModelSource | None, devices: int | None
+    ) -> dict[str, ArgumentValue]:
+        found = EngineServing._arguments(self, model, devices)
+        if self.tool_call_parser is not None:
+            found.setdefault("enable-auto-tool-choice", True)
+        if TEMPLATE_FILE in self._files():
+            found["chat-template"] = f"{MODEL_DIR}/{TEMPLATE_FILE}"
+        return found
+
+    def _degrees(
+        self, given: Mapping[str, ArgumentValue], devices: int | None
+    ) -> dict[str, ArgumentValue]:
+        others = (self.pipeline_parallel_size or 1) * (self.data_parallel_size or 1)
+        if devices is None or devices < 1 or "tensor-parallel-size" in given:
+            return {}
+        size, rest = divmod(devices, others)
+        return {} if rest else {"tensor-parallel-size": size}
+
+    def _defaults(
+        self, model: ModelSource | None, demand: Demand | None
+    ) -> dict[str, str]:
+        found = {}
+        seconds = start_up_seconds(demand)
+        if seconds is not None and seconds > _READY_SECONDS:
+            found["VLLM_ENGINE_READY_TIMEOUT_S"] = str(seconds)
+        if self.distribution == "huggingface":
+            # It would take half of the host's memory for a second cache.
+            found["HF_ENABLE_LMCACHE"] = "0"
+        return found
+
+    def _files(self) -> Mapping[str, bytes]:
+        template = self.chat_template
+        if template is None or is_told_in_line(template):
+            return self.files
+        return {**self.files, TEMPLATE_FILE: template.encode()}
+
+    def _demand(
+        self, model: ModelSource | None, release: EngineRelease | None
+    ) -> Demand | None:
+        if (self.pipeline_parallel_size or 1) > 1 or (self.data_parallel_size or 1) > 1:
+            return None
+        length = self.max_model_len
+        in_fp8 = (self.kv_cache_dtype or "").startswith("fp8")
+        return Demand(
+            architecture=architecture_of(model),
+            assumptions=Assumptions(
+                gpu_memory_utilization=self.gpu_memory_utilization,
+                cuda_graphs_gib=0.0 if self.enforce_eager else None,
+                max_num_batched_tokens=self.max_num_batched_tokens,
+                max_num_seqs=self.max_num_seqs,
+                kv_cache_dtype_bytes=1 if in_fp8 else 2,
+            ),
+            weight_bits=weight_bits_of(self.quantization, self.dtype),
+            context_length=length if isinstance(length, int) else None,
+            tensor_parallel_degree=self.tensor_parallel_size,
+            engine_version=release.engine_version if release else None,
+        )
