@@ -276,6 +276,19 @@ class CountingBucket:
         """
         return True
 
+    def objects_under(self, prefix: Location) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
+        """
+        Have none.
+        """
+        return ()
+
+    def write_log(
+        self, group: str, stream: str, lines: Sequence[str], moment: float
+    ) -> None:
+        """
+        Write nothing.
+        """
+
     def scalable_targets(self) -> set[str]:
         """
         Have none.

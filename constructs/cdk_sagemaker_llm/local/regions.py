@@ -5,10 +5,12 @@ One SageMaker per account and region, beside moto's services of the same place.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from moto.applicationautoscaling.models import applicationautoscaling_backends
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.exceptions import ServiceException
+from moto.logs.models import logs_backends
 from moto.s3.models import FakeKey, s3_backends
 from moto.sns.models import sns_backends
 from moto.utilities.utils import get_partition
@@ -129,6 +131,33 @@ class MotoSurroundings:
             key.startswith(prefix.key) and isinstance(bucket.keys[key], FakeKey)
             for key in bucket.keys
         )
+
+    def objects_under(self, prefix: Location) -> tuple[str, ...]:
+        """
+        Return the keys that start like this, without that beginning.
+        """
+        bucket = self._s3.buckets.get(prefix.bucket)
+        found = bucket.keys if bucket is not None else ()
+        return tuple(
+            key.removeprefix(prefix.key)
+            for key in found
+            if key.startswith(prefix.key) and key != prefix.key
+        )
+
+    def write_log(
+        self, group: str, stream: str, lines: Sequence[str], moment: float
+    ) -> None:
+        """
+        Write lines to a log stream, which is made if it is not there.
+        """
+        logs = logs_backends[self._account][self._region]
+        if group not in logs.groups:
+            logs.create_log_group(group, {})
+        if stream not in logs.groups[group].streams:
+            logs.create_log_stream(group, stream)
+        stamp = int(moment * 1000)
+        events = [{"timestamp": stamp, "message": line} for line in lines]
+        logs.put_log_events(group, stream, events)
 
     def scalable_targets(self) -> set[str]:
         """

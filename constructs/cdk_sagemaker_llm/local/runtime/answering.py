@@ -112,7 +112,8 @@ class _Answering:
         if forward is not None:
             self._is_cut = instead == faults.CUT
             return self._forwarded(forward, sent, stream=stream)
-        result = invoke(self._world, self._route, sent.body)
+        attributes = sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", "")
+        result = invoke(self._world, self._route, sent.body, attributes)
         seconds = self._seconds(result)
         kind = result.answer.content_type
         headers = {"x-Amzn-Invoked-Production-Variant": result.variant}

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
+
 Version = tuple[int, ...]
 
 _LMI_TAG = re.compile(r"/djl-inference:(\d+)\.(\d+)\.(\d+)-(.*)")
@@ -22,7 +24,7 @@ class ServingContainer:
     A container that serves a language model.
 
     Args:
-        server: ``lmi`` or ``tgi``.
+        server: ``lmi``, ``tgi`` or ``engine``.
 
         version: The server's version.
 
@@ -35,6 +37,8 @@ class ServingContainer:
         messages_api: Whether TGI is told to take chats.
 
         adapter: The adapter that a request asks for; ``None`` for the model as it is.
+
+        engine: The engine in an image of its own; ``None`` for LMI and TGI.
     """
 
     server: str
@@ -44,6 +48,7 @@ class ServingContainer:
     model: str = "/opt/ml/model"
     messages_api: bool = False
     adapter: str | None = None
+    engine: StartedEngine | None = None
 
     @property
     def has_adapter(self) -> bool:

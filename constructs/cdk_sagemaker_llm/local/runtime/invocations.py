@@ -13,6 +13,7 @@ from cdk_sagemaker_llm.local.runtime.containers import (
     ServingContainer,
     serving_container,
 )
+from cdk_sagemaker_llm.local.runtime.engines.started import EngineError
 from cdk_sagemaker_llm.local.runtime.model_server import (
     Answer,
     ContainerError,
@@ -23,6 +24,7 @@ from cdk_sagemaker_llm.local.sagemaker.adapters import base_of
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.components import keys_of, serving_copies
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
+from cdk_sagemaker_llm.local.sagemaker.engines import started_engine
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on, serving_type
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
@@ -192,9 +194,18 @@ def shadow_route(world: World, endpoint: Endpoint) -> Route | None:
     return None
 
 
-def invoke(world: World, route: Route, body: bytes) -> Result:
+def invoke(world: World, route: Route, body: bytes, attributes: str = "") -> Result:
     """
     Pass a request to its container.
+
+    Args:
+        world: Where.
+
+        route: Where the request goes.
+
+        body: The request.
+
+        attributes: Its CustomAttributes.
 
     Raises:
         AwsError: If the container refuses it, or cannot be there.
@@ -203,7 +214,7 @@ def invoke(world: World, route: Route, body: bytes) -> Result:
         _container(world, route.container, route.role), adapter=route.adapter
     )
     try:
-        answer = generate(container, body)
+        answer = generate(container, body, attributes)
     except ContainerError as error:
         raise _model_error(world, route.endpoint, error) from error
     early = container.server == "lmi" and container.version < (0, 27)
@@ -298,13 +309,20 @@ def _container(
     data = next(ModelData.of(described), None)
     if data and not world.artifacts.is_there(data):
         raise missing_data(data.url, role, world.region)
-    options = world.artifacts.options(data) if data else {}
     image = described.get("Image", "")
+    try:
+        engine = started_engine(world, described)
+    except EngineError as fault:
+        raise _invalid(f"The engine of {image!r} does not start: {fault}") from fault
+    if engine is not None:
+        return ServingContainer(server="engine", version=(), engine=engine)
+    options = world.artifacts.options(data) if data else {}
     found = serving_container(image, described.get("Environment", {}), options)
     if found is None:
         raise _invalid(
             f"The embedded AWS does not know the answers of image {image!r}: it stands "
-            "in for LMI (djl-inference) and TGI (huggingface-pytorch-tgi-inference)."
+            "in for LMI (djl-inference), TGI (huggingface-pytorch-tgi-inference), and "
+            "the images of vLLM, SGLang, llama.cpp and TEI."
         )
     return found
 

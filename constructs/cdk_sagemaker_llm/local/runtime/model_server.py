@@ -11,6 +11,9 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.runtime import chat, lmi, tgi
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
+from cdk_sagemaker_llm.local.runtime.engines.answering import answer as answer_engine
+from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError
+from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
 from cdk_sagemaker_llm.local.untyped import Untyped
 
@@ -44,13 +47,22 @@ class Answer:
     tokens: int
 
 
-def generate(container: ServingContainer, body: bytes) -> Answer:
+def generate(container: ServingContainer, body: bytes, attributes: str = "") -> Answer:
     """
     Answer a request as the container does.
+
+    Args:
+        container: The container.
+
+        body: The request.
+
+        attributes: The request's CustomAttributes.
 
     Raises:
         ContainerError: If the container refuses it.
     """
+    if container.engine is not None:
+        return _by_engine(container, container.engine, body, attributes)
     request = _request(container, body)
     if container.adapter is not None and not container.has_adapter:
         # VLLMHandler's words: what was not registered is not there.
@@ -80,6 +92,18 @@ def generate(container: ServingContainer, body: bytes) -> Answer:
         stream=bool(request.get("stream")),
     )
     return Answer(content_type, pieces, len(generation.tokens))
+
+
+def _by_engine(
+    container: ServingContainer, engine: StartedEngine, body: bytes, attributes: str
+) -> Answer:
+    adapter = container.adapter
+    try:
+        return Answer(
+            *answer_engine(engine, body, adapter=adapter, attributes=attributes)
+        )
+    except RefusedError as fault:
+        raise ContainerError(fault.status, fault.body) from fault
 
 
 def _chat(container: ServingContainer, request: dict[str, Any]) -> Answer:

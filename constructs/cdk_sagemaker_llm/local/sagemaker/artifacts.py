@@ -66,6 +66,9 @@ class Artifacts:
     _options: OrderedDict[tuple[Location, str], Mapping[str, str]] = field(
         default_factory=OrderedDict
     )
+    _files: OrderedDict[tuple[Location, str], tuple[str, ...]] = field(
+        default_factory=OrderedDict
+    )
 
     def is_there(self, data: ModelData) -> bool:
         """
@@ -81,6 +84,26 @@ class Artifacts:
                 location
             )
         return self.surroundings.object_version(location) is not None
+
+    def files(self, data: ModelData) -> tuple[str, ...]:
+        """
+        Return the paths in model data, as they come to lie in ``/opt/ml/model``.
+        """
+        location = data.location
+        if location is None:
+            return ()
+        if data.prefix:
+            return self.surroundings.objects_under(location)
+        version = self.surroundings.object_version(location)
+        if version is None:
+            return ()
+        key = (location, version)
+        if key not in self._files:
+            contents = self.surroundings.read_object(location) or b""
+            self._files[key] = archive_paths(contents)
+            if len(self._files) > _KEPT:
+                self._files.popitem(last=False)
+        return self._files[key]
 
     def options(self, data: ModelData) -> Mapping[str, str]:
         """
@@ -102,6 +125,20 @@ class Artifacts:
             if len(self._options) > _KEPT:
                 self._options.popitem(last=False)
         return self._options[key]
+
+
+def archive_paths(contents: bytes) -> tuple[str, ...]:
+    """
+    Return the paths of the files in an archive.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(contents)) as archive:
+            return tuple(
+                member.name.removeprefix("./") for member in archive if member.isfile()
+            )
+    except (tarfile.TarError, EOFError, OSError):
+        # Weights in another form: there is something, whatever it is.
+        return ("weights",) if contents else ()
 
 
 def read_archive(contents: bytes) -> dict[str, str]:

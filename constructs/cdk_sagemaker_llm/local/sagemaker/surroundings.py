@@ -4,6 +4,7 @@ What hosting needs to know about the services around it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
@@ -39,6 +40,27 @@ class Surroundings(Protocol):
     def has_objects(self, prefix: Location) -> bool:
         """
         Tell whether the key of any object starts like this.
+        """
+
+    def objects_under(self, prefix: Location) -> tuple[str, ...]:
+        """
+        Return the keys that start like this, without that beginning.
+        """
+
+    def write_log(
+        self, group: str, stream: str, lines: Sequence[str], moment: float
+    ) -> None:
+        """
+        Write lines to a log stream, which is made if it is not there.
+
+        Args:
+            group: The log group.
+
+            stream: The stream in it.
+
+            lines: What is written.
+
+            moment: When, in seconds since 1970.
         """
 
     def scalable_targets(self) -> set[str]:

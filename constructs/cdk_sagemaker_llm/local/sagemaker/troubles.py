@@ -9,6 +9,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.local import faults
 from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of
+from cdk_sagemaker_llm.local.sagemaker.engines import start_failure
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on
 from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
@@ -88,10 +90,13 @@ def trouble_of(
             f"{subject} starts correctly when invoked with 'docker run <image> "
             "serve'",
         )
+    said = start_failure(world, _container(world, variant, copy))
+    if said:
+        _write_log(world, endpoint, variant, copy, said)
     slow = timeout and seconds(times.model_start, kind) > timeout
     # Where nothing takes time, one that restarts never gets to its first ping.
     restarts = not timeout and found.find(faults.RESTARTS, names)
-    if slow or restarts or found.find(faults.NEVER_HEALTHY, names):
+    if said or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
         return Trouble(
             pull + timeout,
             f"The primary container for production {subject} did not pass the ping "
@@ -120,6 +125,40 @@ def _subject(
     image = str(container.get("Image") or world.image_of(model))
     named = plain_name(copy.name)
     return f"inference component {named}", {endpoint, named, model}, settings, image
+
+
+def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, Any]:
+    """
+    Return the container of a copy as it was described; empty where there is none.
+    """
+    kind = copy.instance.instance_type
+    own: dict[str, Any] = {}
+    if copy.needs is None:
+        model = model_on(variant, kind)
+    else:
+        component = world.components.find(plain_name(copy.name))
+        specification = specification_for(component.request if component else {}, kind)
+        model = str(specification.get("ModelName", ""))
+        own = specification.get("Container", {})
+    found = world.deployed_models.get(model)
+    return containers_of(found.request)[0] if found else own
+
+
+def _write_log(
+    world: World,
+    endpoint: str,
+    variant: dict[str, Any],
+    copy: Copy,
+    lines: tuple[str, ...],
+) -> None:
+    """
+    Write what a container says to where its endpoint's, or component's, logs are.
+    """
+    is_component = copy.needs is not None
+    place = f"InferenceComponents/{plain_name(copy.name)}"
+    group = f"/aws/sagemaker/{place if is_component else f'Endpoints/{endpoint}'}"
+    stream = f"{variant['VariantName']}/container-0"
+    world.surroundings.write_log(group, stream, lines, world.clock.now)
 
 
 def _health_timeout(settings: dict[str, Any]) -> float:

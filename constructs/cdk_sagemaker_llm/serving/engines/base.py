@@ -220,9 +220,7 @@ class EngineServing:
             found += credential_findings(where, getattr(self, where))
         found += file_findings(self._files())
         if isinstance(model, HuggingFaceModel) and not errors_of(found):
-            found += gated_findings(
-                model.model_id, has_token=model.token is not None
-            )
+            found += gated_findings(model.model_id, has_token=model.token is not None)
         return found
 
     def _environment_findings(

@@ -169,7 +169,8 @@ class Vllm(EngineServing):
     def _arguments(
         self, model: ModelSource | None, devices: int | None
     ) -> dict[str, ArgumentValue]:
-        found = EngineServing._arguments(self, model, devices)
+        # A data class with slots has no super() without arguments.
+        found = super(Vllm, self)._arguments(model, devices)
         if self.tool_call_parser is not None:
             found.setdefault("enable-auto-tool-choice", True)
         if TEMPLATE_FILE in self._files():
@@ -186,7 +187,9 @@ class Vllm(EngineServing):
         return {} if rest else {"tensor-parallel-size": size}
 
     def _defaults(
-        self, model: ModelSource | None, demand: Demand | None
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - the base's signature
+        demand: Demand | None,
     ) -> dict[str, str]:
         found = {}
         seconds = start_up_seconds(demand)
