@@ -24,6 +24,8 @@ from tests.local.hosting_requests import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cdk_sagemaker_llm.local import EmbeddedAws
     from cdk_sagemaker_llm.local.untyped import Untyped
 
