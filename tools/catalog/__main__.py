@@ -60,10 +60,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _lists(record: Recorded, wheel: Path | None) -> images.Lists:
     if wheel is not None:
-        return sdk.read_wheel(wheel, record.families)
+        return sdk.read_wheel(wheel, record.families, record.listings)
     with tempfile.TemporaryDirectory() as folder:
         downloaded = sdk.download(record.pin, Path(folder))
-        return sdk.read_wheel(downloaded, record.families)
+        return sdk.read_wheel(downloaded, record.families, record.listings)
 
 
 def _load(name: str) -> dict[str, Any]:

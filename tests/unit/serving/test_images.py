@@ -95,12 +95,7 @@ def test_a_family_that_is_released_is_not_doubted() -> None:
         (
             "djl-lmy",
             "0.28.0",
-            (
-                "LLM102 unknown container family 'djl-lmy'; use djl-deepspeed, "
-                "djl-fastertransformer, djl-lmi, djl-neuronx, djl-tensorrtllm, "
-                "huggingface-llm, huggingface-llm-neuronx, huggingface-sglang or "
-                "huggingface-vllm"
-            ),
+            "LLM102 unknown container family 'djl-lmy'; use djl-lmi",
         ),
     ],
 )
