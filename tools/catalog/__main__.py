@@ -34,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     faults += instances.differences(
         _load("instances.json"), instances.api_names(), record.instances
     )
+    faults += images.undescribed(json.loads(after), _load("engine_releases.json"))
     changed = list(_diff(before, after))
     _say(*changed, *faults)
     if changed and not options.check:

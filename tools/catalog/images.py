@@ -101,6 +101,36 @@ def stale_records(lists: Lists, record: Recorded) -> list[str]:
     ]
 
 
+def undescribed(content: Mapping[str, Any], inside: Mapping[str, Any]) -> list[str]:
+    """
+    Return the versions of which nobody says what is inside, and the other way round.
+
+    Args:
+        content: images.json.
+
+        inside: engine_releases.json.
+    """
+    listed, described = (
+        {(family, v) for family in inside["families"] for v in _versions(data, family)}
+        for data in (content, inside)
+    )
+    return [
+        *(
+            f"{f} {v} is not in engine_releases.json"
+            for f, v in sorted(listed - described)
+        ),
+        *(
+            f"{f} {v} is in engine_releases.json only"
+            for f, v in sorted(described - listed)
+        ),
+    ]
+
+
+def _versions(data: Mapping[str, Any], family: str) -> Mapping[str, Any]:
+    versions: Mapping[str, Any] = data["families"].get(family, {}).get("versions", {})
+    return versions
+
+
 def _taken(
     rows: Mapping[str, Release], family: str, record: Recorded
 ) -> dict[str, Release]:

@@ -356,6 +356,26 @@ def test_recorded_differences_are_applied() -> None:
     assert images.stale_records(extract(), record) == []
 
 
+def test_a_version_of_which_nobody_says_what_is_inside_is_noticed() -> None:
+    """
+    A new one, and one that is described and gone.
+    """
+    rows = {
+        "vllm": {"versions": {"1": {}, "2": {}}},
+        "djl-lmi": {"versions": {"1": {}}},
+    }
+    inside = {"families": {"vllm": {"versions": {"2": {}, "3": {}}}}}
+
+    assert images.undescribed({"families": rows}, inside) == [
+        "vllm 1 is not in engine_releases.json",
+        "vllm 3 is in engine_releases.json only",
+    ]
+    assert (
+        images.undescribed(shipped("images.json"), shipped("engine_releases.json"))
+        == []
+    )
+
+
 def test_sets_of_as_many_regions_are_told_apart() -> None:
     """
     By a letter.
@@ -456,7 +476,7 @@ def test_the_command_writes_the_change(
     """
     Into the catalogue, which is then what the SDK says.
     """
-    for name in ("images.json", "instances.json"):
+    for name in ("images.json", "instances.json", "engine_releases.json"):
         (tmp_path / name).write_text((CATALOG / name).read_text("utf-8"), "utf-8")
     monkeypatch.setattr(command, "CATALOG", tmp_path)
     content = shipped("images.json")
