@@ -24,6 +24,7 @@ _ROLLING = re.compile(
     r"\A(?:server|omni|serve-ml)-sagemaker-c(?:uda|pu)(?:-v\d+)?\Z|\A0\.\d+-gpu-"
 )
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
+_CPU = re.compile(r"(?:\A|-)cpu(?:-|\Z)")
 _CUDA = re.compile(r"-cu(\d+)(\d)(?:-|$)")
 
 
@@ -45,6 +46,13 @@ def cuda_in(tag: str) -> str | None:
     """
     match = _CUDA.search(tag)
     return f"{match[1]}.{match[2]}" if match else None
+
+
+def is_of_cpu(tag: str) -> bool:
+    """
+    Whether a tag says that its image is for CPUs.
+    """
+    return _CPU.search(tag) is not None
 
 
 def moves(tag: str) -> bool:

@@ -22,9 +22,16 @@ from cdk_sagemaker_llm.catalog.image_rows import (
     full_version,
     region_set,
 )
-from cdk_sagemaker_llm.catalog.image_tags import cuda_in, is_digest, moves, version_in
+from cdk_sagemaker_llm.catalog.image_tags import (
+    cuda_in,
+    is_digest,
+    is_of_cpu,
+    moves,
+    version_in,
+)
 from cdk_sagemaker_llm.wording import any_of, nearest
 
+_CPU_FAMILIES = ("-cpu", "-arm64")
 _DIGEST_MARK = "sha256:"
 _TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
 _ECR_URI = re.compile(
@@ -179,7 +186,7 @@ class ImageRelease:
 
         A tag that names none is that of the version, and so is a digest.
         """
-        if "-cpu-" in self.tag:
+        if self.is_for_cpu:
             return None
         named = cuda_in(self.tag)
         return named or cuda_inside(self.family, self.version) or self._cuda_of_version
@@ -196,6 +203,13 @@ class ImageRelease:
         Whether the image is made for AWS Inferentia and Trainium.
         """
         return "neuron" in self.tag or "neuron" in self.family
+
+    @property
+    def is_for_cpu(self) -> bool:
+        """
+        Whether the image needs no accelerator.
+        """
+        return is_of_cpu(self.tag) or self.family.endswith(_CPU_FAMILIES)
 
     @property
     def is_rolling(self) -> bool:

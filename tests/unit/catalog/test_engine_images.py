@@ -558,6 +558,32 @@ def test_a_digest_stands_for_the_tag(family: str, near: str, cuda: str | None) -
     assert (release.cuda_version, release.regions) == (cuda, known.regions)
 
 
+@pytest.mark.parametrize(
+    ("family", "version", "is_for_cpu"),
+    [
+        ("llama-cpp-cpu", "1.0.1", True),
+        ("llama-cpp-arm64", "1.0.1", True),
+        ("huggingface-llamacpp-cpu", "b9522", True),
+        ("tei-cpu", "1.8.2", True),
+        ("ray-serve-cpu", "1.4", True),
+        ("llama-cpp", "1.0.1", False),
+        ("tei", "1.8.2", False),
+        ("vllm-server", "2.6", False),
+        ("huggingface-vllm-neuronx", "0.4.4", False),
+    ],
+)
+def test_images_for_cpus_are_told(
+    family: str, version: str, *, is_for_cpu: bool
+) -> None:
+    """
+    Also by a digest.
+    """
+    digest = ImageRelease.of(family, DIGEST, near=version)
+
+    assert find_image(family, version).is_for_cpu is is_for_cpu
+    assert digest.is_for_cpu is is_for_cpu
+
+
 def test_a_digest_for_neuron_is_for_neuron() -> None:
     """
     Though it does not say so.
