@@ -360,11 +360,11 @@ def test_a_version_of_which_nobody_says_what_is_inside_is_noticed() -> None:
     """
     A new one, and one that is described and gone.
     """
-    rows = {
+    rows: dict[str, Any] = {
         "vllm": {"versions": {"1": {}, "2": {}}},
         "djl-lmi": {"versions": {"1": {}}},
     }
-    inside = {"families": {"vllm": {"versions": {"2": {}, "3": {}}}}}
+    inside: dict[str, Any] = {"families": {"vllm": {"versions": {"2": {}, "3": {}}}}}
 
     assert images.undescribed({"families": rows}, inside) == [
         "vllm 1 is not in engine_releases.json",
