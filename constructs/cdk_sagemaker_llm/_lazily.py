@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
 
 def lazily(
@@ -38,3 +39,27 @@ def lazily(
         return sorted({*namespace, *homes})
 
     return load, listed
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """
+    Make a function that loads another's module when it is first called.
+
+    It stands in for what few apps use, while type checkers see the function itself::
+
+        if TYPE_CHECKING:
+            from cdk_sagemaker_llm.hosting.rollback_alarms import alarms_of
+        else:
+            alarms_of = later("hosting.rollback_alarms", "alarms_of")
+
+    Args:
+        module: The module, below the library's own package.
+
+        name: The function, or a class that is called and nothing else.
+    """
+    library = __name__.partition(".")[0]
+
+    def call(*args: object, **kwargs: object) -> object:
+        return getattr(import_module(f"{library}.{module}"), name)(*args, **kwargs)
+
+    return call

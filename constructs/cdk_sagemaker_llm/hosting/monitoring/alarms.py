@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject, metric_of, normalised
 from cdk_sagemaker_llm.hosting.monitoring.options import MetricOptions
-from cdk_sagemaker_llm.hosting.monitoring.watches import Watch
+from cdk_sagemaker_llm.hosting.monitoring.watches import WATCHES, Subjects, Watch
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
@@ -98,7 +98,7 @@ class Evaluation:
 def make_alarms(
     subject: Subject,
     id: str,
-    watches: Mapping[str, Watch],
+    subjects: Subjects,
     thresholds: Mapping[str, float | None],
     evaluation: Evaluation,
 ) -> dict[str, cloudwatch.Alarm]:
@@ -110,7 +110,7 @@ def make_alarms(
 
         id: The id of the alarms together.
 
-        watches: What each threshold is held against.
+        subjects: What it is one of, which says what each threshold is held against.
 
         thresholds: The thresholds; ``None`` for no alarm.
 
@@ -119,6 +119,7 @@ def make_alarms(
     Raises:
         ValueError: If a threshold or the evaluation is wrong; all reasons at once.
     """
+    watches = WATCHES[subjects]
     chosen = {name: value for name, value in thresholds.items() if value is not None}
     found = [each for n, v in chosen.items() for each in watches[n].findings(n, v)]
     taken = _id_findings(subject.construct, id)
