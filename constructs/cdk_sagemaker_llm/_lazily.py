@@ -1,5 +1,6 @@
 """
-Loading a package's public names when they are first used (PEP 562).
+Loading a package's public names when they are first used (PEP 562), and functions that
+few apps call when they are first called.
 
 What belongs here saves start-up: who takes one name does not pay for the others.
 """
