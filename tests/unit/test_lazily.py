@@ -112,10 +112,10 @@ def put_off(source: Path) -> Iterator[Name]:
             continue
         name, value = node.targets[0].id, node.value
         if isinstance(value, ast.Constant):
-            texts[name] = value.value
+            texts[name] = str(value.value)
         if isinstance(value, ast.Call) and ast.unparse(value.func) == "later":
             home, there = (
-                texts[one.id] if isinstance(one, ast.Name) else ast.literal_eval(one)
+                texts[one.id] if isinstance(one, ast.Name) else ast.unparse(one)[1:-1]
                 for one in value.args
             )
             yield name, home, there
