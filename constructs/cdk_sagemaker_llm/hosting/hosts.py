@@ -5,12 +5,13 @@ The hosts of an endpoint as they will be: variants, and what is known of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aws_cdk import Size
 
 from cdk_sagemaker_llm._lazily import later
+from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
