@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.hosting.places import (
     key_statements,
     place_findings,
     place_of,
+    prefix_findings,
     write_statement,
 )
 from cdk_sagemaker_llm.hosting.statements import Statement
@@ -141,8 +142,9 @@ def capture_findings(
 
         is_async: Whether it is for asynchronous inference.
     """
+    placed = place_findings("bucket", capture.bucket)
     return [
-        *place_findings("bucket", capture.bucket),
+        *(placed or prefix_findings("prefix", _place_of(capture))),
         *range_findings("sampling_percent", capture.sampling_percent, 0, _MOST_PERCENT),
         *_mode_findings(capture.capture),
         *_type_findings("json_content_types", capture.json_content_types),

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.alarm_spans import together_findings
 from cdk_sagemaker_llm.hosting.limits import (
     IMPOSSIBLE_NAME,
     bounds_findings,
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
 
 _MINUTE = 60
-_HOUR = 3600
-_DAY = 24 * _HOUR
-_WEEK = 7 * _DAY
 _SHORT_PERIODS = (10, 30)
+# Of instances of several types; it has the instance type as an option.
+_OF_ONE_TYPE = (
+    "leave gpu_memory_percent out, and make an alarm of "
+    "metric_gpu_memory_utilization_normalized(instance_type=...) for each type"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,17 +85,7 @@ class Evaluation:
         if length not in _SHORT_PERIODS and (length < _MINUTE or length % _MINUTE):
             must = "10, 30 or a multiple of 60 seconds"
             return [OUTSIDE_RANGE.finding(f"period must be {must}, got {length:g}")]
-        most, words = (_DAY, "day") if length < _HOUR else (_WEEK, "week")
-        if is_unresolved(self.evaluation_periods):
-            return []
-        if length * self.evaluation_periods <= most:
-            return []
-        return [
-            OUTSIDE_RANGE.finding(
-                f"evaluation_periods of {length:g} seconds must be at most a {words} "
-                f"together, got {self.evaluation_periods}"
-            )
-        ]
+        return together_findings(length, self.evaluation_periods)
 
 
 def make_alarms(
@@ -165,7 +158,9 @@ def _metric(
     if evaluation.period is not None:
         options["period"] = evaluation.period
     if watch.metric.endswith("Normalized"):
-        return normalised(subject, watch.metric, options, by="accelerators")
+        return normalised(
+            subject, watch.metric, options, by="accelerators", of_one_type=_OF_ONE_TYPE
+        )
     of = subject.endpoint if watch.of_endpoint else subject
     metric = metric_of(of, watch.metric, options)
     if not watch.divided_by:

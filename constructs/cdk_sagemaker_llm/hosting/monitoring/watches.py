@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 
 _MICROSECONDS = 1e6
-Kind = Literal["share", "seconds", "percent", "count"]
+Kind = Literal["share", "seconds", "percent", "count", "ratio"]
 Subjects = Literal["components", "variants"]
 _MOST: Mapping[Kind, float] = {"share": 1, "percent": 100}
 
@@ -173,7 +173,7 @@ _OF_VARIANTS: Mapping[str, Watch] = {
     "backlog_per_instance": Watch(
         "ApproximateBacklogSizePerInstance",
         "Maximum",
-        "count",
+        "ratio",
         "The requests in the queue, for each instance",
         of_endpoint=True,
     ),
