@@ -36,18 +36,28 @@ class GeneratorDelay:
     longest: float
     cpu: float
 
-    def is_bottleneck(self, median: float, tail: float) -> bool:
+    @property
+    def is_exhausted(self) -> bool:
         """
-        Tell whether it shows in the shortest time that was measured.
+        Whether a process had hardly any of its core left.
+        """
+        return self.cpu > _MOST_CPU
+
+    def shown_in(self, p50: float, p99: float) -> tuple[str, ...]:
+        """
+        Name the percentiles of a time in which it shows, each beside its own.
+
+        A wake-up that is late in one case of a hundred says nothing of a median.
 
         Args:
-            median: The median of that time, in seconds.
+            p50: The median of that time, in seconds.
 
-            tail: What all but one in a hundred took at most.
+            p99: What all but one in a hundred took at most.
         """
-        is_late = self.p50 > max(_LATE, median * _SHARE)
-        is_sometimes_late = self.p99 > max(_LATE, tail * _SHARE)
-        return is_late or is_sometimes_late or self.cpu > _MOST_CPU
+        pairs = (("p50", self.p50, p50), ("p99", self.p99, p99))
+        return tuple(
+            name for name, late, time in pairs if late > max(_LATE, time * _SHARE)
+        )
 
 
 @dataclass(slots=True)
