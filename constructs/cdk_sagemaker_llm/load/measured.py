@@ -5,7 +5,7 @@ All that a run measured, and how one process's part joins another's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from cdk_sagemaker_llm.load.records import Record
@@ -75,6 +75,9 @@ class Measured:
         cpus: Which part of a core each process took.
 
         messages: One message of each kind of failure.
+
+        lost: When each process was last heard of that did not see the end, in seconds
+            since 1970, by its number.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -82,6 +85,7 @@ class Measured:
     delays: dict[int, Histogram] = field(default_factory=dict)
     cpus: dict[int, float] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
+    lost: dict[int, float] = field(default_factory=dict)
 
     @property
     def delay(self) -> GeneratorDelay:
@@ -106,6 +110,14 @@ class Measured:
             self.delays.setdefault(process, Histogram()).merge(delays)
         self.cpus |= other.cpus
         self.messages = {**other.messages, **self.messages}
+        self.lost |= other.lost
+
+    def shifted(self, seconds: float) -> Self:
+        """
+        Return it with its requests begun so much later, as another clock tells.
+        """
+        moved = [replace(one, start=one.start + seconds) for one in self.records]
+        return replace(self, records=moved)
 
     def packed(self) -> dict[str, Any]:
         """
@@ -117,6 +129,7 @@ class Measured:
             "delays": [[number, one.packed()] for number, one in self.delays.items()],
             "cpus": [[number, share] for number, share in self.cpus.items()],
             "messages": self.messages,
+            "lost": [[number, heard] for number, heard in self.lost.items()],
         }
 
     @classmethod
@@ -133,4 +146,5 @@ class Measured:
             },
             cpus=dict(packed["cpus"]),
             messages=dict(packed["messages"]),
+            lost=dict(packed["lost"]),
         )

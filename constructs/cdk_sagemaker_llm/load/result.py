@@ -84,6 +84,12 @@ class LoadResult:
         said = [own]
         if slower := self._slowed():
             said.insert(0, slower)
+        said[:0] = [
+            f"worker {number} was lost, last heard of {heard - self.begin:.0f} s after "
+            "measuring began: its users asked no more, and what it had under way then "
+            "is missing; run the test again"
+            for number, heard in sorted(self.measured.lost.items())
+        ]
         if figures.unfinished:
             said.append(
                 f"{figures.unfinished} requests were still under way after "

@@ -28,6 +28,17 @@ from tests.unit.cli.test_command import shown
         (["--prompts", "not-there.txt"], "not-there.txt"),
         (["--prompt-words", "some"], "prompt_words must be such as 1000, 100-500"),
         (["--parameter", "top_k"], "--parameter must be such as top_k=5, got 'top_k'"),
+        (["--join", "a"], "--join takes the leader's settings; leave out the endpoint"),
+        (["--bind", "a"], "nobody joins; add it, or leave out --bind"),
+        (
+            ["--join-within", "5m", "--bind", "a"],
+            "nobody joins; add it, or leave out --bind, --join-within",
+        ),
+        (
+            ["--expect-workers", "1", "--join-within", "5"],
+            "--join-within must be a time with its unit",
+        ),
+        (["--expect-workers", "1", "--bind", "a:b"], "bind must be HOST or HOST:PORT"),
         (["--png", "run.doc"], "--png run.doc must end in the name of a format"),
         (["--csv", "not-there/run.csv"], "--csv not-there/run.csv cannot be written"),
     ],
@@ -48,6 +59,34 @@ def test_misuse_is_told(
     assert status == 2
     assert text.startswith("sagemaker-llm load-test: ")
     assert message in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name an endpoint to load, or with --join HOST[:PORT] the load test"),
+        (
+            ["--join", "a", "--json", "--users", "2"],
+            "--join takes the leader's settings; leave out --json, --users",
+        ),
+        (["--join", "a:0"], "--join must be HOST or HOST:PORT, such as 10.0.0.5"),
+        (["--join", "a", "--processes", "0"], "--processes must be at least 1, got 0"),
+        (["--join", "a", "--join-within", "5"], "--join-within must be a time with"),
+    ],
+)
+def test_misuse_of_joining_is_told(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Before anybody is looked for.
+    """
+    status, text = shown(["load-test", *arguments], monkeypatch, capsys)
+
+    assert status == 2
+    assert text.startswith(f"sagemaker-llm load-test: {message}")
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,20 @@ def test_a_delay_is_a_bottleneck_where_it_shows_in_the_latency(
     assert run.remarks()[0].startswith(begins)
 
 
+def test_a_lost_worker_is_said_before_all_else() -> None:
+    """
+    By when it was last heard of.
+    """
+    run = run_of(cpu=0.95)
+    run.measured.lost = {2: run.begin + 4.2}
+
+    assert run.remarks()[0] == (
+        "worker 2 was lost, last heard of 4 s after measuring began: its users asked "
+        "no more, and what it had under way then is missing; run the test again"
+    )
+    assert run.remarks()[1].startswith("the generator itself was the bottleneck")
+
+
 def test_the_figures_that_a_delay_shows_in_are_named() -> None:
     """
     Each with its percentiles.

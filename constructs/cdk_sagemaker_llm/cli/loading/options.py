@@ -10,6 +10,9 @@ from typing import Annotated, TypeAlias
 import typer
 
 Endpoint: TypeAlias = Annotated[str, typer.Argument(help="The endpoint's name.")]
+EndpointOrJoin: TypeAlias = Annotated[
+    str | None, typer.Argument(help="The endpoint's name; left out with --join.")
+]
 Component: TypeAlias = Annotated[
     str | None,
     typer.Option(help="The inference component's name, on an endpoint that has them."),
@@ -55,6 +58,33 @@ Processes: TypeAlias = Annotated[
     typer.Option(
         help="How many processes share the work. If left out, one for each 100 users, "
         "but no more than there are cores."
+    ),
+]
+ExpectWorkers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many processes of other machines, each started with --join, do the "
+        "work. If left out, processes of this machine do."
+    ),
+]
+Bind: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="With --expect-workers, the address of this machine where they join; the "
+        "port is 5557 if left out. What goes over it is not encrypted, and whoever "
+        "reaches it can join.",
+    ),
+]
+JoinWithin: TypeAlias = Annotated[
+    str, typer.Option(help="For how long workers, or with --join the leader, may take.")
+]
+Join: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="Instead of an endpoint: work for the load test that another machine "
+        "leads there with --expect-workers, which says all else but --processes.",
     ),
 ]
 Prompts: TypeAlias = Annotated[
