@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.load.running import LoadError
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 MISUSE = 2
-_USERS = "100,150,200,250,300,350,400,450,500"
+_USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
 _TWO = 2
 
 
@@ -65,7 +65,7 @@ def benchmark(
         typer.Option(
             "--compare",
             help="A saved benchmark to compare with; given twice and without an "
-            "endpoint, the two are compared.",
+            "endpoint, the two are compared. Left out, nothing is.",
         ),
     ] = None,
     as_json: options.AsJson = False,

@@ -41,17 +41,23 @@ EndpointName = Annotated[
 ]
 Prompt = Annotated[
     str | None,
-    typer.Argument(metavar="PROMPT", help="The prompt; - reads standard input."),
+    typer.Argument(
+        metavar="PROMPT", help="The prompt, - for standard input; left out with --file."
+    ),
 ]
 PromptFile = Annotated[
     Path | None,
     typer.Option(
-        "--file", help="A file with the prompt, of which one last newline is left out."
+        "--file",
+        help="A file with the prompt, less one newline at its end; left out, the "
+        "argument is the prompt.",
     ),
 ]
 ComponentName = Annotated[
     str | None,
-    typer.Option(help="The inference component's name, where the endpoint has those."),
+    typer.Option(
+        help="The inference component's name; left out, the endpoint has none."
+    ),
 ]
 VariantName = Annotated[
     str | None, typer.Option(help="The variant; left out, SageMaker chooses.")
@@ -64,7 +70,11 @@ MaxNewTokens = Annotated[
     typer.Option(help="Tokens to write at most; left out, the container decides."),
 ]
 Temperature = Annotated[
-    float | None, typer.Option(help="How freely tokens are chosen; 0 is not at all.")
+    float | None,
+    typer.Option(
+        help="How freely tokens are chosen, 0 not at all; left out, the container "
+        "decides."
+    ),
 ]
 Stop = Annotated[
     list[str] | None, typer.Option(help="A text to stop at; may be given again.")
@@ -87,7 +97,12 @@ TheFormat = Annotated[
 Region = Annotated[
     str | None, typer.Option(help="The region; left out, that of the AWS settings.")
 ]
-Profile = Annotated[str | None, typer.Option(help="The profile of the AWS settings.")]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        help="The profile of the AWS settings; left out, AWS_PROFILE or the default."
+    ),
+]
 EndpointUrl = Annotated[
     str | None,
     typer.Option(

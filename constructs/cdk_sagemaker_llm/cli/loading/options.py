@@ -15,7 +15,9 @@ EndpointOrJoin: TypeAlias = Annotated[
 ]
 Component: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="The inference component's name, on an endpoint that has them."),
+    typer.Option(
+        help="The inference component's name. If left out, the endpoint has none."
+    ),
 ]
 Variant: TypeAlias = Annotated[
     str | None, typer.Option(help="The variant to ask. If left out, any.")
@@ -31,7 +33,8 @@ ArrivalRate: TypeAlias = Annotated[
     float | None,
     typer.Option(
         help="Instead of --users: how many requests arrive a second, at random, "
-        "whether or not those before have been answered (open loop)."
+        "whether or not those before have been answered (open loop). If left out, "
+        "users ask."
     ),
 ]
 SpawnRate: TypeAlias = Annotated[
@@ -84,14 +87,16 @@ Join: TypeAlias = Annotated[
     typer.Option(
         metavar="HOST[:PORT]",
         help="Instead of an endpoint: work for the load test that another machine "
-        "leads there with --expect-workers, which says all else but --processes.",
+        "leads there with --expect-workers, which says all else but --processes. If "
+        "left out, this machine loads or leads.",
     ),
 ]
 Prompts: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="A file of prompts, a line each, or .jsonl with a string or "
-        '{"prompt": ...} on each line; one is chosen at random each time.'
+        '{"prompt": ...} on each line; one is chosen at random each time. '
+        "If left out, words are put together."
     ),
 ]
 PromptWords: TypeAlias = Annotated[
