@@ -137,13 +137,14 @@ def parameters_of(given: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _run(settings: LoadSettings) -> LoadResult:
-    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - rich
+    from cdk_sagemaker_llm.cli.answers import in_our_words  # noqa: PLC0415 - rich
+    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - as above
 
     try:
         with live() as show:
             return run_load(settings, show)
     except LoadError as error:
-        _complain(str(error))
+        _complain(in_our_words(str(error)))
         raise typer.Exit(1) from error
 
 

@@ -159,6 +159,8 @@ class Target:
 
             LlmError: If boto3 refuses what it was given.
         """
+        if not self.endpoint:
+            raise MisuseError("ENDPOINT is empty; name the endpoint")
         try:
             from botocore.config import Config  # noqa: PLC0415 - an extra, and slow to load
             from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
@@ -237,7 +239,7 @@ def read_prompt(prompt: str | None, file: Path | None) -> str:
         else:
             return prompt or ""
     except OSError as error:
-        raise MisuseError(f"--file: {error}") from error
+        raise MisuseError(f"--file {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise MisuseError("the prompt is not UTF-8 text") from error
     return text.removesuffix("\n").removesuffix("\r")
@@ -321,6 +323,9 @@ def _parameters(written: Sequence[str]) -> dict[str, Any]:
 
 
 def _as_option(message: str) -> str:
+    if message.startswith("Invalid endpoint: "):
+        address = message.removeprefix("Invalid endpoint: ")
+        return f"--endpoint-url must be such as https://HOST, got {address}"
     for theirs, ours in (("read ", "--timeout "), ("wait_for_capacity ", "--wait ")):
         if message.startswith(theirs):
             return ours + message.removeprefix(theirs)

@@ -164,7 +164,7 @@ class LoadSettings:
         return cls(**{**packed, "prompts": tuple(packed["prompts"])})
 
     def _faults(self) -> list[str]:
-        faults = []
+        faults = [] if self.endpoint else ["endpoint must be a name, got ''"]
         if self.users is not None and self.arrival_rate is not None:
             faults.append("give either users or arrival_rate, not both")
         if self.schema not in {*Schema}:

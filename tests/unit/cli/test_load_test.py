@@ -25,7 +25,13 @@ from tests.unit.cli.test_command import shown
             "give either users or arrival_rate, not both",
         ),
         (["--run-time", "60"], "--run-time must be a time with its unit, such as 90s"),
-        (["--prompts", "not-there.txt"], "not-there.txt"),
+        (["--prompts", "not-there.txt"], "not-there.txt cannot be read: No such file"),
+        (["--prompts", "."], ". cannot be read: Is a directory"),
+        (["--prompts", "bytes.txt"], "bytes.txt is not UTF-8 text"),
+        (["--prompts", "run.jsonl"], "run.jsonl:1 must be a JSON string, or an object"),
+        (["--html", "."], "--html . cannot be written: it is a folder"),
+        (["--run-time=-1s"], "--run-time must be a time with its unit, such as 90s"),
+        (["--run-time", "0s"], "run_time must be more than 0, got 0.0"),
         (["--prompt-words", "some"], "prompt_words must be such as 1000, 100-500"),
         (["--parameter", "top_k"], "--parameter must be such as top_k=5, got 'top_k'"),
         (["--join", "a"], "--join takes the leader's settings; leave out the endpoint"),
@@ -54,6 +60,8 @@ def test_misuse_is_told(
     Before anything is started, with the command's name in front.
     """
     monkeypatch.chdir(tmp_path)
+    Path("bytes.txt").write_bytes(b"\xff")
+    Path("run.jsonl").write_text("{", encoding="utf-8")
     status, text = shown(["load-test", "chat", *arguments], monkeypatch, capsys)
 
     assert status == 2
@@ -97,6 +105,9 @@ def test_misuse_of_joining_is_told(
         (["chat", "--users", "0,1"], "--users must be different numbers such as 100"),
         (["chat", "--users", "5,5"], "--users must be different numbers such as 100"),
         (["chat", "--compare", "run.json"], "--compare run.json: this is no saved"),
+        (["chat", "--compare", "bytes"], "--compare bytes: this is no saved benchmark"),
+        (["chat", "--compare", "none"], "--compare none: No such file or directory"),
+        (["", "--run-time", "1s"], "endpoint must be a name, got ''"),
         (["chat", "--save", "not-there/run.json"], "not-there/run.json cannot be"),
     ],
 )
@@ -112,6 +123,7 @@ def test_misuse_of_a_benchmark_is_told(
     """
     monkeypatch.chdir(tmp_path)
     Path("run.json").write_text("{}", encoding="utf-8")
+    Path("bytes").write_bytes(b"\xff")
     status, text = shown(["benchmark", *arguments], monkeypatch, capsys)
 
     assert status == 2

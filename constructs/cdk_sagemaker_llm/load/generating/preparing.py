@@ -33,13 +33,20 @@ def prepared(settings: LoadSettings, number: int) -> Asking:
     """
     try:
         asking = Asking(settings, number)
+    except ValueError as error:
+        raise HopelessError(f"{error}; correct the setting") from error
+    except BotoCoreError as error:
+        raise _at_fault(error) from error
+    try:
         asking.try_once()
     except BotoCoreError as error:
-        raise HopelessError(
-            f"{error} The settings of AWS are at fault: {_REMEDY}"
-        ) from error
+        raise _at_fault(error) from error
     except (ComponentNameError, RefusedError) as error:
         raise HopelessError(str(error)) from error
     except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
         pass
     return asking
+
+
+def _at_fault(error: BotoCoreError) -> HopelessError:
+    return HopelessError(f"{error} The settings of AWS are at fault: {_REMEDY}")
