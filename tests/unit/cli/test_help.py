@@ -7,10 +7,10 @@ from __future__ import annotations
 import importlib
 import re
 
-import click
 import pytest
 import typer
 
+from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.unit.cli.test_command import NAMES, shown
 
 _WIDTH = 80
@@ -19,17 +19,18 @@ _FRAME = re.compile(r"[│╭╮╰╯─]")
 _SPEAKS_FOR_ITSELF = ("Write ", "Draw ")
 
 
-def parameters(name: str) -> list[click.Parameter]:
+def parameters(name: str) -> list[Untyped]:
     """
     Return the arguments and options of a subcommand.
     """
     app = typer.Typer(add_completion=False)
     module = f"cdk_sagemaker_llm.cli.{name.replace('-', '_')}"
     importlib.import_module(module).register(app)
+    # Which click they are of, its own or the package, differs by typer's version.
     return list(typer.main.get_command(app).params)
 
 
-def of_no_use(parameter: click.Parameter) -> str:
+def of_no_use(parameter: Untyped) -> str:
     """
     Say what is missing of the help of an option.
     """
