@@ -49,7 +49,7 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
-demo: setup ## Deploy the three reference models to an embedded AWS, call one, tear down. No account.
+demo: setup ## Deploy the three reference models to an embedded AWS, stream, load, tear down. No account.
 	@$(BIN)/python -m examples.demo
 
 test: setup lint types .venv-checkov/.ready ## Run lint, type checks and every test.
@@ -76,10 +76,11 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure checks, plans, the client, the embedded AWS, and synth against L1 classes.
+bench: setup ## Measure checks, plans, the client, load tests, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.simulation
 	@$(BIN)/python -m benchmarks.client
+	@$(BIN)/python -m benchmarks.load
 	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.examples
 	@$(BIN)/python -m benchmarks.synth
@@ -130,5 +131,5 @@ lock: setup ## Resolve the newest versions and lock them by hash.
 	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
-clean: ## Remove what setup and synth made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov .venv-clients node_modules cdk.out dist mutants
+clean: ## Remove what setup, synth and demo made.
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov .venv-clients node_modules cdk.out build dist mutants

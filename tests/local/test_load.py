@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.load import measure
 from cdk_sagemaker_llm.load import LoadError, LoadSettings, run_load
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.conftest import ROOT
@@ -152,6 +153,22 @@ def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
     assert 0 < result.end - result.begin < 300
     assert result.figures.requests > 0
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_benchmarks_stand_in_is_an_endpoint(endpoint: str) -> None:
+    """
+    It streams fifty tokens an answer, at its pace, and says how late it was.
+    """
+    assert endpoint
+    result, (p50, p99, longest) = measure(20, 2.0)
+
+    figures = result.figures
+    assert (figures.success_rate, figures.tokens) == (1.0, 50.0)
+    assert figures.latency is not None
+    assert figures.latency.p50 >= 5.0
+    assert figures.between_tokens is not None
+    assert figures.between_tokens.p50 == pytest.approx(0.1, abs=0.05)
+    assert 0 < p50 <= p99 <= longest
 
 
 def test_an_endpoint_that_is_not_there_is_not_loaded(endpoint: str) -> None:

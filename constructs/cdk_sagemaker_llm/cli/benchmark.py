@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.load.running import LoadError
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 MISUSE = 2
-_USERS = "100,150,200,250,300,350,400,450,500"
+_USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
 _TWO = 2
 
 
@@ -65,7 +65,7 @@ def benchmark(
         typer.Option(
             "--compare",
             help="A saved benchmark to compare with; given twice and without an "
-            "endpoint, the two are compared.",
+            "endpoint, the two are compared. Left out, nothing is.",
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -148,13 +148,14 @@ def _run(
     counts: Sequence[int],
     on_row: Callable[[Benchmark], object] | None,
 ) -> Benchmark:
-    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - rich
+    from cdk_sagemaker_llm.cli.answers import in_our_words  # noqa: PLC0415 - rich
+    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - as above
 
     try:
         with live() as show:
             return run_benchmark(settings, counts, on_row, show)
     except LoadError as error:
-        _complain(str(error))
+        _complain(in_our_words(str(error)))
         raise typer.Exit(1) from error
 
 
@@ -175,8 +176,12 @@ def _two(saved: Sequence[Benchmark]) -> str:
 def _saved(path: Path) -> Benchmark:
     try:
         return Benchmark.from_json(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as fault:
+        raise ValueError(f"--compare {path}: this is no saved benchmark") from fault
     except ValueError as fault:
         raise ValueError(f"--compare {path}: {fault}") from fault
+    except OSError as fault:
+        raise ValueError(f"--compare {path}: {fault.strerror}") from fault
 
 
 def _complain(message: str) -> None:

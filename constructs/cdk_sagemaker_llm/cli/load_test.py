@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from cdk_sagemaker_llm.cli.loading import options
+from cdk_sagemaker_llm.cli.loading import joining, options
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.prompts import read_prompts
 from cdk_sagemaker_llm.load.result import LoadResult
@@ -29,7 +29,8 @@ def register(app: typer.Typer) -> None:
 
 
 def load_test(
-    endpoint: options.Endpoint,
+    typer_context: typer.Context,
+    endpoint: options.EndpointOrJoin = None,
     *,
     component: options.Component = None,
     variant: options.Variant = None,
@@ -40,6 +41,10 @@ def load_test(
     think_time: options.ThinkTime = "0s",
     drain: options.Drain = "60s",
     processes: options.Processes = None,
+    expect_workers: options.ExpectWorkers = None,
+    bind: options.Bind = "127.0.0.1",
+    join_within: options.JoinWithin = "5m",
+    join: options.Join = None,
     prompts: options.Prompts = None,
     prompt_words: options.PromptWords = "100",
     max_new_tokens: options.MaxNewTokens = 50,
@@ -62,16 +67,20 @@ def load_test(
 
     Nothing is tried again and no copy is waited for. The endpoint is asked once before
     it begins. Ctrl-C ends it early, with the figures so far. Exits with 1 if no request
-    succeeded or the endpoint refuses, and with 2 on misuse.
+    succeeded, the endpoint refuses or a worker was lost, and with 2 on misuse.
     """
     try:
+        joining.refuse_unheeded(typer_context, endpoint)
+        if join is not None:
+            joining.join(join, processes=processes, within=join_within)
+            return
         misuse.refuse_unwritable(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
         if png is not None:
             _require_picture(png)
         settings = LoadSettings(
-            endpoint=endpoint,
+            endpoint=endpoint or "",
             component=component,
             variant=variant,
             users=users,
@@ -81,6 +90,9 @@ def load_test(
             think_time=parsing.seconds("--think-time", think_time),
             drain=parsing.seconds("--drain", drain),
             processes=processes,
+            workers=expect_workers,
+            bind=bind,
+            join_within=parsing.seconds("--join-within", join_within),
             prompts=read_prompts(prompts) if prompts else (),
             prompt_words=prompt_words,
             max_new_tokens=max_new_tokens,
@@ -96,10 +108,11 @@ def load_test(
     except (ValueError, OSError) as fault:
         _complain(str(fault))
         raise typer.Exit(MISUSE) from fault
+    joining.announce(settings)
     result = _run(settings)
     _write(result, csv=csv, html=html, png=png, json_file=json_file)
     typer.echo(result.to_json() if as_json else result.to_markdown(), nl=False)
-    if not result.figures.success_rate:
+    if not result.figures.success_rate or result.measured.lost:
         raise typer.Exit(1)
 
 
@@ -124,13 +137,14 @@ def parameters_of(given: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _run(settings: LoadSettings) -> LoadResult:
-    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - rich
+    from cdk_sagemaker_llm.cli.answers import in_our_words  # noqa: PLC0415 - rich
+    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - as above
 
     try:
         with live() as show:
             return run_load(settings, show)
     except LoadError as error:
-        _complain(str(error))
+        _complain(in_our_words(str(error)))
         raise typer.Exit(1) from error
 
 

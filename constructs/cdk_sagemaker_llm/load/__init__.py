@@ -12,6 +12,7 @@ from cdk_sagemaker_llm._lazily import lazily
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
     from cdk_sagemaker_llm.load.figures import Distribution, Figures
+    from cdk_sagemaker_llm.load.joining import join_load
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
     from cdk_sagemaker_llm.load.records import Record
     from cdk_sagemaker_llm.load.result import LoadResult
@@ -32,6 +33,7 @@ __all__ = [
     "Progress",
     "Record",
     "Row",
+    "join_load",
     "run_benchmark",
     "run_load",
 ]
@@ -50,6 +52,7 @@ _HOMES = {
     "Progress": "load.running",
     "Record": "load.records",
     "Row": "load.benchmark",
+    "join_load": "load.joining",
     "run_benchmark": "load.benchmark",
     "run_load": "load.running",
 }

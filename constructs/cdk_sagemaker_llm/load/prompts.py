@@ -25,9 +25,14 @@ def read_prompts(path: Path) -> tuple[str, ...]:
     Such a line is a JSON string, or an object with ``prompt`` or ``inputs``.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are none, or it cannot be read.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text") from error
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     is_json = path.suffix == ".jsonl"
     found = tuple(
         _text(line, f"{path}:{number}") if is_json else line

@@ -11,11 +11,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.load.addresses import address_of
 from cdk_sagemaker_llm.load.prompts import lengths_of
 
 _USERS = 10
 _RAMP = 5.0
 _USERS_A_PROCESS = 100
+_POSITIVE = ("arrival_rate", "spawn_rate", "run_time", "join_within", "timeout")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +52,13 @@ class LoadSettings:
 
         processes: How many processes share the work. If left out, one for each
             hundred users, but no more than there are cores.
+
+        workers: How many processes of other machines join and do all of the work.
+            If left out, processes of this machine do.
+
+        bind: Where they join: ``HOST`` or ``HOST:PORT``.
+
+        join_within: For how many seconds they are waited for.
 
         prompts: What is asked, one at random each time.
             If left out, words are put together.
@@ -87,6 +96,9 @@ class LoadSettings:
     think_time: float = 0.0
     drain: float = 60.0
     processes: int | None = None
+    workers: int | None = None
+    bind: str = "127.0.0.1"
+    join_within: float = 300.0
     prompts: tuple[str, ...] = ()
     prompt_words: str = "100"
     max_new_tokens: int | None = 50
@@ -122,6 +134,8 @@ class LoadSettings:
         """
         How many processes share the work.
         """
+        if self.workers is not None:
+            return self.workers
         if self.processes is not None:
             return self.processes
         wanted = math.ceil(
@@ -150,17 +164,17 @@ class LoadSettings:
         return cls(**{**packed, "prompts": tuple(packed["prompts"])})
 
     def _faults(self) -> list[str]:
-        faults = []
+        faults = [] if self.endpoint else ["endpoint must be a name, got ''"]
         if self.users is not None and self.arrival_rate is not None:
             faults.append("give either users or arrival_rate, not both")
         if self.schema not in {*Schema}:
             known = " or ".join(Schema)
             faults.append(f"schema must be {known}, got {self.schema!r}")
-        for name, least in (("users", 1), ("processes", 1), ("max_new_tokens", 1)):
+        for name in ("users", "processes", "workers", "max_new_tokens"):
             number = getattr(self, name)
-            if number is not None and not number >= least:
-                faults.append(f"{name} must be at least {least}, got {number}")
-        for name in ("arrival_rate", "spawn_rate", "run_time", "timeout"):
+            if number is not None and not number >= 1:
+                faults.append(f"{name} must be at least 1, got {number}")
+        for name in _POSITIVE:
             number = getattr(self, name)
             if number is not None and not 0 < number < math.inf:
                 faults.append(f"{name} must be more than 0, got {number}")
@@ -168,9 +182,20 @@ class LoadSettings:
             number = getattr(self, name)
             if not 0 <= number < math.inf:
                 faults.append(f"{name} must be at least 0, got {number}")
-        if self.users is not None and self.users < (self.processes or 1):
-            faults.append(
-                f"processes must be at most users, got {self.processes} and "
-                f"{self.users}"
-            )
+        return [*faults, *self._crew_faults()]
+
+    def _crew_faults(self) -> list[str]:
+        faults = []
+        if self.processes is not None and self.workers is not None:
+            faults.append("give either processes or workers, not both")
+        for name in ("processes", "workers"):
+            number = getattr(self, name)
+            if None not in {self.users, number} and self.user_count < number:
+                faults.append(
+                    f"{name} must be at most users, got {number} and {self.users}"
+                )
+        try:
+            address_of(self.bind)
+        except ValueError as error:
+            faults.append(f"bind {error}")
         return faults

@@ -25,9 +25,26 @@ from tests.unit.cli.test_command import shown
             "give either users or arrival_rate, not both",
         ),
         (["--run-time", "60"], "--run-time must be a time with its unit, such as 90s"),
-        (["--prompts", "not-there.txt"], "not-there.txt"),
+        (["--prompts", "not-there.txt"], "not-there.txt cannot be read: No such file"),
+        (["--prompts", "."], ". cannot be read: Is a directory"),
+        (["--prompts", "bytes.txt"], "bytes.txt is not UTF-8 text"),
+        (["--prompts", "run.jsonl"], "run.jsonl:1 must be a JSON string, or an object"),
+        (["--html", "."], "--html . cannot be written: it is a folder"),
+        (["--run-time=-1s"], "--run-time must be a time with its unit, such as 90s"),
+        (["--run-time", "0s"], "run_time must be more than 0, got 0.0"),
         (["--prompt-words", "some"], "prompt_words must be such as 1000, 100-500"),
         (["--parameter", "top_k"], "--parameter must be such as top_k=5, got 'top_k'"),
+        (["--join", "a"], "--join takes the leader's settings; leave out the endpoint"),
+        (["--bind", "a"], "nobody joins; add it, or leave out --bind"),
+        (
+            ["--join-within", "5m", "--bind", "a"],
+            "nobody joins; add it, or leave out --bind, --join-within",
+        ),
+        (
+            ["--expect-workers", "1", "--join-within", "5"],
+            "--join-within must be a time with its unit",
+        ),
+        (["--expect-workers", "1", "--bind", "a:b"], "bind must be HOST or HOST:PORT"),
         (["--png", "run.doc"], "--png run.doc must end in the name of a format"),
         (["--csv", "not-there/run.csv"], "--csv not-there/run.csv cannot be written"),
     ],
@@ -43,6 +60,8 @@ def test_misuse_is_told(
     Before anything is started, with the command's name in front.
     """
     monkeypatch.chdir(tmp_path)
+    Path("bytes.txt").write_bytes(b"\xff")
+    Path("run.jsonl").write_text("{", encoding="utf-8")
     status, text = shown(["load-test", "chat", *arguments], monkeypatch, capsys)
 
     assert status == 2
@@ -53,11 +72,42 @@ def test_misuse_is_told(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ([], "name an endpoint to load, or with --join HOST[:PORT] the load test"),
+        (
+            ["--join", "a", "--json", "--users", "2"],
+            "--join takes the leader's settings; leave out --json, --users",
+        ),
+        (["--join", "a:0"], "--join must be HOST or HOST:PORT, such as 10.0.0.5"),
+        (["--join", "a", "--processes", "0"], "--processes must be at least 1, got 0"),
+        (["--join", "a", "--join-within", "5"], "--join-within must be a time with"),
+    ],
+)
+def test_misuse_of_joining_is_told(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Before anybody is looked for.
+    """
+    status, text = shown(["load-test", *arguments], monkeypatch, capsys)
+
+    assert status == 2
+    assert text.startswith(f"sagemaker-llm load-test: {message}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
         ([], "name an endpoint to measure, or give --compare twice"),
         (["chat", "--users", "1,a"], "--users must be different numbers such as 100"),
         (["chat", "--users", "0,1"], "--users must be different numbers such as 100"),
         (["chat", "--users", "5,5"], "--users must be different numbers such as 100"),
         (["chat", "--compare", "run.json"], "--compare run.json: this is no saved"),
+        (["chat", "--compare", "bytes"], "--compare bytes: this is no saved benchmark"),
+        (["chat", "--compare", "none"], "--compare none: No such file or directory"),
+        (["", "--run-time", "1s"], "endpoint must be a name, got ''"),
         (["chat", "--save", "not-there/run.json"], "not-there/run.json cannot be"),
     ],
 )
@@ -73,6 +123,7 @@ def test_misuse_of_a_benchmark_is_told(
     """
     monkeypatch.chdir(tmp_path)
     Path("run.json").write_text("{}", encoding="utf-8")
+    Path("bytes").write_bytes(b"\xff")
     status, text = shown(["benchmark", *arguments], monkeypatch, capsys)
 
     assert status == 2

@@ -14,7 +14,7 @@ import pytest
 
 from cdk_sagemaker_llm.load.page import page_of
 from cdk_sagemaker_llm.load.picture import draw, refuse_ending
-from tests.unit.load.examples import run_of
+from tests.unit.load.examples import histogram, run_of
 
 MARKDOWN = """\
 | figure | value |
@@ -90,6 +90,62 @@ def test_a_bottleneck_is_said_first() -> None:
     """
     assert run_of(cpu=0.95).remarks()[0].startswith("the generator itself was the")
     assert not run_of().remarks()[0].startswith("the generator itself was the")
+
+
+@pytest.mark.parametrize(
+    ("late", "begins"),
+    [
+        (
+            [0.051] * 100,
+            "the generator's own delay is more than a tenth of p50 of time",
+        ),
+        ([0.020] * 100, "the generator's own delay: half"),
+        ([0.001] * 50 + [0.401] * 50, "the generator itself was the bottleneck: the"),
+        ([0.001] * 50 + [0.101] * 50, "the generator's own delay is more than a tenth"),
+        ([0.201] * 51 + [0.202] * 49, "the generator itself was the bottleneck: the"),
+    ],
+    ids=["first token", "nowhere", "p99 of latency", "p99", "median of latency"],
+)
+def test_a_delay_is_a_bottleneck_where_it_shows_in_the_latency(
+    late: list[float], begins: str
+) -> None:
+    """
+    Elsewhere the figures are named that it shows in, and the others stand.
+    """
+    run = run_of()
+    run.measured.gaps = histogram(0.6, 0.6, 5.0)
+    run.measured.delays = {1: histogram(*late)}
+
+    assert run.remarks()[0].startswith(begins)
+
+
+def test_a_lost_worker_is_said_before_all_else() -> None:
+    """
+    By when it was last heard of.
+    """
+    run = run_of(cpu=0.95)
+    run.measured.lost = {2: run.begin + 4.2}
+
+    assert run.remarks()[0] == (
+        "worker 2 was lost, last heard of 4 s after measuring began: its users asked "
+        "no more, and what it had under way then is missing; run the test again"
+    )
+    assert run.remarks()[1].startswith("the generator itself was the bottleneck")
+
+
+def test_the_figures_that_a_delay_shows_in_are_named() -> None:
+    """
+    Each with its percentiles.
+    """
+    run = run_of()
+    run.measured.delays = {1: histogram(*[0.051] * 50, *[0.101] * 50)}
+
+    assert run.remarks()[0] == (
+        "the generator's own delay is more than a tenth of p50 and p99 of time to "
+        "first token and of p50 and p99 of time between tokens: the endpoint is "
+        "faster there, and its other figures stand; use more processes, or a "
+        "machine with nothing else to do"
+    )
 
 
 class _Page(HTMLParser):

@@ -10,9 +10,14 @@ from typing import Annotated, TypeAlias
 import typer
 
 Endpoint: TypeAlias = Annotated[str, typer.Argument(help="The endpoint's name.")]
+EndpointOrJoin: TypeAlias = Annotated[
+    str | None, typer.Argument(help="The endpoint's name; left out with --join.")
+]
 Component: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="The inference component's name, on an endpoint that has them."),
+    typer.Option(
+        help="The inference component's name. If left out, the endpoint has none."
+    ),
 ]
 Variant: TypeAlias = Annotated[
     str | None, typer.Option(help="The variant to ask. If left out, any.")
@@ -28,7 +33,8 @@ ArrivalRate: TypeAlias = Annotated[
     float | None,
     typer.Option(
         help="Instead of --users: how many requests arrive a second, at random, "
-        "whether or not those before have been answered (open loop)."
+        "whether or not those before have been answered (open loop). If left out, "
+        "users ask."
     ),
 ]
 SpawnRate: TypeAlias = Annotated[
@@ -57,11 +63,40 @@ Processes: TypeAlias = Annotated[
         "but no more than there are cores."
     ),
 ]
+ExpectWorkers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many processes of other machines, each started with --join, do the "
+        "work. If left out, processes of this machine do."
+    ),
+]
+Bind: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="With --expect-workers, the address of this machine where they join; the "
+        "port is 5557 if left out. What goes over it is not encrypted, and whoever "
+        "reaches it can join.",
+    ),
+]
+JoinWithin: TypeAlias = Annotated[
+    str, typer.Option(help="For how long workers, or with --join the leader, may take.")
+]
+Join: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="Instead of an endpoint: work for the load test that another machine "
+        "leads there with --expect-workers, which says all else but --processes. If "
+        "left out, this machine loads or leads.",
+    ),
+]
 Prompts: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="A file of prompts, a line each, or .jsonl with a string or "
-        '{"prompt": ...} on each line; one is chosen at random each time.'
+        '{"prompt": ...} on each line; one is chosen at random each time. '
+        "If left out, words are put together."
     ),
 ]
 PromptWords: TypeAlias = Annotated[

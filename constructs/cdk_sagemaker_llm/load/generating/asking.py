@@ -54,6 +54,9 @@ class Asking:
         """
         Count from now on: all users are there.
         """
+        if self._begun is not None:
+            # Locust says so once more when a worker that was silent is back.
+            return
         self._begun = time.perf_counter(), time.process_time()
         self._kept.gaps = Histogram()
         self._kept.delays = {self._number: Histogram()}

@@ -15,6 +15,7 @@ from locust.env import Environment
 from locust.event import Events
 
 from cdk_sagemaker_llm.load.generating.asking import EVERY, Asking
+from cdk_sagemaker_llm.load.settings import LoadSettings
 
 _MOST_IN_FLIGHT = 5000
 
@@ -79,18 +80,38 @@ class Arriving(User):
 
 def environment_of(asking: Asking) -> Environment:
     """
-    Make Locust's environment of one process.
+    Make Locust's environment of a process that does all of the work.
     """
-    is_open = asking.settings.arrival_rate is not None
-    kind = Arriving if is_open else Looping
-    kind.asking = asking
-    events = Events()
-    events.spawning_complete.add_listener(lambda **_: asking.begin())
-    events.test_stopping.add_listener(lambda **_: asking.end())
+    kind = kind_of(asking.settings)
+    environment = Environment(user_classes=[kind], events=Events())
+    furnish(environment, asking)
+    return environment
+
+
+def bare_environment() -> Environment:
+    """
+    Make that of a process that will be told what to do: for users of either kind.
+    """
+    return Environment(user_classes=[Looping, Arriving], events=Events())
+
+
+def furnish(environment: Environment, asking: Asking) -> None:
+    """
+    Have an environment's users ask.
+    """
+    for kind in (Looping, Arriving):
+        kind.asking = asking
+    environment.stop_timeout = asking.settings.drain
+    environment.events.spawning_complete.add_listener(lambda **_: asking.begin())
+    environment.events.test_stopping.add_listener(lambda **_: asking.end())
     gevent.spawn(_watch, asking)
-    return Environment(
-        user_classes=[kind], events=events, stop_timeout=asking.settings.drain
-    )
+
+
+def kind_of(settings: LoadSettings) -> type[User]:
+    """
+    Return which users there are.
+    """
+    return Looping if settings.arrival_rate is None else Arriving
 
 
 def _watch(asking: Asking) -> None:
