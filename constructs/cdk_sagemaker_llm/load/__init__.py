@@ -12,6 +12,7 @@ from cdk_sagemaker_llm._lazily import lazily
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
     from cdk_sagemaker_llm.load.figures import Distribution, Figures
+    from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
     from cdk_sagemaker_llm.load.records import Record
     from cdk_sagemaker_llm.load.result import LoadResult
@@ -24,6 +25,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "Figures",
+    "Fitted",
     "GeneratorDelay",
     "LoadError",
     "LoadResult",
@@ -32,6 +34,7 @@ __all__ = [
     "Progress",
     "Record",
     "Row",
+    "fit_service_times",
     "run_benchmark",
     "run_load",
 ]
@@ -42,6 +45,7 @@ _HOMES = {
     "Distribution": "load.figures",
     "Estimate": "load.uncertainty",
     "Figures": "load.figures",
+    "Fitted": "load.fitting",
     "GeneratorDelay": "load.measured",
     "LoadError": "load.running",
     "LoadResult": "load.result",
@@ -50,6 +54,7 @@ _HOMES = {
     "Progress": "load.running",
     "Record": "load.records",
     "Row": "load.benchmark",
+    "fit_service_times": "load.fitting",
     "run_benchmark": "load.benchmark",
     "run_load": "load.running",
 }
