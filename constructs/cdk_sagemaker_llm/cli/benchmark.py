@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cdk_sagemaker_llm.cli.load_test import parameters_of
-from cdk_sagemaker_llm.cli.loading import options
+from cdk_sagemaker_llm.cli.loading import fitted, options
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.benchmark import Benchmark, compare, run_benchmark
 from cdk_sagemaker_llm.load.prompts import read_prompts
@@ -68,6 +68,10 @@ def benchmark(
             "endpoint, the two are compared. Left out, nothing is.",
         ),
     ] = None,
+    service_times: fitted.ServiceTimes = None,
+    copies: fitted.Copies = None,
+    max_sequences: fitted.MaxSequences = None,
+    probe: fitted.Alone = "30s",
     as_json: options.AsJson = False,
 ) -> None:
     """
@@ -84,7 +88,10 @@ def benchmark(
             return
         if len(saved) > 1:
             raise ValueError("--compare takes one file when an endpoint is measured")  # noqa: TRY301 - one place that tells
-        misuse.refuse_unwritable({"--save": save})
+        misuse.refuse_unwritable({"--save": save, "--service-times": service_times})
+        fitting = fitted.Fitting.of(
+            service_times, copies, max_sequences, probe, is_streamed=stream
+        )
         counts = users_of(users)
         settings = LoadSettings(
             endpoint=endpoint,
@@ -110,14 +117,15 @@ def benchmark(
     except (ValueError, OSError) as fault:
         _complain(str(fault))
         raise typer.Exit(MISUSE) from fault
-    found = _run(settings, counts, _saver(save))
+    found = _run(settings, counts, _saver(save), fitting)
     if as_json:
         typer.echo(found.to_json(), nl=False)
-        return
-    typer.echo(found.to_markdown())
-    for remark in found.remarks():
-        typer.echo(f"- {remark}")
-    if saved:
+    else:
+        typer.echo(found.to_markdown())
+        for remark in found.remarks():
+            typer.echo(f"- {remark}")
+    _fit(fitting, found, is_error=as_json)
+    if saved and not as_json:
         try:
             typer.echo(f"\n{compare(saved[0], found)}", nl=False)
         except ValueError as fault:
@@ -147,16 +155,28 @@ def _run(
     settings: LoadSettings,
     counts: Sequence[int],
     on_row: Callable[[Benchmark], object] | None,
+    fitting: fitted.Fitting,
 ) -> Benchmark:
     from cdk_sagemaker_llm.cli.answers import in_our_words  # noqa: PLC0415 - rich
     from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - as above
 
     try:
         with live() as show:
+            fitting.before(settings, show)
             return run_benchmark(settings, counts, on_row, show)
     except LoadError as error:
         _complain(in_our_words(str(error)))
         raise typer.Exit(1) from error
+
+
+def _fit(fitting: fitted.Fitting, found: Benchmark, *, is_error: bool) -> None:
+    try:
+        lines = fitting.after(found)
+    except ValueError as fault:
+        _complain(f"--service-times: {fault}")
+        raise typer.Exit(1) from fault
+    for line in lines:
+        typer.echo(line, err=is_error)
 
 
 def _saver(path: Path | None) -> Callable[[Benchmark], object] | None:

@@ -12,6 +12,7 @@ from cdk_sagemaker_llm._lazily import lazily
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
     from cdk_sagemaker_llm.load.figures import Distribution, Figures
+    from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
     from cdk_sagemaker_llm.load.joining import join_load
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
     from cdk_sagemaker_llm.load.records import Record
@@ -25,6 +26,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "Figures",
+    "Fitted",
     "GeneratorDelay",
     "LoadError",
     "LoadResult",
@@ -33,6 +35,7 @@ __all__ = [
     "Progress",
     "Record",
     "Row",
+    "fit_service_times",
     "join_load",
     "run_benchmark",
     "run_load",
@@ -44,6 +47,7 @@ _HOMES = {
     "Distribution": "load.figures",
     "Estimate": "load.uncertainty",
     "Figures": "load.figures",
+    "Fitted": "load.fitting",
     "GeneratorDelay": "load.measured",
     "LoadError": "load.running",
     "LoadResult": "load.result",
@@ -53,6 +57,7 @@ _HOMES = {
     "Record": "load.records",
     "Row": "load.benchmark",
     "join_load": "load.joining",
+    "fit_service_times": "load.fitting",
     "run_benchmark": "load.benchmark",
     "run_load": "load.running",
 }

@@ -13,6 +13,7 @@ from typing import Any
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.steady import steady_of
 from cdk_sagemaker_llm.load.tables import table_of
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
@@ -179,6 +180,8 @@ def row_of(result: LoadResult) -> Row:
     facts = result.to_facts()
     # A row's figures are enough; its course is for a single load test.
     del facts["course"]
+    steady = steady_of(result)
+    facts["steady"] = None if steady is None else asdict(steady)
     return Row(
         users=result.settings.user_count,
         seconds=result.end - result.begin,

@@ -70,6 +70,13 @@ class LoadResult:
         """
         return list(seconds_of(self.measured.records, self.begin, self.end))
 
+    @property
+    def is_generator_bottleneck(self) -> bool:
+        """
+        Whether the generator's own delay shows in what was measured.
+        """
+        return bool(self._slowed())
+
     def remarks(self) -> list[str]:
         """
         Say what else there is to know of it: first of all, whether to believe it.
@@ -203,6 +210,7 @@ class LoadResult:
             "settings": settings,
             "figures": asdict(self.figures),
             "generator": asdict(delay),
+            "is_generator_bottleneck": self.is_generator_bottleneck,
             "remarks": self.remarks(),
             "course": [asdict(second) for second in self.seconds],
         }
