@@ -10,15 +10,13 @@ from typing import Annotated
 
 import typer
 
-from cdk_sagemaker_llm.cli.load_test import parameters_of
 from cdk_sagemaker_llm.cli.loading import options
+from cdk_sagemaker_llm.cli.loading.running import refusing_misuse, run_live
+from cdk_sagemaker_llm.cli.loading.shared import Asked, takes_shared
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.benchmark import Benchmark, compare, run_benchmark
-from cdk_sagemaker_llm.load.prompts import read_prompts
-from cdk_sagemaker_llm.load.running import LoadError
-from cdk_sagemaker_llm.load.settings import LoadSettings
 
-MISUSE = 2
+_NAME = "benchmark"
 _USERS = "100,150,200,250,300,350,400,450,500"
 _TWO = 2
 
@@ -27,9 +25,10 @@ def register(app: typer.Typer) -> None:
     """
     Add the subcommand.
     """
-    app.command("benchmark")(benchmark)
+    app.command(_NAME)(benchmark)
 
 
+@takes_shared
 def benchmark(
     endpoint: Annotated[
         str | None,
@@ -39,23 +38,9 @@ def benchmark(
     users: Annotated[
         str, typer.Option(help="How many users ask at a time, one number for each row.")
     ] = _USERS,
-    component: options.Component = None,
-    variant: options.Variant = None,
-    spawn_rate: options.SpawnRate = None,
     run_time: options.RunTime = "90s",
-    drain: options.Drain = "60s",
-    processes: options.Processes = None,
-    prompts: options.Prompts = None,
     prompt_words: options.PromptWords = "1000",
-    max_new_tokens: options.MaxNewTokens = 50,
-    parameter: options.Parameter = None,
-    chat: options.Chat = False,
-    stream: options.Stream = True,
-    schema: options.Schema = "lmi",
-    timeout: options.Timeout = "120s",
-    seed: options.Seed = 0,
-    region: options.Region = None,
-    endpoint_url: options.EndpointUrl = None,
+    asked: Asked,
     save: Annotated[
         Path | None,
         typer.Option(help="Write it as JSON here, anew after each row."),
@@ -77,40 +62,24 @@ def benchmark(
     Ctrl-C ends it with the row that is being measured. Exits with 1 if the endpoint
     refuses, and with 2 on misuse.
     """
-    try:
+    with refusing_misuse(_NAME):
         saved = [_saved(path) for path in compare_with or ()]
         if endpoint is None:
             typer.echo(_two(saved), nl=False)
             return
         if len(saved) > 1:
-            raise ValueError("--compare takes one file when an endpoint is measured")  # noqa: TRY301 - one place that tells
+            raise ValueError("--compare takes one file when an endpoint is measured")
         misuse.refuse_unwritable({"--save": save})
         counts = users_of(users)
-        settings = LoadSettings(
-            endpoint=endpoint,
-            component=component,
-            variant=variant,
+        settings = asked.settings(
+            endpoint,
             users=min(counts),
-            spawn_rate=spawn_rate,
             run_time=parsing.seconds("--run-time", run_time),
-            drain=parsing.seconds("--drain", drain),
-            processes=processes,
-            prompts=read_prompts(prompts) if prompts else (),
             prompt_words=prompt_words,
-            max_new_tokens=max_new_tokens,
-            parameters=parameters_of(parameter or ()),
-            is_chat=chat,
-            is_streamed=stream,
-            schema=schema,
-            timeout=parsing.seconds("--timeout", timeout),
-            seed=seed,
-            region=region,
-            endpoint_url=endpoint_url,
         )
-    except (ValueError, OSError) as fault:
-        _complain(str(fault))
-        raise typer.Exit(MISUSE) from fault
-    found = _run(settings, counts, _saver(save))
+    found = run_live(
+        _NAME, lambda show: run_benchmark(settings, counts, _saver(save), show)
+    )
     if as_json:
         typer.echo(found.to_json(), nl=False)
         return
@@ -118,11 +87,8 @@ def benchmark(
     for remark in found.remarks():
         typer.echo(f"- {remark}")
     if saved:
-        try:
+        with refusing_misuse(_NAME):
             typer.echo(f"\n{compare(saved[0], found)}", nl=False)
-        except ValueError as fault:
-            _complain(str(fault))
-            raise typer.Exit(MISUSE) from fault
 
 
 def users_of(text: str) -> list[int]:
@@ -141,21 +107,6 @@ def users_of(text: str) -> list[int]:
             f"--users must be different numbers such as 100,150,200, got {text!r}"
         )
     return found
-
-
-def _run(
-    settings: LoadSettings,
-    counts: Sequence[int],
-    on_row: Callable[[Benchmark], object] | None,
-) -> Benchmark:
-    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - rich
-
-    try:
-        with live() as show:
-            return run_benchmark(settings, counts, on_row, show)
-    except LoadError as error:
-        _complain(str(error))
-        raise typer.Exit(1) from error
 
 
 def _saver(path: Path | None) -> Callable[[Benchmark], object] | None:
@@ -177,8 +128,3 @@ def _saved(path: Path) -> Benchmark:
         return Benchmark.from_json(path.read_text(encoding="utf-8"))
     except ValueError as fault:
         raise ValueError(f"--compare {path}: {fault}") from fault
-
-
-def _complain(message: str) -> None:
-    for line in message.splitlines():
-        typer.echo(f"sagemaker-llm benchmark: {line}", err=True)

@@ -1,5 +1,5 @@
 """
-The options of ``sagemaker-llm load-test``.
+The options of ``sagemaker-llm load-test`` and ``benchmark``.
 """
 
 from __future__ import annotations
@@ -69,6 +69,13 @@ PromptWords: TypeAlias = Annotated[
     typer.Option(
         help="Without --prompts: how many words to put together, each about a token: "
         "1000, 100-500, or normal:1000,200 (mean and deviation)."
+    ),
+]
+Tokenizer: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="The model's tokenizer.json, or a folder with it: --prompt-words then "
+        "counts its tokens, exactly."
     ),
 ]
 MaxNewTokens: TypeAlias = Annotated[
