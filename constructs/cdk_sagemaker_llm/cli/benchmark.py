@@ -14,7 +14,8 @@ from cdk_sagemaker_llm.cli.loading import options
 from cdk_sagemaker_llm.cli.loading.running import refusing_misuse, run_live
 from cdk_sagemaker_llm.cli.loading.shared import Asked, takes_shared
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
-from cdk_sagemaker_llm.load.benchmark import Benchmark, compare, run_benchmark
+from cdk_sagemaker_llm.load.benchmark import Benchmark, run_benchmark
+from cdk_sagemaker_llm.load.comparing import compare
 
 _NAME = "benchmark"
 _USERS = "100,150,200,250,300,350,400,450,500"
