@@ -164,8 +164,8 @@ def test_without_streams_there_is_no_first_token() -> None:
             [(100, 4.8), (200, 6.1), (300, 4.9), (400, 5.0)],
             (
                 "Within the objective (latency p95 at most 5 s): at most 100 of the "
-                "users tried, latency p95 4.80 s; 200 are above it, latency p95 6.10 s. That "
-                "300, 400 are within it again is left out."
+                "users tried, latency p95 4.80 s; 200 are above it, latency p95 6.10 "
+                "s. That 300, 400 are within it again is left out."
             ),
         ),
         (
