@@ -32,6 +32,7 @@ FLOORS = (
     "serving",
     "fit",
     "simulation",
+    "pages",
     "client",
     "load",
     "codes",
