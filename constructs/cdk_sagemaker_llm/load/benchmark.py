@@ -129,12 +129,17 @@ class Benchmark:
             for remark in (*row.cut(), *row.facts["remarks"])
         ]
 
+    def to_facts(self) -> dict[str, Any]:
+        """
+        Return all of it, as JSON has it.
+        """
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+
     def to_json(self) -> str:
         """
         Write all of it as JSON, to be compared with another.
         """
-        facts = {"format": FORMAT, "version": VERSION, **asdict(self)}
-        return json.dumps(facts, indent=2) + "\n"
+        return json.dumps(self.to_facts(), indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Benchmark:

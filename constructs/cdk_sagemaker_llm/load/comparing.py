@@ -4,7 +4,9 @@ How two benchmarks differ, and whether chance explains it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
 from cdk_sagemaker_llm.load.tables import percent, table_of
@@ -17,6 +19,68 @@ _ELSEWHERE = {"endpoint", "component", "variant", "region", "endpoint_url"}
 _OTHERWISE = {"users", "spawn_rate", "processes", "seed", "drain"}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """
+    A figure, measured twice with the same number of users.
+
+    Args:
+        users: How many there were.
+
+        figure: Which figure.
+
+        before: What it was.
+
+        after: What it is.
+    """
+
+    users: int
+    figure: str
+    before: Estimate
+    after: Estimate
+
+    @property
+    def differs(self) -> bool:
+        """
+        Whether chance does not explain it.
+        """
+        return self.after.differs_from(self.before)
+
+    def cells(self) -> tuple[str, ...]:
+        """
+        Write it as a row of the table.
+        """
+        before, after = self.before.value, self.after.value
+        return (
+            str(self.users),
+            self.figure,
+            self._with_bounds(self.before),
+            self._with_bounds(self.after),
+            f"{after / before - 1:+.1%}" if before else "-",
+            "differs" if self.differs else "may be chance",
+        )
+
+    def to_facts(self) -> dict[str, Any]:
+        """
+        Return it as JSON has it.
+        """
+        return {**asdict(self), "differs": self.differs}
+
+    def _with_bounds(self, one: Estimate) -> str:
+        written = percent if self.figure == "success" else "{:.3g}".format
+        return f"{written(one.value)} ({written(one.low)} to {written(one.high)})"
+
+
+def differences(before: Benchmark, after: Benchmark) -> list[Difference]:
+    """
+    Return each figure that was measured twice with the same number of users.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    return [each for pair in _pairs(before, after) for each in _compared(*pair)]
+
+
 def compare(before: Benchmark, after: Benchmark) -> str:
     """
     Write how two benchmarks differ, where both have the same number of users.
@@ -24,14 +88,18 @@ def compare(before: Benchmark, after: Benchmark) -> str:
     Raises:
         ValueError: If they have none in common.
     """
+    table = table_of(_HEADS, [one.cells() for one in differences(before, after)])
+    told = [*_sources(before, after), *_asked_otherwise(*_pairs(before, after)[0])]
+    told += _alone(before, after)
+    return "\n".join(told) + f"\n\n{table}"
+
+
+def _pairs(before: Benchmark, after: Benchmark) -> list[tuple[Row, Row]]:
     old = {row.users: row for row in before.rows}
     pairs = [(old[row.users], row) for row in after.rows if row.users in old]
     if not pairs:
         raise ValueError("the benchmarks have no number of users in common")
-    table = table_of(_HEADS, [line for pair in pairs for line in _compared(*pair)])
-    told = [*_sources(before, after), *_asked_otherwise(*pairs[0])]
-    told += _alone(before, after)
-    return "\n".join(told) + f"\n\n{table}"
+    return pairs
 
 
 def _sources(before: Benchmark, after: Benchmark) -> Iterator[str]:
@@ -57,32 +125,13 @@ def _alone(before: Benchmark, after: Benchmark) -> Iterator[str]:
             yield f"- Only {name}: {', '.join(map(str, sorted(users)))} users."
 
 
-def _compared(old: Row, new: Row) -> Iterator[tuple[str, ...]]:
-    named: tuple[
-        tuple[str, Estimate | None, Estimate | None, Callable[[float], str]], ...
-    ] = (
-        ("requests/s", old.rate, new.rate, _three),
-        ("median latency s", old.latency, new.latency, _three),
-        ("median time to first token s", old.first_token, new.first_token, _three),
-        ("success", old.success, new.success, percent),
+def _compared(old: Row, new: Row) -> Iterator[Difference]:
+    named = (
+        ("requests/s", old.rate, new.rate),
+        ("median latency s", old.latency, new.latency),
+        ("median time to first token s", old.first_token, new.first_token),
+        ("success", old.success, new.success),
     )
-    for name, before, after, written in named:
-        if before is None or after is None:
-            continue
-        is_other = after.differs_from(before)
-        yield (
-            str(new.users),
-            name,
-            _with_bounds(before, written),
-            _with_bounds(after, written),
-            f"{after.value / before.value - 1:+.1%}" if before.value else "-",
-            "differs" if is_other else "may be chance",
-        )
-
-
-def _with_bounds(one: Estimate, written: Callable[[float], str]) -> str:
-    return f"{written(one.value)} ({written(one.low)} to {written(one.high)})"
-
-
-def _three(number: float) -> str:
-    return f"{number:.3g}"
+    for figure, before, after in named:
+        if before is not None and after is not None:
+            yield Difference(users=new.users, figure=figure, before=before, after=after)

@@ -16,10 +16,12 @@ from cdk_sagemaker_llm.cli.simulating import parsing
 from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
-# Settings whose options have other names than their own.
+# Settings, and parts of an objective, whose options have other names than their own.
 _FLAGS = {
+    "first_token": "--first-token-objective",
     "is_chat": "--chat",
     "is_streamed": "--stream",
+    "latency": "--latency-objective",
     "parameters": "--parameter",
 }
 
