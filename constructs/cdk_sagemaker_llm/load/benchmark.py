@@ -21,6 +21,8 @@ from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, sha
 FORMAT = "cdk-sagemaker-llm/benchmark"
 VERSION = 1
 HEADS = ("concurrent users", "requests", "requests/s", "median latency s", "success")
+# Nobody asks it of fewer than half of the requests.
+LEAST_PERCENT = 50
 _WHOLE = 0.99
 _WANTED = "name a file that sagemaker-llm benchmark --save wrote"
 # What files of this version may lack.
@@ -222,16 +224,34 @@ def row_of(result: LoadResult) -> Row:
     facts = result.to_facts()
     # A row's figures are enough; its course is for a single load test.
     del facts["course"]
+    latencies = [one.latency for one in good]
+    facts["percents"] = {
+        "latency": _percents(latencies),
+        "first_token": _percents(firsts),
+    }
     return Row(
         users=result.settings.user_count,
         seconds=result.end - result.begin,
         requests=len(begun),
         rate=rate_of(ends, result.begin, result.end),
-        latency=median_of([one.latency for one in good]),
+        latency=median_of(latencies),
         success=share_of(len(good), len(begun)),
         first_token=median_of(firsts),
         facts=facts,
     )
+
+
+def _percents(seconds: Sequence[float]) -> list[float]:
+    """
+    Return what so many in a hundred took at most, from the median to the longest.
+    """
+    found = sorted(seconds)
+    if not found:
+        return []
+    return [
+        found[-(-percent * len(found) // 100) - 1]
+        for percent in range(LEAST_PERCENT, 101)
+    ]
 
 
 def _benchmark_of(text: str) -> Mapping[str, Any]:
