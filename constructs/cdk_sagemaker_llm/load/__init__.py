@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
     from cdk_sagemaker_llm.load.faults import SettingsError
     from cdk_sagemaker_llm.load.figures import Distribution, Figures
+    from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
     from cdk_sagemaker_llm.load.knee import Knee, Objective
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
     from cdk_sagemaker_llm.load.reading import Reading, reading_of
@@ -29,6 +30,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "Figures",
+    "Fitted",
     "GeneratorDelay",
     "HeadRoom",
     "Knee",
@@ -44,6 +46,7 @@ __all__ = [
     "Saturation",
     "ScalingTarget",
     "SettingsError",
+    "fit_service_times",
     "reading_of",
     "run_benchmark",
     "run_load",
@@ -55,6 +58,7 @@ _HOMES = {
     "Distribution": "load.figures",
     "Estimate": "load.uncertainty",
     "Figures": "load.figures",
+    "Fitted": "load.fitting",
     "GeneratorDelay": "load.measured",
     "HeadRoom": "load.scaling_target",
     "Knee": "load.knee",
@@ -70,6 +74,7 @@ _HOMES = {
     "Saturation": "load.saturation",
     "ScalingTarget": "load.scaling_target",
     "SettingsError": "load.faults",
+    "fit_service_times": "load.fitting",
     "reading_of": "load.reading",
     "run_benchmark": "load.benchmark",
     "run_load": "load.running",

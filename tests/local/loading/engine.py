@@ -1,5 +1,8 @@
 """
-Copies that serve as an engine does: step by step, prompts first, in exact time.
+Copies that serve as an engine does: step by step, in exact time.
+
+Between two prompts everybody gets a token, as in engines that keep answers flowing;
+so requests that came together do not end together for ever.
 
 Nothing here is shared with the library's own model of a copy, which is held against it.
 """
@@ -118,17 +121,20 @@ class Copy:
         Serve without end.
         """
         times, running, waiting = self._times, self._running, self._waiting
+        is_turn = True
         while True:
             if not running and not waiting:
                 self._arrived.clear()
                 await self._arrived.wait()
                 self._now = asyncio.get_running_loop().time()
-            if waiting and len(running) < times.places:
+            if waiting and len(running) < times.places and (is_turn or not running):
+                is_turn = False
                 sequence = waiting[0]
                 await self._spend(times.pass_ + times.prompt * sequence.prompt)
                 running.append(waiting.popleft())
                 sequence.step()
             else:
+                is_turn = True
                 await self._spend(times.alone + times.beside * (len(running) - 1))
                 for sequence in running:
                     sequence.step()
