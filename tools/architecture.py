@@ -33,6 +33,7 @@ FLOORS = (
     "serving",
     "fit",
     "simulation",
+    "pages",
     "client",
     "load",
     "codes",

@@ -5,32 +5,9 @@ What is drawn of a run, on paper or on a page.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cdk_sagemaker_llm.load.result import LoadResult
-
-Curve = tuple[str, Sequence[float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """
-    Curves of one unit.
-
-    Args:
-        unit: What they count.
-
-        curves: Their names and values.
-
-        xs: Where the values stand.
-
-        x_unit: What that counts.
-    """
-
-    unit: str
-    curves: Sequence[Curve]
-    xs: Sequence[float]
-    x_unit: str
+from cdk_sagemaker_llm.pages.chart import Curve, Panel
 
 
 def panels_of(result: LoadResult) -> list[Panel]:

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.load.addresses import address_of
+from cdk_sagemaker_llm.load.faults import Fault, SettingsError
 from cdk_sagemaker_llm.load.prompts import lengths_of
 
 _USERS = 10
@@ -66,6 +67,9 @@ class LoadSettings:
         prompt_words: How many words those have: ``1000``, ``100-500``, or
             ``normal:1000,200``.
 
+        tokenizer: A ``tokenizer.json``, or a folder with one: ``prompt_words`` are
+            then its tokens, exactly. If left out, a word is about a token.
+
         max_new_tokens: How many tokens an answer has at most.
             If left out, the container decides.
 
@@ -101,6 +105,7 @@ class LoadSettings:
     join_within: float = 300.0
     prompts: tuple[str, ...] = ()
     prompt_words: str = "100"
+    tokenizer: str | None = None
     max_new_tokens: int | None = 50
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_chat: bool = False
@@ -115,10 +120,9 @@ class LoadSettings:
         """
         Refuse what is no load.
         """
-        faults = [*self._faults()]
+        faults = [*self._faults(), *self._length_faults()]
         if faults:
-            raise ValueError("; ".join(faults))
-        lengths_of(self.prompt_words)
+            raise SettingsError(faults)
 
     @property
     def user_count(self) -> int:
@@ -163,39 +167,54 @@ class LoadSettings:
         """
         return cls(**{**packed, "prompts": tuple(packed["prompts"])})
 
-    def _faults(self) -> list[str]:
-        faults = [] if self.endpoint else ["endpoint must be a name, got ''"]
-        if self.users is not None and self.arrival_rate is not None:
-            faults.append("give either users or arrival_rate, not both")
+    def _faults(self) -> Iterator[Fault]:
+        if not self.endpoint:
+            yield Fault("{} must be a name, got ''", ("endpoint",))
+        pairs = (
+            ("users", "arrival_rate"),
+            ("prompts", "tokenizer"),
+            ("processes", "workers"),
+        )
+        for one, other in pairs:
+            if getattr(self, one) and getattr(self, other) is not None:
+                yield Fault("give either {} or {}, not both", (one, other))
         if self.schema not in {*Schema}:
             known = " or ".join(Schema)
-            faults.append(f"schema must be {known}, got {self.schema!r}")
+            yield Fault("{} must be {}, got {!r}", ("schema",), (known, self.schema))
+        yield from self._number_faults()
+        yield from self._crew_faults()
+
+    def _number_faults(self) -> Iterator[Fault]:
         for name in ("users", "processes", "workers", "max_new_tokens"):
             number = getattr(self, name)
             if number is not None and not number >= 1:
-                faults.append(f"{name} must be at least 1, got {number}")
+                yield Fault("{} must be at least 1, got {}", (name,), (number,))
         for name in _POSITIVE:
             number = getattr(self, name)
             if number is not None and not 0 < number < math.inf:
-                faults.append(f"{name} must be more than 0, got {number}")
+                yield Fault("{} must be more than 0, got {}", (name,), (number,))
         for name in ("think_time", "drain"):
             number = getattr(self, name)
             if not 0 <= number < math.inf:
-                faults.append(f"{name} must be at least 0, got {number}")
-        return [*faults, *self._crew_faults()]
+                yield Fault("{} must be at least 0, got {}", (name,), (number,))
 
-    def _crew_faults(self) -> list[str]:
-        faults = []
-        if self.processes is not None and self.workers is not None:
-            faults.append("give either processes or workers, not both")
+    def _crew_faults(self) -> Iterator[Fault]:
         for name in ("processes", "workers"):
             number = getattr(self, name)
-            if None not in {self.users, number} and self.user_count < number:
-                faults.append(
-                    f"{name} must be at most users, got {number} and {self.users}"
+            if self.users and number and self.users < number:
+                yield Fault(
+                    "{} must be at most {}, got {} and {}",
+                    (name, "users"),
+                    (number, self.users),
                 )
         try:
             address_of(self.bind)
         except ValueError as error:
-            faults.append(f"bind {error}")
-        return faults
+            yield Fault("{} {}", ("bind",), (error,))
+
+    def _length_faults(self) -> tuple[Fault, ...]:
+        try:
+            lengths_of(self.prompt_words)
+        except SettingsError as error:
+            return error.faults
+        return ()

@@ -32,14 +32,6 @@ ServiceTimes: TypeAlias = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
-Copies: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="How many copies serve; if left out, asked of SageMaker, else 1.",
-        rich_help_panel=_PANEL,
-    ),
-]
 MaxSequences: TypeAlias = Annotated[
     int | None,
     typer.Option(
