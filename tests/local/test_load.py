@@ -314,7 +314,7 @@ def test_a_benchmark_is_drawn_and_counts_tokens(
             *(COMMAND, "benchmark", endpoint, "--users", "1,3", "--run-time", "1s"),
             *("--prompt-words", "33", "--tokenizer", str(tmp_path)),
             *("--max-new-tokens", "6", "--latency-objective", "1ms"),
-            *("--first-token-objective", "20s", "--percentile", "p50"),
+            *("--ttft-objective", "20s", "--percentile", "p50"),
             *(str(part) for pair in files.items() for part in pair),
         ],
         env=embedded_aws.process_environment,

@@ -32,7 +32,7 @@ _TWO = 2
 # What is heeded where nothing is measured.
 _READ = {
     *("--from", "--compare", "--html", "--png", "--json", "--latency-objective"),
-    *("--first-token-objective", "--percentile", "--copies", "--growth"),
+    *("--ttft-objective", "--percentile", "--copies", "--growth"),
     "--scale-out-time",
 }
 
@@ -116,7 +116,7 @@ def benchmark(
                 prompt_words=prompt_words,
             )
             if first_token_objective is not None and not settings.is_streamed:
-                raise ValueError("--first-token-objective needs streams; leave one out")
+                raise ValueError("--ttft-objective needs streams; leave one out")
     if source is None:
 
         def measure(show: Callable[[Progress], object]) -> Benchmark:

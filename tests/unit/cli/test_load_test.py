@@ -168,7 +168,13 @@ def test_several_faults_are_told_in_a_line_each(
     ("command", "others"),
     [
         (load_test, {"endpoint"}),
-        (benchmark, {"endpoint", "arrival_rate", "think_time"}),
+        (
+            benchmark,
+            {
+                *("endpoint", "arrival_rate", "think_time"),
+                *("workers", "bind", "join_within"),
+            },
+        ),
     ],
 )
 def test_each_setting_has_an_option(
@@ -254,12 +260,12 @@ def test_misuse_of_joining_is_told(
             "--latency-objective must be more than 0, got 0.0",
         ),
         (
-            ["chat", "--first-token-objective", "0ms"],
-            "--first-token-objective must be more than 0, got 0.0",
+            ["chat", "--ttft-objective", "0ms"],
+            "--ttft-objective must be more than 0, got 0.0",
         ),
         (
-            ["chat", "--first-token-objective", "1s", "--no-stream"],
-            "--first-token-objective needs streams; leave one out",
+            ["chat", "--ttft-objective", "1s", "--no-stream"],
+            "--ttft-objective needs streams; leave one out",
         ),
         (
             ["chat", "--growth", "0.05"],
@@ -338,7 +344,7 @@ def test_a_saved_benchmark_is_read_as_json(
     monkeypatch.chdir(tmp_path)
     Path("old.json").write_text(published().to_json(), encoding="utf-8")
     arguments = [
-        *("benchmark", "--from", "old.json", "--first-token-objective", "500ms"),
+        *("benchmark", "--from", "old.json", "--ttft-objective", "500ms"),
         *("--percentile", "p50", "--compare", "old.json", "--json"),
     ]
     status, text = shown(arguments, monkeypatch, capsys)

@@ -28,7 +28,7 @@ ServiceTimes: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="Compute what one copy takes for requests and write it here, for "
-        "sagemaker-llm simulate.",
+        "sagemaker-llm simulate. Left out, it is not.",
         rich_help_panel=_PANEL,
     ),
 ]

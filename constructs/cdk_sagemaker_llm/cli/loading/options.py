@@ -110,7 +110,7 @@ Tokenizer: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="The model's tokenizer.json, or a folder with it: --prompt-words then "
-        "counts its tokens, exactly."
+        "counts its tokens, exactly. Left out, a word is about a token."
     ),
 ]
 MaxNewTokens: TypeAlias = Annotated[
@@ -164,12 +164,16 @@ LatencyObjective: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="The longest an answer may take, 5s: says how many of the users tried "
-        "are within it."
+        "are within it. Left out, none is asked for."
     ),
 ]
 FirstTokenObjective: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="The longest its first token may take, 800ms or 1.5s; likewise."),
+    typer.Option(
+        "--ttft-objective",
+        help="The longest its first token may take, 800ms or 1.5s; likewise. Left "
+        "out, none is asked for.",
+    ),
 ]
 Percentile: TypeAlias = Annotated[
     str | None,
@@ -201,7 +205,10 @@ SaveFile: TypeAlias = Annotated[
 ]
 FromFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--from", help="Read a saved benchmark, and measure nothing."),
+    typer.Option(
+        "--from",
+        help="Read a saved benchmark, and measure nothing. Left out, it is measured.",
+    ),
 ]
 CompareWith: TypeAlias = Annotated[
     list[Path] | None,

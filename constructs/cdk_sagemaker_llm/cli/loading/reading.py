@@ -28,12 +28,12 @@ def objective_of(
     """
     if percentile is not None and latency is None and first_token is None:
         raise ValueError(
-            "--percentile is said of --latency-objective or --first-token-objective; "
+            "--percentile is said of --latency-objective or --ttft-objective; "
             "give one of them"
         )
     return Objective(
         latency=_seconds("--latency-objective", latency),
-        first_token=_seconds("--first-token-objective", first_token),
+        first_token=_seconds("--ttft-objective", first_token),
         percentile=percentile or "p95",
     )
 

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.load.settings import LoadSettings
 
 # Settings, and parts of an objective, whose options have other names than their own.
 _FLAGS = {
-    "first_token": "--first-token-objective",
+    "first_token": "--ttft-objective",
     "is_chat": "--chat",
     "is_streamed": "--stream",
     "latency": "--latency-objective",
