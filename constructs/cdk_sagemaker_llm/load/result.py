@@ -22,6 +22,8 @@ from cdk_sagemaker_llm.load.measured import Measured
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.tables import table_of
 
+FORMAT = "cdk-sagemaker-llm/load-test"
+VERSION = 1
 _PERCENTILES = ("p50", "p90", "p95", "p99", "longest")
 HEADS = ("seconds", *_PERCENTILES)
 _COLUMNS = (
@@ -184,7 +186,8 @@ class LoadResult:
         """
         Write all but the single requests as JSON.
         """
-        return json.dumps(self.to_facts(), indent=2) + "\n"
+        facts = {"format": FORMAT, "version": VERSION, **self.to_facts()}
+        return json.dumps(facts, indent=2) + "\n"
 
 
 def _mean(number: float | None) -> str:

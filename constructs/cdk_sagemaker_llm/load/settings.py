@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.load.faults import Fault, SettingsError
 from cdk_sagemaker_llm.load.prompts import lengths_of
 
 _USERS = 10
@@ -57,6 +58,9 @@ class LoadSettings:
         prompt_words: How many words those have: ``1000``, ``100-500``, or
             ``normal:1000,200``.
 
+        tokenizer: A ``tokenizer.json``, or a folder with one: ``prompt_words`` are
+            then its tokens, exactly. If left out, a word is about a token.
+
         max_new_tokens: How many tokens an answer has at most.
             If left out, the container decides.
 
@@ -89,6 +93,7 @@ class LoadSettings:
     processes: int | None = None
     prompts: tuple[str, ...] = ()
     prompt_words: str = "100"
+    tokenizer: str | None = None
     max_new_tokens: int | None = 50
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_chat: bool = False
@@ -103,10 +108,9 @@ class LoadSettings:
         """
         Refuse what is no load.
         """
-        faults = [*self._faults()]
+        faults = [*self._faults(), *self._length_faults()]
         if faults:
-            raise ValueError("; ".join(faults))
-        lengths_of(self.prompt_words)
+            raise SettingsError(faults)
 
     @property
     def user_count(self) -> int:
@@ -149,28 +153,38 @@ class LoadSettings:
         """
         return cls(**{**packed, "prompts": tuple(packed["prompts"])})
 
-    def _faults(self) -> list[str]:
-        faults = []
-        if self.users is not None and self.arrival_rate is not None:
-            faults.append("give either users or arrival_rate, not both")
+    def _faults(self) -> Iterator[Fault]:
+        for one, other in (("users", "arrival_rate"), ("prompts", "tokenizer")):
+            if getattr(self, one) and getattr(self, other) is not None:
+                yield Fault("give either {} or {}, not both", (one, other))
         if self.schema not in {*Schema}:
             known = " or ".join(Schema)
-            faults.append(f"schema must be {known}, got {self.schema!r}")
-        for name, least in (("users", 1), ("processes", 1), ("max_new_tokens", 1)):
+            yield Fault("{} must be {}, got {!r}", ("schema",), (known, self.schema))
+        yield from self._number_faults()
+        if self.users and self.processes and self.users < self.processes:
+            yield Fault(
+                "{} must be at most {}, got {} and {}",
+                ("processes", "users"),
+                (self.processes, self.users),
+            )
+
+    def _number_faults(self) -> Iterator[Fault]:
+        for name in ("users", "processes", "max_new_tokens"):
             number = getattr(self, name)
-            if number is not None and not number >= least:
-                faults.append(f"{name} must be at least {least}, got {number}")
+            if number is not None and not number >= 1:
+                yield Fault("{} must be at least 1, got {}", (name,), (number,))
         for name in ("arrival_rate", "spawn_rate", "run_time", "timeout"):
             number = getattr(self, name)
             if number is not None and not 0 < number < math.inf:
-                faults.append(f"{name} must be more than 0, got {number}")
+                yield Fault("{} must be more than 0, got {}", (name,), (number,))
         for name in ("think_time", "drain"):
             number = getattr(self, name)
             if not 0 <= number < math.inf:
-                faults.append(f"{name} must be at least 0, got {number}")
-        if self.users is not None and self.users < (self.processes or 1):
-            faults.append(
-                f"processes must be at most users, got {self.processes} and "
-                f"{self.users}"
-            )
-        return faults
+                yield Fault("{} must be at least 0, got {}", (name,), (number,))
+
+    def _length_faults(self) -> tuple[Fault, ...]:
+        try:
+            lengths_of(self.prompt_words)
+        except SettingsError as error:
+            return error.faults
+        return ()

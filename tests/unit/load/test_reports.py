@@ -7,14 +7,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from cdk_sagemaker_llm.load.benchmark_page import (
+    page_of_benchmark,
+    panels_of_benchmark,
+)
+from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.page import page_of
-from cdk_sagemaker_llm.load.picture import draw, refuse_ending
+from cdk_sagemaker_llm.load.picture import draw, draw_benchmark, refuse_ending
+from cdk_sagemaker_llm.load.reading import reading_of
 from tests.unit.load.examples import run_of
+from tests.unit.load.sweeps import row, sweep
 
 MARKDOWN = """\
 | figure | value |
@@ -170,3 +178,52 @@ def test_a_report_loads_neither_locust_nor_gevent() -> None:
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_the_page_of_a_benchmark() -> None:
+    """
+    The table, what it says, and curves over users; nothing from elsewhere.
+    """
+    rows = [row(20, rate=2.0, p50=2.0, failed=1), row(10, failed=100)]
+    made = replace(sweep(*rows), endpoint="<chat>")
+    written = page_of_benchmark(made, reading_of(made, Objective(latency=5.0)))
+    page = _Page()
+    page.feed(written)
+
+    assert page.addresses == ["data:,"]
+    assert page.labels == [
+        "requests a second: ended well up to 2",
+        (
+            "seconds: latency p50 up to 2, latency p95 up to 3, time to first token "
+            "p50 up to 0.2"
+        ),
+        "tokens a second: tokens up to 100",
+    ]
+    assert "Benchmark of &lt;chat&gt;" in written
+    assert "<td>99%</td>" in written
+    assert "None of the numbers of users tried is within the objective" in written
+    # Users stand in their order, and a row without an answer has no point.
+    assert [panel.xs for panel in panels_of_benchmark(rows)] == [[10.0, 20.0]] * 3
+    assert panels_of_benchmark(rows)[1].curves[0] == ("latency p50", [None, 2.0])
+
+
+def test_a_benchmark_without_streams_has_no_curve_of_first_tokens() -> None:
+    """
+    Nor one of times where nothing was answered.
+    """
+    whole = panels_of_benchmark([row(10, is_streamed=False)])
+    failed = panels_of_benchmark([row(10, failed=100)])
+
+    assert [name for name, _ in whole[1].curves] == ["latency p50", "latency p95"]
+    assert [panel.unit for panel in failed] == ["requests a second", "tokens a second"]
+
+
+def test_a_benchmark_is_drawn(tmp_path: Path) -> None:
+    """
+    In the format that its name ends in.
+    """
+    path = tmp_path / "sweep.svg"
+    draw_benchmark(sweep(row(10), row(20, failed=100)), path)
+    written = path.read_text(encoding="utf-8")
+
+    assert "<svg" in written

@@ -1,5 +1,5 @@
 """
-The options of ``sagemaker-llm load-test``.
+The options of ``sagemaker-llm load-test`` and ``benchmark``.
 """
 
 from __future__ import annotations
@@ -71,6 +71,13 @@ PromptWords: TypeAlias = Annotated[
         "1000, 100-500, or normal:1000,200 (mean and deviation)."
     ),
 ]
+Tokenizer: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="The model's tokenizer.json, or a folder with it: --prompt-words then "
+        "counts its tokens, exactly."
+    ),
+]
 MaxNewTokens: TypeAlias = Annotated[
     int, typer.Option(help="How many tokens an answer has at most.")
 ]
@@ -117,4 +124,55 @@ JsonFile: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print the figures as JSON.")
+]
+LatencyObjective: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The longest an answer may take, 5s: says how many of the users tried "
+        "are within it."
+    ),
+]
+FirstTokenObjective: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The longest its first token may take, 800ms or 1.5s; likewise."),
+]
+Percentile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Of how many requests the objectives are asked: p50, p90, p95, p99, or "
+        "longest for all. If left out, p95."
+    ),
+]
+Copies: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many copies serve, or instances where there are no components. If "
+        "left out, SageMaker is asked.",
+        min=1,
+    ),
+]
+Growth: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="How much the load may grow a minute, which the suggested scaling target "
+        "leaves room for."
+    ),
+]
+ScaleOutTime: TypeAlias = Annotated[
+    str, typer.Option(help="How long scaling takes until another copy serves.")
+]
+SaveFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--save", help="Write it as JSON here, anew each row.")
+]
+FromFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--from", help="Read a saved benchmark, and measure nothing."),
+]
+CompareWith: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--compare",
+        help="A saved benchmark to compare with; given twice and without an endpoint, "
+        "the two are compared.",
+    ),
 ]

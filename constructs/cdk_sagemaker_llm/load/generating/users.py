@@ -14,9 +14,7 @@ from locust import User, task
 from locust.env import Environment
 from locust.event import Events
 
-from cdk_sagemaker_llm.load.generating.asking import EVERY, Asking
-
-_MOST_IN_FLIGHT = 5000
+from cdk_sagemaker_llm.load.generating.asking import EVERY, MOST_IN_FLIGHT, Asking
 
 
 class Looping(User):
@@ -52,7 +50,7 @@ class Arriving(User):
         settings = self.asking.settings
         self._mean = settings.process_count / (settings.arrival_rate or 1.0)
         self._chance = random.Random()  # noqa: S311 - no secret
-        self._under_way = Pool(_MOST_IN_FLIGHT)
+        self._under_way = Pool(MOST_IN_FLIGHT)
         self._due = time.time()
 
     def wait_time(self) -> float:
