@@ -12,17 +12,17 @@ from typing import Any
 
 from cdk_sagemaker_llm.load.conditions import asked_of
 from cdk_sagemaker_llm.load.copies import Counting
+from cdk_sagemaker_llm.load.formats import FORMAT, VERSION, facts_of
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.tables import percent, table_of
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
-FORMAT = "cdk-sagemaker-llm/benchmark"
-VERSION = 1
 HEADS = ("concurrent users", "requests", "requests/s", "median latency s", "success")
+# Nobody asks it of fewer than half of the requests.
+LEAST_PERCENT = 50
 _WHOLE = 0.99
-_WANTED = "name a file that sagemaker-llm benchmark --save wrote"
 # What files of this version may lack.
 _LATER = ("copies", "copies_untold")
 
@@ -149,7 +149,7 @@ class Benchmark:
         Raises:
             ValueError: If it is something else, with what it is.
         """
-        facts = _benchmark_of(text)
+        facts = facts_of(text)
         try:
             return cls(
                 endpoint=facts["endpoint"],
@@ -222,34 +222,34 @@ def row_of(result: LoadResult) -> Row:
     facts = result.to_facts()
     # A row's figures are enough; its course is for a single load test.
     del facts["course"]
+    latencies = [one.latency for one in good]
+    facts["percents"] = {
+        "latency": _percents(latencies),
+        "first_token": _percents(firsts),
+    }
     return Row(
         users=result.settings.user_count,
         seconds=result.end - result.begin,
         requests=len(begun),
         rate=rate_of(ends, result.begin, result.end),
-        latency=median_of([one.latency for one in good]),
+        latency=median_of(latencies),
         success=share_of(len(good), len(begun)),
         first_token=median_of(firsts),
         facts=facts,
     )
 
 
-def _benchmark_of(text: str) -> Mapping[str, Any]:
-    try:
-        facts = json.loads(text)
-    except ValueError as fault:
-        raise ValueError(f"this is no JSON; {_WANTED}") from fault
-    written = facts.get("format") if isinstance(facts, dict) else None
-    if written != FORMAT:
-        what = "" if written is None else f", but {written}"
-        raise ValueError(f"this is no saved benchmark{what}; {_WANTED}")
-    if facts.get("version") != VERSION:
-        raise ValueError(
-            f"this is a benchmark in version {facts.get('version')} of the format, and "
-            f"this release reads version {VERSION}; measure again with --save, or use "
-            "the release of cdk-sagemaker-llm that wrote it"
-        )
-    return dict(facts)
+def _percents(seconds: Sequence[float]) -> list[float]:
+    """
+    Return what so many in a hundred took at most, from the median to the longest.
+    """
+    found = sorted(seconds)
+    if not found:
+        return []
+    return [
+        found[-(-percent * len(found) // 100) - 1]
+        for percent in range(LEAST_PERCENT, 101)
+    ]
 
 
 def _row(facts: Mapping[str, Any]) -> Row:

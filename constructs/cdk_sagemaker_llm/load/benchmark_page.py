@@ -33,10 +33,12 @@ def page_of_benchmark(benchmark: Benchmark, reading: Reading) -> str:
         chart(panel) + numbers(panel) for panel in panels_of_benchmark(benchmark.rows)
     )
     remarks = benchmark.remarks()
+    # The marks of code are for Markdown.
+    said = [sentence.replace("`", "") for sentence in reading.sentences()]
     body = (
         f"<p>{escape(introduction(benchmark))}</p>\n"
         f"{table('benchmark', HEADS, benchmark.table())}"
-        f"<h2>What it says</h2>\n{bullets(reading.sentences())}"
+        f"<h2>What it says</h2>\n{bullets(said)}"
         f"<h2>Over users</h2>\n{charts}"
         + (f"<h2>To know</h2>\n{bullets(remarks)}" if remarks else "")
     )

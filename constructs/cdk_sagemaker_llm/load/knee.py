@@ -7,15 +7,15 @@ Only what was measured is claimed: nothing is computed between two rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.load.benchmark import Row
+from cdk_sagemaker_llm.load.benchmark import LEAST_PERCENT, Row
 from cdk_sagemaker_llm.load.faults import Fault, SettingsError
 
-# What each percentile asks of all requests, the longest last.
-SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "longest": 1.0}
+# Of how many in a hundred requests each percentile asks it.
+PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "longest": 100}
 _NAMES = {"latency": "latency", "first_token": "time to first token"}
 
 
@@ -51,8 +51,8 @@ class Objective:
             )
             if seconds is not None and not 0 < seconds < math.inf
         ]
-        if self.percentile not in SHARES:
-            known = ", ".join(SHARES)
+        if self.percentile not in PERCENTS:
+            known = ", ".join(PERCENTS)
             words = "{} must be one of {}, got {!r}"
             faults.append(Fault(words, ("percentile",), (known, self.percentile)))
         if faults:
@@ -203,19 +203,31 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
         )
     begun = figures["requests"] + figures["unfinished"]
     good = 0 if figures[name] is None else figures[name]["count"]
-    # Where some failed, more of the others have to be in time.
-    asked = next(_percentiles(good, begun, SHARES[percentile]), None)
     failed = f"{begun - good} of {begun} requests were not answered"
-    if asked is None:
+    wanted = PERCENTS[percentile]
+    # Where some failed, more of the others have to be in time.
+    enough = [each for each in _known(row, name) if each * good >= wanted * begun]
+    if not good or not enough:
         return False, failed if begun else "no request ended"
-    seconds = figures[name][asked]
-    told = f"{_NAMES[name]} {asked} {seconds:.2f} s"
-    if asked != percentile:
+    asked = min(enough)
+    seconds = _known(row, name)[asked]
+    told = f"{_NAMES[name]} {_said(asked)} {seconds:.2f} s"
+    if asked != wanted:
         told += f", as {failed}"
     return seconds <= most, told
 
 
-def _percentiles(good: int, begun: int, wanted: float) -> Iterator[str]:
-    for name, share in SHARES.items():
-        if good and share * good >= wanted * begun:
-            yield name
+def _said(percent: int) -> str:
+    return next(
+        (one for one, each in PERCENTS.items() if each == percent), f"p{percent}"
+    )
+
+
+def _known(row: Row, name: str) -> Mapping[int, float]:
+    """
+    Return what so many in a hundred answers took at most.
+    """
+    found = row.facts["figures"][name] or {}
+    known = {percent: found[one] for one, percent in PERCENTS.items() if one in found}
+    kept = row.facts.get("percents", {}).get(name, ())
+    return {**known, **dict(enumerate(kept, LEAST_PERCENT))}

@@ -53,8 +53,11 @@ def draw_benchmark(benchmark: Benchmark, path: Path) -> None:
     """
     Draw a benchmark into a file, likewise.
     """
-    title = f"{title_of(benchmark)}\n{asked_in(benchmark)}"
-    draw_panels(title, panels_of_benchmark(benchmark.rows), path)
+    # A sentence a line, as the picture is no wider.
+    asked = asked_in(benchmark).replace(". ", ".\n")
+    draw_panels(
+        f"{title_of(benchmark)}\n{asked}", panels_of_benchmark(benchmark.rows), path
+    )
 
 
 def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
@@ -73,7 +76,7 @@ def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
             row.plot(panel.xs, values, style, marker=marker, label=name)
         row.set_ylabel(panel.unit.replace(", ", ",\n"))
         row.set_xlabel(panel.x_unit)
-        row.set_ylim(bottom=0)
+        row.set_ylim(0, 1.05 * row.get_ylim()[1])
         row.set_xlim(0, max(*panel.xs, 1.0))
         row.grid(alpha=0.3)
         row.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)

@@ -87,6 +87,16 @@ def test_a_benchmark_is_saved_and_read() -> None:
     assert read.remarks()[-1] == "3 users: 1 x ModelError 503: no room <here>"
 
 
+def test_percentiles_are_kept_from_the_median_on() -> None:
+    """
+    Of eight answers: one of a second, six of two, one of four.
+    """
+    kept = benchmark().rows[0].facts["percents"]
+
+    assert kept["latency"] == [2.0] * 38 + [4.0] * 13
+    assert kept["first_token"] == [0.5] * 38 + [1.0] * 13
+
+
 def test_a_file_may_lack_what_came_later() -> None:
     """
     It is read as if that were not known.

@@ -117,6 +117,33 @@ def test_what_is_not_answered_is_too_slow(
     assert judged.is_within is told.startswith("latency")
 
 
+@pytest.mark.parametrize(
+    ("failed", "told"),
+    [
+        (0, "latency p50 50.00 s"),
+        (1, "latency p51 51.00 s, as 1 of 100 requests were not answered"),
+        (2, "latency p52 52.00 s, as 2 of 100 requests were not answered"),
+        (3, "latency p52 52.00 s, as 3 of 100 requests were not answered"),
+        (49, "latency p99 99.00 s, as 49 of 100 requests were not answered"),
+        (50, "latency longest 100.00 s, as 50 of 100 requests were not answered"),
+        (51, "51 of 100 requests were not answered"),
+    ],
+)
+def test_each_percentile_from_the_median_on_is_kept(failed: int, told: str) -> None:
+    """
+    Half of all requests are more than half of those that were answered.
+    """
+    one = row(10, p50=50.0, failed=failed, p95=95.0)
+    figures = one.facts["figures"]
+    figures["latency"] |= {"p90": 90.0, "p99": 99.0, "longest": 100.0}
+    percents = {"latency": [float(percent) for percent in range(50, 101)]}
+    kept = replace(one, facts={**one.facts, "percents": percents})
+    judged = knee_of([kept], Objective(latency=1.0, percentile="p50")).above
+
+    assert judged is not None
+    assert judged.told == told
+
+
 def test_a_row_in_which_nothing_ended_is_above() -> None:
     """
     It says so.

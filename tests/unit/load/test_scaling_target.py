@@ -137,7 +137,10 @@ def test_whole_requests_are_coarse_below_two(
     ],
 )
 def test_the_calls_are_those_of_the_constructs(
-    kind: type, keyword: str, *, has_components: bool
+    kind: type[ScalableCopyCount | ScalableInstanceCount],
+    keyword: str,
+    *,
+    has_components: bool,
 ) -> None:
     """
     With the names of their arguments.
