@@ -12,6 +12,7 @@ REPORTS: dict[str, str] = {
     "load test that fails": (
         "load-test {failing} --arrival-rate 20 --run-time 4s --no-stream --html {page}"
     ),
+    "benchmark": "benchmark {chat} --users 2,4,8 --run-time 3s --html {page}",
     "simulation": "simulate {app} --html {page}",
     "simulation of a week": (
         "simulate {app} --traffic day --duration 7d --method aggregate --html {page}"

@@ -15,11 +15,9 @@ from rich.text import Text
 _PAPER, _INK, _DIM = "#1b1d23", "#e6e6e6", "#9aa0ab"
 # By a terminal's own numbers: red, yellow and magenta.
 _COLOURS = {1: "#ff7b86", 3: "#e5c07b", 5: "#d292e6"}
-_SIZE = 10.0
-# Of the letters' size: how far apart they stand, and the lines.
-_ACROSS, _DOWN = 0.602, 1.45
-_POINTS = 72
-_DPI = 100
+# Letters of ten points are eight pixels wide at this resolution.
+_SIZE, _DPI = 10.0, 100
+_ACROSS, _DOWN = 8, 20
 
 # Where a text begins, the text, and its colour.
 Piece = tuple[int, str, str]
@@ -44,15 +42,13 @@ def draw(shown: str, columns: int, path: Path) -> None:
     Draw what was shown into a file.
     """
     lines = lines_of(shown, columns)
-    across = _SIZE * _ACROSS / _POINTS
-    down = _SIZE * _DOWN / _POINTS
-    width, height = (columns + 4) * across, (len(lines) + 2) * down
-    figure = Figure(figsize=(width, height), facecolor=_PAPER, dpi=_DPI)
+    width, height = (columns + 4) * _ACROSS, (len(lines) + 2) * _DOWN
+    figure = Figure(figsize=(width / _DPI, height / _DPI), facecolor=_PAPER, dpi=_DPI)
     for row, line in enumerate(lines):
         for column, text, colour in line:
             figure.text(
-                (column + 2) * across / width,
-                1 - (row + 1.7) * down / height,
+                (column + 2) * _ACROSS / width,
+                1 - (row + 1.7) * _DOWN / height,
                 text.replace("$", r"\$"),
                 color=colour,
                 family="DejaVu Sans Mono",
