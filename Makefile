@@ -126,9 +126,10 @@ mutants: setup ## Make 300 small changes of the code and report which no test no
 	  --no-deps --no-build-isolation --editable .
 	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT)
 
-pictures: synth ## Draw docs/simulate.png from the reference app, docs/dashboard.png from its example.
+pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load test and a benchmark.
 	@$(BIN)/sagemaker-llm simulate cdk.out --endpoint Mistral --png docs/simulate.png > /dev/null
 	@$(BIN)/python -m tools.dashboard
+	@$(BIN)/python -m tools.pictures
 
 docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.checks

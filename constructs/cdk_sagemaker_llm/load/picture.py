@@ -20,7 +20,7 @@ _STYLES = ("-", "--", ":")
 # So few points are measurements, each worth a dot.
 _FEW = 24
 # What a line of a title has room for.
-_LETTERS = 110
+_LETTERS = 130
 
 
 def refuse_ending(path: Path) -> None:
