@@ -16,6 +16,9 @@ from playwright.sync_api import Page
 from tests.browser import looking
 from tests.browser.conftest import Open
 
+# The first of them waits for all reports, each of which is a run.
+pytestmark = pytest.mark.timeout(900)
+
 WIDTHS = (320, 390, 640, 1280)  # 640 is 1280 at twice the size.
 SCHEMES = ("light", "dark")
 # Of WCAG 2.2, level AA: of text, and of what a drawing needs to be understood.
