@@ -23,6 +23,7 @@ _LOOKS = ("c0", "c1", "c2")
 # So few points are measurements, each worth a dot.
 _FEW = 24
 _MOST_ROWS = 120
+_LARGE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def chart(panel: Panel) -> str:
     step = step_of(most, _MOST_Y)
     top = step * _steps(most, step)
     said = ", ".join(
-        f"{name} up to {max(_known(values)):.4g}" for name, values in panel.curves
+        f"{name} up to {_written(max(_known(values)))}" for name, values in panel.curves
     )
     drawn = "".join(
         _curve(panel, values, top, look)
@@ -113,7 +114,12 @@ def numbers(panel: Panel) -> str:
 
 def _most_of(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
-    return f"{max(known):.4g}" if known else ""
+    return _written(max(known)) if known else ""
+
+
+def _written(value: float) -> str:
+    # Nobody reads 1.235e+04.
+    return f"{value:.4g}" if value < _LARGE else f"{value:.0f}"
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

@@ -167,7 +167,11 @@ def test_numbers_are_folded_away() -> None:
     few = Panel("requests", [("all", [1, None, 0.12345])], [0, 1, 2], "second")
     many = Panel("requests", [("all", range(121))], range(121), "second")
 
+    large = Panel("tokens", [("all", [9999.4, 12_345.6])], [0, 1], "second")
+
     assert "<summary>Numbers: requests</summary>" in numbers(few)
+    assert re.findall("<td>([^<]*)</td>", numbers(large)) == ["9999", "12346"]
+    assert "tokens: all up to 12346" in chart(large)
     assert re.findall("<td>([^<]*)</td>", numbers(few)) == ["1", "", "0.1235"]
     assert "<summary>Numbers: requests, the most of each 2</summary>" in numbers(many)
     assert re.findall("<td>([^<]*)</td>", numbers(many))[:2] == ["1", "3"]
