@@ -12,18 +12,19 @@ from typing import Annotated
 
 import typer
 
-from cdk_sagemaker_llm.cli.loading import options
+from cdk_sagemaker_llm.cli.loading import fitted, options
 from cdk_sagemaker_llm.cli.loading.reading import (
     head_room_of,
     objective_of,
     refuse_all_but,
 )
-from cdk_sagemaker_llm.cli.loading.running import refusing_misuse, run_live
+from cdk_sagemaker_llm.cli.loading.running import complain, refusing_misuse, run_live
 from cdk_sagemaker_llm.cli.loading.shared import Asked, takes_shared
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.benchmark import Benchmark, run_benchmark
 from cdk_sagemaker_llm.load.comparing import compare, differences
 from cdk_sagemaker_llm.load.reading import Reading, reading_of
+from cdk_sagemaker_llm.load.running import Progress
 
 _NAME = "benchmark"
 _USERS = "100,150,200,250,300,350,400,450,500"
@@ -68,6 +69,9 @@ def benchmark(
     compare_with: options.CompareWith = None,
     html: options.HtmlFile = None,
     png: options.PngFile = None,
+    service_times: fitted.ServiceTimes = None,
+    max_sequences: fitted.MaxSequences = None,
+    probe: fitted.Alone = "30s",
     as_json: options.AsJson = False,
 ) -> None:
     """
@@ -87,7 +91,17 @@ def benchmark(
             raise ValueError("--compare takes one file beside a benchmark")
         objective = objective_of(latency_objective, first_token_objective, percentile)
         head_room = head_room_of(growth, scale_out_time)
-        misuse.refuse_unwritable({"--save": save, "--html": html, "--png": png})
+        misuse.refuse_unwritable(
+            {
+                "--save": save,
+                "--html": html,
+                "--png": png,
+                "--service-times": service_times,
+            }
+        )
+        fitting = fitted.Fitting.of(
+            service_times, copies, max_sequences, probe, is_streamed=asked.stream
+        )
         if png is not None:
             _require_picture(png)
         if source is not None:
@@ -104,16 +118,19 @@ def benchmark(
             if first_token_objective is not None and not settings.is_streamed:
                 raise ValueError("--first-token-objective needs streams; leave one out")
     if source is None:
-        found = run_live(
-            _NAME,
-            lambda show: run_benchmark(settings, counts, _saver(save), show, copies),
-        )
+
+        def measure(show: Callable[[Progress], object]) -> Benchmark:
+            fitting.before(settings, show)
+            return run_benchmark(settings, counts, _saver(save), show, copies)
+
+        found = run_live(_NAME, measure)
     elif copies is not None:
         found = replace(found, copies=copies)
     with refusing_misuse(_NAME):
         reading = reading_of(found, objective, head_room)
         _draw(found, reading, html=html, png=png)
         _print(found, reading, saved, as_json=as_json)
+    _fit(fitting, found, is_error=as_json)
 
 
 def users_of(text: str) -> list[int]:
@@ -168,6 +185,16 @@ def _require_picture(path: Path) -> None:
     from cdk_sagemaker_llm.load.picture import refuse_ending  # noqa: PLC0415 - matplotlib
 
     refuse_ending(path)
+
+
+def _fit(fitting: fitted.Fitting, found: Benchmark, *, is_error: bool) -> None:
+    try:
+        lines = fitting.after(found)
+    except ValueError as fault:
+        complain(_NAME, f"--service-times: {fault}")
+        raise typer.Exit(1) from fault
+    for line in lines:
+        typer.echo(line, err=is_error)
 
 
 def _saver(path: Path | None) -> Callable[[Benchmark], object] | None:

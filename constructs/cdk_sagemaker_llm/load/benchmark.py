@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.load.formats import FORMAT, VERSION, facts_of
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.steady import steady_of
 from cdk_sagemaker_llm.load.tables import percent, table_of
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
@@ -227,6 +228,8 @@ def row_of(result: LoadResult) -> Row:
         "latency": _percents(latencies),
         "first_token": _percents(firsts),
     }
+    steady = steady_of(result)
+    facts["steady"] = None if steady is None else asdict(steady)
     return Row(
         users=result.settings.user_count,
         seconds=result.end - result.begin,

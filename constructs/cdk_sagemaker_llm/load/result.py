@@ -70,12 +70,22 @@ class LoadResult:
         """
         return list(seconds_of(self.measured.records, self.begin, self.end))
 
+    @property
+    def is_generator_bottleneck(self) -> bool:
+        """
+        Whether the generator's own delay shows in the shortest time measured.
+        """
+        figures = self.figures
+        shortest = figures.first_token or figures.latency
+        return shortest is not None and self.measured.delay.is_bottleneck(
+            shortest.p50, shortest.p99
+        )
+
     def remarks(self) -> list[str]:
         """
         Say what else there is to know of it: first of all, whether to believe it.
         """
         figures, delay = self.figures, self.measured.delay
-        shortest = figures.first_token or figures.latency
         own = (
             f"the generator's own delay: half of its wake-ups were late by up to "
             f"{delay.p50 * 1000:.1f} ms, all but one in a hundred by up to "
@@ -83,7 +93,7 @@ class LoadResult:
             f"its busiest process took {delay.cpu:.0%} of a core"
         )
         said = [own]
-        if shortest is not None and delay.is_bottleneck(shortest.p50, shortest.p99):
+        if self.is_generator_bottleneck:
             said.insert(
                 0,
                 "the generator itself was the bottleneck: the endpoint is faster than "
@@ -178,6 +188,7 @@ class LoadResult:
             "settings": settings,
             "figures": asdict(self.figures),
             "generator": asdict(delay),
+            "is_generator_bottleneck": self.is_generator_bottleneck,
             "remarks": self.remarks(),
             "course": [asdict(second) for second in self.seconds],
         }

@@ -141,7 +141,9 @@ class QueueRouter(Router):
             self._tally.timed_out += 1
         if copy.dropped:
             self._drop(number, now)
-        self._hand_out(now)
+        if copy.next > now:
+            # Others that end with the same token come before what is next.
+            self._hand_out(now)
 
     def _drop(self, number: int, now: float) -> None:
         for *_, who in self._copies[number].dropped:

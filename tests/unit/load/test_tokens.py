@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import string
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,6 +139,18 @@ def test_what_is_no_tokenizer_is_refused(
 
     with pytest.raises(ValueError, match=message):
         tokenizer_of(str(tmp_path / name))
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    With the extra that brings it.
+    """
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+
+    with pytest.raises(
+        ValueError, match=r"pip install 'cdk-sagemaker-llm\[tokenize\]'"
+    ):
+        tokenizer_of("tokenizer.json")
 
 
 def test_a_tokenizer_that_counts_nothing_is_refused() -> None:

@@ -26,10 +26,10 @@ def refusing_misuse(command: str) -> Iterator[None]:
     try:
         yield
     except SettingsError as error:
-        _complain(command, "\n".join(fault.told(flag_of) for fault in error.faults))
+        complain(command, "\n".join(fault.told(flag_of) for fault in error.faults))
         raise typer.Exit(_MISUSE) from error
     except (ValueError, OSError) as fault:
-        _complain(command, str(fault))
+        complain(command, str(fault))
         raise typer.Exit(_MISUSE) from fault
 
 
@@ -43,10 +43,13 @@ def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) ->
         with live() as show:
             return run(show)
     except LoadError as error:
-        _complain(command, str(error))
+        complain(command, str(error))
         raise typer.Exit(1) from error
 
 
-def _complain(command: str, message: str) -> None:
+def complain(command: str, message: str) -> None:
+    """
+    Say what is wrong, each line with the command's name in front.
+    """
     for line in message.splitlines():
         typer.echo(f"sagemaker-llm {command}: {line}", err=True)

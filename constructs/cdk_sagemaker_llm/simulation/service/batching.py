@@ -142,6 +142,10 @@ class BatchingCopy:
         self._clock = done
         self._free = now
         self._used -= tokens
+        if running and running[0][0] <= done:
+            # Its last token came with the same step, before any prompt that is next.
+            self.next = now
+            return arrived, whose
         if self._waiting:
             self._admit(now)
         if running:

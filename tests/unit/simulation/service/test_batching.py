@@ -78,6 +78,20 @@ def test_prompts_are_worked_off_one_after_the_other() -> None:
     assert finished(copy) == [(3.5, 1), (3.5, 2)]
 
 
+def test_the_same_token_ends_two_before_the_next_prompt() -> None:
+    """
+    Both have their last one at 2 s; the third's prompt lasts until 3 s.
+    """
+    copy = BatchingCopy(
+        ServiceTimes(decode=((1, 0.1),), max_sequences=2, prompt_seconds_per_token=0.01)
+    )
+    copy.offer(0.0, 0, 20, 1)
+    copy.offer(0.0, 0, 20, 2)
+    copy.offer(0.5, 100, 10, 3)
+
+    assert finished(copy) == [(2.0, 1), (2.0, 2), (4.0, 3)]
+
+
 def test_an_idle_copy_starts_afresh() -> None:
     """
     What was worked off before does not count.

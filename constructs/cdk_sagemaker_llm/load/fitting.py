@@ -1,0 +1,379 @@
+"""
+The service times of one copy, from a sweep over numbers of users.
+
+What is used is Little's law and how one copy works: prompts are worked off one by one
+while all others stand still, and between them every sequence of the batch gets its next
+token together. So ``rate * prompt cost`` of the time goes to prompts, and in the rest
+a batch of ``n`` moves on by one token in each ``pace(n)``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cdk_sagemaker_llm.load.benchmark import Row
+from cdk_sagemaker_llm.load.observed import Observed, observed
+from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+
+# With more under way it is the line that grows: where of each second that answers take
+# longer so much goes by before their first token.
+_WAITS = 0.8
+# A line is one where so much more is under way than is written at once.
+_LINE = 1.05
+# More of its time no copy spends on prompts, as long as it writes answers.
+_BUSIEST = 0.95
+# With fewer under way, prompts hold up too little to be measured by it.
+_SEVERAL = 2.0
+_ROUNDS = 3
+_HAIR = 1e-9
+_HALF = 0.5
+_MILLI = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fitted:
+    """
+    Service times, and how each figure was found.
+
+    Args:
+        times: What was found.
+
+        found: How, a sentence for each figure.
+
+        warnings: What the sweep could not tell.
+
+        prompt_tokens: Tokens of a prompt, on average.
+
+        output_tokens: Tokens of an answer, on average.
+
+        requests: How many were measured.
+    """
+
+    times: ServiceTimes
+    found: tuple[str, ...]
+    warnings: tuple[str, ...]
+    prompt_tokens: float
+    output_tokens: float
+    requests: int
+
+
+@dataclass(slots=True)
+class _Said:
+    found: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Single:
+    """
+    What a request takes alone: outside of the batch, for a token of prompt, and for
+    one of the answer.
+    """
+
+    overhead: float
+    prompt: float
+    token: float | None
+
+
+def fit_service_times(
+    rows: Sequence[Row],
+    copies: int = 1,
+    *,
+    alone: Sequence[Row] = (),
+    max_sequences: int | None = None,
+    source: str = "benchmark",
+) -> Fitted:
+    """
+    Find the service times of one copy that explain a sweep.
+
+    Args:
+        rows: The sweep, of streamed answers.
+
+        copies: How many copies shared the requests.
+
+        alone: What a single user met with, with short prompts and with long ones.
+            If left out, what prompts cost is told from how they hold up others.
+
+        max_sequences: How many sequences a copy writes at once, at most.
+            If left out, it is told from the numbers of users beyond which requests
+            wait in line.
+
+        source: Where the rows are from, in words.
+
+    Raises:
+        ValueError: If the rows have too little in them.
+    """
+    points = _points(rows, copies)
+    said = _Said()
+    single = _single(_points(alone, 1), points, said)
+    single = _bounded(single, points, said)
+    most = _most(points, single, max_sequences, said)
+    decode = _whole(_paces(points, single, most), most)
+    if decode[0][0] > 1:
+        said.warnings.append(
+            f"decode: fewer than {decode[0][0]} at once were not measured, and are "
+            "taken to be as slow; sweep with fewer users too, or ask alone with --probe"
+        )
+    said.found.append(
+        f"decode: from {', '.join(str(count) for count, _ in decode)} at once, by "
+        "Little's law from the requests under way, less the time that prompts take"
+    )
+    said.warnings += [
+        f"at {one.users} users the load generator was the bottleneck, and its delay is "
+        "in the figures"
+        for one in points
+        if one.is_disturbed
+    ]
+    return Fitted(
+        times=ServiceTimes(
+            decode=decode,
+            max_sequences=most,
+            overhead_seconds=single.overhead,
+            prompt_seconds_per_token=single.prompt,
+            source=source,
+        ),
+        found=tuple(said.found),
+        warnings=tuple(said.warnings),
+        prompt_tokens=statistics.fmean(one.prompt for one in points),
+        output_tokens=statistics.fmean(one.answer for one in points),
+        requests=sum(row.requests for row in rows),
+    )
+
+
+def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
+    found = [one for row in rows if (one := observed(row, copies)) is not None]
+    if rows and not found:
+        raise ValueError(
+            "no row has answers that were streamed and ended well; leave out "
+            "--no-stream, and see what failed"
+        )
+    return sorted(found, key=lambda one: one.users)
+
+
+def _single(
+    alone: Sequence[Observed], points: Sequence[Observed], said: _Said
+) -> _Single:
+    if len(alone) > 1:
+        short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
+        if long.prompt >= 2 * short.prompt:
+            return _by_lengths(short, long, said)
+        said.warnings.append(
+            "prompt_seconds_per_token: the prompts of a user alone do not differ "
+            "enough in length; give longer ones"
+        )
+    cost = _by_rows(points, said)
+    said.warnings.append(
+        "overhead_seconds: counted with the prompt, since nobody asked alone"
+    )
+    return _Single(0.0, cost, None)
+
+
+def _by_lengths(short: Observed, long: Observed, said: _Said) -> _Single:
+    slope = (long.first_token - short.first_token) / (long.prompt - short.prompt)
+    token = statistics.fmean((short.mean_between, long.mean_between))
+    overhead = short.first_token - slope * short.prompt - token
+    said.found += [
+        (
+            f"overhead_seconds: {max(overhead, 0) * _MILLI:.1f} ms, of a user alone: "
+            "the time to the first token, less what prompt and token take"
+        ),
+        (
+            f"prompt_seconds_per_token: {max(slope, 0) * _MILLI:.4f} ms, of a user "
+            f"alone: how much later the first token comes with {long.prompt:.0f} than "
+            f"with {short.prompt:.0f} tokens of prompt"
+        ),
+    ]
+    if slope < 0:
+        said.warnings.append(
+            "prompt_seconds_per_token: long prompts were no slower than short ones; "
+            "ask alone for longer with --probe"
+        )
+    return _Single(max(overhead, 0.0), max(slope, 0.0), token)
+
+
+def _by_rows(points: Sequence[Observed], said: _Said) -> float:
+    """
+    Compute what a prompt's token costs from how prompts hold up what others write.
+    """
+    calm = _before_line(points)
+    if calm:
+        cost = statistics.fmean(
+            _held_up(one, one.under_way) / one.prompt for one in calm
+        )
+        how = "what answers take longer than their tokens, for each request under way"
+    else:
+        # The mean time between tokens has those stalls in it, the median does not.
+        cost = statistics.fmean(
+            max(0.0, 1 - one.between / one.mean_between) / (one.rate * one.prompt)
+            for one in points
+        )
+        how = "how much longer the mean time between tokens is than the median"
+    said.found.append(f"prompt_seconds_per_token: {cost * _MILLI:.4f} ms, from {how}")
+    said.warnings.append(
+        "prompt_seconds_per_token: nobody asked alone with prompts of two lengths, "
+        "which tells it better"
+    )
+    return max(cost, 0.0)
+
+
+def _bounded(single: _Single, points: Sequence[Observed], said: _Said) -> _Single:
+    """
+    Hold what prompts cost to what leaves time for the answers that were written.
+    """
+    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
+    if single.prompt <= most:
+        return single
+    said.warnings.append(
+        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
+        "leaves for prompts, less than one takes alone: the engine works on several "
+        "at once"
+    )
+    return _Single(single.overhead, most, single.token)
+
+
+def _most(
+    points: Sequence[Observed], single: _Single, given: int | None, said: _Said
+) -> int:
+    """
+    Tell how many sequences are written at once.
+    """
+    if given is not None:
+        said.found.append(f"max_sequences: {given}, as it was given")
+        return given
+    held = [_held(one, single) for one in points]
+    rises = _rises(points)
+    if not rises:
+        most = max(1, round(max(held)))
+        said.found.append(f"max_sequences: {most}, the most that one copy had at once")
+        said.warnings.append(
+            f"max_sequences: nobody waited in line, so that a copy may write more than "
+            f"{most} at once; sweep with more users, or give --max-sequences"
+        )
+        return most
+    first = rises[0]
+    # The last row before may have had a line already, the one before that had none.
+    least = held[first - 2] if first > 1 else 1.0
+    written, is_sure = _written([points[number] for number in rises], points, single)
+    if not is_sure:
+        said.warnings.append(
+            "max_sequences: with all numbers of users requests wait in line, which "
+            "tells it roughly; sweep with fewer users too, or give --max-sequences"
+        )
+    most = max(1, round(min(max(written, least), *(held[n] for n in rises))))
+    said.found.append(
+        f"max_sequences: {most}; with {points[first].users} users and more, requests "
+        "wait in line, and by Little's law so many are written at once"
+    )
+    return most
+
+
+def _rises(points: Sequence[Observed]) -> list[int]:
+    """
+    Return the numbers of the rows in which it is the line that has grown.
+    """
+    return [
+        number
+        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
+        if more.first_token - less.first_token
+        > _WAITS * (more.latency - less.latency)
+        > 0
+    ]
+
+
+def _before_line(points: Sequence[Observed]) -> Sequence[Observed]:
+    """
+    Return the rows in which nobody waits in line, and prompts hold up one another.
+    """
+    first = (_rises(points) or [len(points) + 1])[0]
+    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
+
+
+def _written(
+    full: Sequence[Observed], points: Sequence[Observed], single: _Single
+) -> tuple[float, bool]:
+    """
+    Return how many sequences a full batch has, and whether a row had no line.
+
+    A request's share of the copy's time is what its prompt holds up the batch, and its
+    tokens by how many others get theirs with them.
+    """
+    prompt = statistics.fmean(one.prompt for one in full) * single.prompt
+    found, calm = 0.0, list[Observed]()
+    # What prompts hold up is measured in the rows without a line, and which rows have
+    # none follows from how many are written: it settles at once.
+    for _ in range(_ROUNDS):
+        found = statistics.median(
+            (one.answer - 1) * one.between / max(1 / one.rate - prompt, _HAIR)
+            for one in full
+        )
+        calm = [one for one in points if _SEVERAL < _held(one, single) < found / _LINE]
+        if calm:
+            nearest = calm[-1]
+            stay = _held(nearest, single)
+            prompt = _held_up(nearest, stay, single.overhead)
+    return found, bool(calm)
+
+
+def _held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
+    """
+    Return for how long each prompt held up a batch, where nobody waited in line.
+    """
+    # Who comes waits for the token under way: for half of one, on average.
+    tokens = (one.answer - _HALF) * one.between
+    return max(0.0, one.latency - overhead - tokens) / count
+
+
+def _held(one: Observed, single: _Single) -> float:
+    """
+    Return how many requests a copy has, those on the way to it or from it left out.
+    """
+    return one.under_way * (1 - min(single.overhead / one.latency, 1.0))
+
+
+def _paces(
+    points: Sequence[Observed], single: _Single, most: int
+) -> list[tuple[float, float]]:
+    """
+    Return for how many sequences, fractions too, a token takes how many seconds.
+    """
+    found = [] if single.token is None else [(1.0, single.token)]
+    for one in points:
+        prompt, held = one.prompt * single.prompt, _held(one, single)
+        count = min(max(held, 1.0), float(most))
+        if held > most * _LINE:
+            pace = (1 / one.rate - prompt) * most / one.answer
+        elif count > 1:
+            stay = one.latency - single.overhead
+            pace = stay * (1 - one.rate * prompt) / one.answer
+        else:
+            pace = (one.latency - single.overhead - prompt) / one.answer
+        found.append((count, pace))
+    return [(count, pace) for count, pace in found if pace > 0]
+
+
+def _whole(
+    paces: Sequence[tuple[float, float]], most: int
+) -> tuple[tuple[int, float], ...]:
+    """
+    Return rows for whole numbers of sequences: one for each that was near one.
+    """
+    by_count: dict[int, list[tuple[float, float]]] = {}
+    for count, pace in paces:
+        by_count.setdefault(min(max(round(count), 1), most), []).append((count, pace))
+    means = [
+        tuple(map(statistics.fmean, zip(*near, strict=True)))
+        for _, near in sorted(by_count.items())
+    ]
+    rows = []
+    for number, whole in enumerate(sorted(by_count)):
+        count, pace = means[number]
+        if len(means) > 1:
+            # On the line to the neighbour that is on the same side as the whole number.
+            other = means[number + 1] if number + 1 < len(means) else means[number - 1]
+            slope = (other[1] - pace) / (other[0] - count)
+            pace += slope * (whole - count)
+        rows.append((whole, max(pace, _HAIR)))
+    return tuple(rows)
