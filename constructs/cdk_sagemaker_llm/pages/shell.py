@@ -35,7 +35,6 @@ tr { break-inside: avoid; }
 summary { cursor: pointer; }
 .chart { margin: 1rem 0 1.5rem; break-inside: avoid; }
 figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 0.75rem; }
-.key { white-space: nowrap; }
 .key svg { width: 30px; height: 8px; vertical-align: middle; }
 .plot { display: grid; grid-template-columns: minmax(2rem, max-content) 1fr;
   column-gap: 0.4rem; padding-right: 2.5rem; font-size: 0.8rem; line-height: 1rem;
