@@ -10,6 +10,10 @@ COUNT ?= 300
 CLIENTS := $(notdir $(wildcard tools/clients/*))
 # Those of `make engines`, likewise.
 ENGINES := $(notdir $(wildcard tools/engines/*))
+# Quickly compiled rather than fast, without what would be fetched meanwhile.
+LLAMA_CPP = -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
+  -DBUILD_SHARED_LIBS=ON -DLLAMA_OPENSSL=OFF -DLLAMA_USE_PREBUILT_UI=OFF \
+  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
   --generate-hashes --no-header --no-emit-index-url --no-annotate
 # Asked when the recipe runs: the wheel is not there when make starts.
@@ -51,11 +55,32 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
-# On their own, and llama.cpp is compiled: ten minutes on two cores.
+# On their own, for the same reason as the clients.
 .venv-engines/%/.ready: tools/engines/%/requirements.txt
 	@echo "setup: $*, locked by hash"
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+# llama.cpp is compiled once, from the source in its Python package: fifteen minutes on
+# two cores. That package then uses what came of it, and stays out of pip's cache, where
+# nobody wants it without a library of its own.
+.venv-engines/llamacpp/.ready: tools/engines/llamacpp/requirements.txt
+	@echo "setup: llamacpp, locked by hash; llama.cpp is compiled, which needs a C++ compiler"
+	@$(PYTHON) -m venv $(@D)
+	@CMAKE_ARGS='-DLLAMA_BUILD=OFF -DLLAVA_BUILD=OFF' $(@D)/bin/python -m pip install --quiet \
+	  --disable-pip-version-check --no-cache-dir --require-hashes --requirement $<
+	@rm -rf $(@D)/source && mkdir -p $(@D)/source
+	@sed -n '/^llama-cpp-python==/,/[^\\]$$/p' $< > $(@D)/source/requirements.txt
+	@$(@D)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
+	  --no-binary :all: --require-hashes --requirement $(@D)/source/requirements.txt --dest $(@D)/source
+	@tar -xzf $(@D)/source/*.tar.gz -C $(@D)/source --strip-components 1
+	@$(@D)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(@D)/bin/ninja \
+	  -S $(@D)/source/vendor/llama.cpp -B $(@D)/llama.cpp $(LLAMA_CPP) > $(@D)/cmake.log
+	@$(@D)/bin/cmake --build $(@D)/llama.cpp --target llama-server >> $(@D)/cmake.log
+	@ln -sfn $(CURDIR)/$(@D)/llama.cpp/bin \
+	  $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/llama_cpp/lib
+	@rm -rf $(@D)/source
 	@touch $@
 
 demo: setup ## Deploy the three reference models to an embedded AWS, call one, tear down. No account.

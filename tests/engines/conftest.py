@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import boto3
@@ -21,9 +21,12 @@ from tests.local.hosting_requests import make_config, make_model
 
 Client = Callable[..., LlmClient]
 
+LLAMA_SERVER = "llama-server"
+VECTORS = "llama-server-vectors"
+NATIVE = "llama-server-native"
 LLAMA_CPP_PYTHON = "llama-cpp-python"
 TRANSFORMERS = "transformers"
-ENGINES = (LLAMA_CPP_PYTHON, TRANSFORMERS)
+ENGINES = (LLAMA_SERVER, LLAMA_CPP_PYTHON, TRANSFORMERS)
 CONTEXT = 256
 SENTENCE = "The cat sat on the mat in Köln, and purrs 😀."
 _IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm:0.11.0-gpu-py312-cu128"
@@ -37,21 +40,54 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("engines")
 
 
+@pytest.fixture(name="gguf", scope="session")
+def _gguf(folder: Path) -> Path:
+    """
+    The model in llama.cpp's form.
+    """
+    return write_model("llamacpp", "write_gguf", folder / "tiny.gguf")
+
+
+@pytest.fixture(name="llama_server", scope="session")
+def _llama_server(folder: Path, gguf: Path) -> Iterator[str]:
+    """
+    llama.cpp's own server, which the images of AWS and Hugging Face have.
+    """
+    with _llama_cpp(folder / "llama-server.log", gguf) as url:
+        yield url
+
+
+@pytest.fixture(name="vectors", scope="session")
+def _vectors(folder: Path, gguf: Path) -> Iterator[str]:
+    """
+    The same one, for vectors alone.
+    """
+    more = ("--embeddings", "--pooling", "mean")
+    with _llama_cpp(folder / "vectors.log", gguf, *more) as url:
+        yield url
+
+
+@contextmanager
+def _llama_cpp(log: Path, gguf: Path, *more: str) -> Iterator[str]:
+    port = free_port()
+    command: list[str | Path] = [
+        *(executable("llamacpp", "llama-server"), "--model", gguf),
+        *("--alias", "tiny", "--host", "127.0.0.1", "--port", str(port)),
+        *("--ctx-size", str(CONTEXT), "--parallel", "1", "--threads", "1"),
+        *("--offline", *more),
+    ]
+    with serving(command, port, ready="/health", log=log) as url:
+        yield url
+
+
 @pytest.fixture(name="llama_cpp_python", scope="session")
-def _llama_cpp_python(folder: Path) -> Iterator[str]:
+def _llama_cpp_python(folder: Path, gguf: Path) -> Iterator[str]:
     """
     One that writes, and two that make vectors: one for a text, and one for a token.
     """
     port = free_port()
-    models = [
-        ("tiny", write_model("llamacpp", "write_gguf", folder / "tiny.gguf"), False),
-        ("tokens", folder / "tiny.gguf", True),
-        (
-            "texts",
-            write_model("llamacpp", "write_gguf", folder / "mean.gguf", "mean"),
-            True,
-        ),
-    ]
+    pooled = write_model("llamacpp", "write_gguf", folder / "mean.gguf", "mean")
+    models = [("tiny", gguf, False), ("tokens", gguf, True), ("texts", pooled, True)]
     settings = {
         "host": "127.0.0.1",
         "port": port,
@@ -94,13 +130,21 @@ def _transformers(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(name="aws", scope="session")
-def _aws(llama_cpp_python: str, transformers: str) -> Iterator[EmbeddedAws]:
+def _aws(
+    llama_server: str, vectors: str, llama_cpp_python: str, transformers: str
+) -> Iterator[EmbeddedAws]:
     """
-    An endpoint for each engine, by its name.
+    An endpoint for each server, by its name.
     """
-    forward = {LLAMA_CPP_PYTHON: llama_cpp_python, TRANSFORMERS: f"{transformers}/v1"}
+    forward = {
+        LLAMA_SERVER: llama_server,
+        VECTORS: vectors,
+        NATIVE: f"{llama_server}/completion",
+        LLAMA_CPP_PYTHON: llama_cpp_python,
+        TRANSFORMERS: f"{transformers}/v1",
+    }
     with EmbeddedAws(forward=forward) as aws:
-        for name in ENGINES:
+        for name in forward:
             variant = {"ModelName": make_model(aws, image=_IMAGE)}
             config = make_config(
                 aws, variant={**variant, "InstanceType": "ml.g5.xlarge"}

@@ -38,9 +38,11 @@ def write_model(environment: str, program: str, to: Path, *more: str) -> Path:
 
 def executable(environment: str, name: str) -> Path:
     """
-    Return a command of an engine's environment.
+    Return a command of an engine's environment: installed, or compiled.
     """
-    return ENVIRONMENTS / environment / "bin" / name
+    folder = ENVIRONMENTS / environment
+    compiled = folder / "llama.cpp" / "bin" / name
+    return compiled if compiled.exists() else folder / "bin" / name
 
 
 def free_port() -> int:

@@ -13,6 +13,7 @@ from cdk_sagemaker_llm.client import FinishReason
 from tests.engines.conftest import (
     ENGINES,
     LLAMA_CPP_PYTHON,
+    LLAMA_SERVER,
     SENTENCE,
     TRANSFORMERS,
     Client,
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.client import Token
     from cdk_sagemaker_llm.local import EmbeddedAws
 
-# How many tokens the sentence has: transformers counts its end too.
-COUNTED = {LLAMA_CPP_PYTHON: 21, TRANSFORMERS: 22}
+# How many tokens the sentence has: some count its end too.
+COUNTED = {LLAMA_CPP_PYTHON: 21, TRANSFORMERS: 22, LLAMA_SERVER: 22}
 # As far as six tokens go.
 BEGUN = "The cat sat on the mat"
 CHAT = [

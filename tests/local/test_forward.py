@@ -350,6 +350,24 @@ class TestTroubles:
             list(client("chat").stream_chat("Hi"))
         assert whole.value.status == streamed.value.status == status
 
+    def test_it_has_no_such_route(self, client: Client, server: ModelServer) -> None:
+        """
+        It says which, and how to ask for one that it has.
+        """
+        server.status = 404
+
+        with pytest.raises(ModelError) as prompt:
+            client("chat").generate("Hi")
+        with pytest.raises(ModelError) as vectors:
+            client("chat", schema="openai").embed("Hi")
+        assert prompt.value.status == vectors.value.status == 404
+        assert (
+            "to which chat is forwarded, has no /invocations, where a body goes that "
+            "has none of messages, prompt, input: for OpenAI's routes ask with "
+            'schema="openai" (--schema openai), or for a chat (--chat)'
+        ) in str(prompt.value)
+        assert "has no /v1/embeddings; correct" in str(vectors.value)
+
     def test_nobody_is_there(self, aws: EmbeddedAws, client: Client) -> None:
         """
         It says where, and what to do; in the command too.

@@ -22,7 +22,9 @@ PATIENCE = 60.0
 _QUICK = 5.0
 _PIECE = 65_536
 _NO_SUCCESS = 300
-_UNAVAILABLE, _BAD_GATEWAY = 503, 502
+_NOT_FOUND, _UNAVAILABLE, _BAD_GATEWAY = 404, 503, 502
+# What FastAPI says of a path that it does not have.
+_NO_ROUTE = {"detail": "Not Found"}
 _ATTRIBUTES = "X-Amzn-SageMaker-Custom-Attributes"
 # What a body has, and which of OpenAI's routes takes it.
 _ROUTES = {
@@ -135,6 +137,7 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
             return Reply(connection, head)
         with suppress(BrokenOffError):
             said = Reply(connection, head).whole().decode(errors="replace")
+            said = _explained(forward, path, head.status, said)
             raise ContainerError(head.status, said or head.reason)
         raise ContainerError(head.status, head.reason)
     except TimeoutError as error:
@@ -192,6 +195,25 @@ def _object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _explained(forward: Forward, path: str, status: int, said: str) -> str:
+    """
+    Say of a server that knows no such path what it would take.
+    """
+    is_nameless = path == _OTHERWISE or _object(said.encode()) == _NO_ROUTE
+    if status != _NOT_FOUND or not is_nameless:
+        return said
+    told = (
+        f"the model server at {forward.url}, to which {forward.name} is forwarded, has "
+        f"no {path}"
+    )
+    if path != _OTHERWISE:
+        return told
+    return (
+        f"{told}, where a body goes that has none of {', '.join(_ROUTES)}: for OpenAI's "
+        'routes ask with schema="openai" (--schema openai), or for a chat (--chat)'
+    )
 
 
 def _unreachable(forward: Forward, error: Exception) -> ContainerError:
