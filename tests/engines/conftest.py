@@ -91,6 +91,8 @@ def _llama_cpp_python(folder: Path, gguf: Path) -> Iterator[str]:
     settings = {
         "host": "127.0.0.1",
         "port": port,
+        # Otherwise the next request ends the stream before it, without a reason.
+        "interrupt_requests": False,
         "models": [
             {
                 "model": str(path),

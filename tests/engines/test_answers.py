@@ -182,7 +182,7 @@ class TestCommands:
             aws.process_environment,
             *("load-test", engine, "--schema", "openai", "--json"),
             *("--users", "2", "--run-time", "2s", "--prompt-words", "4"),
-            *("--max-new-tokens", "6"),
+            *("--max-new-tokens", "6", "--parameter", "temperature=0"),
         )
 
         assert done.returncode == 0, done.stderr

@@ -363,8 +363,8 @@ class TestTroubles:
         assert prompt.value.status == vectors.value.status == 404
         assert (
             "to which chat is forwarded, has no /invocations, where a body goes that "
-            "has none of messages, prompt, input: for OpenAI's routes ask with "
-            'schema="openai" (--schema openai), or for a chat (--chat)'
+            'has none of messages, prompt, input; ask with schema="openai" '
+            "(--schema openai), or for a chat (--chat)"
         ) in str(prompt.value)
         assert "has no /v1/embeddings; correct" in str(vectors.value)
 

@@ -211,8 +211,8 @@ def _explained(forward: Forward, path: str, status: int, said: str) -> str:
     if path != _OTHERWISE:
         return told
     return (
-        f"{told}, where a body goes that has none of {', '.join(_ROUTES)}: for OpenAI's "
-        'routes ask with schema="openai" (--schema openai), or for a chat (--chat)'
+        f"{told}, where a body goes that has none of {', '.join(_ROUTES)}; ask "
+        'with schema="openai" (--schema openai), or for a chat (--chat)'
     )
 
 
