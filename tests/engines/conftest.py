@@ -118,9 +118,17 @@ def _llama_cpp_python(folder: Path, gguf: Path) -> Iterator[str]:
 @pytest.fixture(name="transformers", scope="session")
 def _transformers(folder: Path) -> Iterator[str]:
     """
-    Pinned to the one model.
+    Pinned to the one model, and with another in its cache, which it lists.
     """
     port = free_port()
+    cached = folder / "hub" / "models--some--other"
+    for name in ("refs", "snapshots/1"):
+        (cached / name).mkdir(parents=True)
+    (cached / "refs" / "main").write_text("1", encoding="utf-8")
+    listed = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+    (cached / "snapshots" / "1" / "config.json").write_text(
+        json.dumps(listed), encoding="utf-8"
+    )
     model = write_model("transformers", "write_transformers", folder / "tiny")
     command: list[str | Path] = [
         *(executable("transformers", "transformers"), "serve", model),

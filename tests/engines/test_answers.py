@@ -5,6 +5,7 @@ What every engine answers: the sentence that the tiny model knows, or a part of 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -174,14 +175,16 @@ class TestCommands:
         assert done.returncode == 0, done.stderr
         assert [one["text"] for one in told] == [SENTENCE, SENTENCE]
 
-    def test_a_load_test(self, aws: EmbeddedAws, engine: str) -> None:
+    def test_a_load_test(self, aws: EmbeddedAws, engine: str, tmp_path: Path) -> None:
         """
         Nothing fails, and the tokens are counted.
         """
+        prompts = tmp_path / "prompts.txt"
+        prompts.write_text("Hi\nGood morning!\n", encoding="utf-8")
         done = run(
             aws.process_environment,
             *("load-test", engine, "--schema", "openai", "--json"),
-            *("--users", "2", "--run-time", "2s", "--prompt-words", "4"),
+            *("--users", "2", "--run-time", "2s", "--prompts", str(prompts)),
             *("--max-new-tokens", "6", "--parameter", "temperature=0"),
         )
 

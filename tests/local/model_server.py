@@ -78,6 +78,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.server.status != 200:
             refused = {"error": {"message": "too hot", "type": "Overheated"}}
             self._whole(refused, self.server.status)
+        elif self.server.behaviour == "pinned" and body.get("model"):
+            self._whole({"detail": f"I am not {body['model']!r}."}, 400)
         elif self.server.behaviour == "slow":
             self.server.go_on.wait(WAIT)
             self.close_connection = True

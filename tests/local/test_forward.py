@@ -156,6 +156,24 @@ class TestRoutes:
         assert [path for path, _, _ in server.seen] == ["/v1/completions"] * 2
         assert "model" not in server.seen[1][1]
 
+    def test_a_name_that_was_listed_in_vain(
+        self, client: Client, server: ModelServer
+    ) -> None:
+        """
+        Is left out then; one that the client gives is its own.
+        """
+        server.behaviour = "pinned"
+
+        unnamed = client("chat").chat("Hi")
+        with pytest.raises(ModelError, match="I am not 'mine'"):
+            client("chat").chat("Hi", model="mine")
+
+        assert unnamed.text == "by None"
+        assert [body.get("model") for _, body, _ in server.seen] == [
+            *("tiny", None),
+            "mine",
+        ]
+
     def test_embeddings(self, client: Client, server: ModelServer) -> None:
         """
         Vectors come back.

@@ -22,6 +22,7 @@ PATIENCE = 60.0
 _QUICK = 5.0
 _PIECE = 65_536
 _NO_SUCCESS = 300
+_UNKNOWN = (400, 404)
 _NOT_FOUND, _UNAVAILABLE, _BAD_GATEWAY = 404, 503, 502
 # What FastAPI says of a path that it does not have.
 _NO_ROUTE = {"detail": "Not Found"}
@@ -126,7 +127,20 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
 
         LateError: If nothing comes for too long.
     """
-    path, body = _addressed(forward, body, adapter)
+    path, model = _addressed(forward, body, adapter)
+    if model is None:
+        return _sent(forward, path, body, headers)
+    try:
+        return _sent(forward, path, _naming(model, body), headers)
+    except ContainerError as refused:
+        # `transformers serve` lists what its cache has, and may know one model alone.
+        is_wrong = refused.status in _UNKNOWN and model in refused.body
+        if adapter or not is_wrong:
+            raise
+    return _sent(forward, path, body, headers)
+
+
+def _sent(forward: Forward, path: str, body: bytes, headers: Headers) -> Reply:
     sent = {"Content-Type": headers.get("Content-Type", JSON)}
     sent |= {name: headers[name] for name in ("Accept", _ATTRIBUTES) if name in headers}
     connection = _connection(forward, PATIENCE)
@@ -148,22 +162,26 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
         raise _unreachable(forward, error) from error
 
 
-def _addressed(forward: Forward, body: bytes, adapter: str | None) -> tuple[str, bytes]:
+def _addressed(
+    forward: Forward, body: bytes, adapter: str | None
+) -> tuple[str, str | None]:
     """
-    Find the path that takes a body; name the model where OpenAI's routes want one.
+    Find the path that takes a body, and the model where OpenAI's routes want a name.
     """
     if forward.path is not None:
-        return forward.path, body
+        return forward.path, None
     asked = _object(body)
     key = next((name for name in _ROUTES if asked.get(name) is not None), None)
     if key is None:
-        return _OTHERWISE, body
-    model = None
-    if asked.get("model") is None:
-        model = adapter or _first_model(forward)
-    if model is not None:
-        body = json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
-    return _ROUTES[key], body
+        return _OTHERWISE, None
+    if asked.get("model") is not None:
+        return _ROUTES[key], None
+    return _ROUTES[key], adapter or _first_model(forward)
+
+
+def _naming(model: str, body: bytes) -> bytes:
+    named = {**_object(body), "model": model}
+    return json.dumps(named, ensure_ascii=False).encode()
 
 
 def _first_model(forward: Forward) -> str | None:
