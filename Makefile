@@ -73,7 +73,7 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@rm -rf $(@D)/source && mkdir -p $(@D)/source
 	@sed -n '/^llama-cpp-python==/,/[^\\]$$/p' $< > $(@D)/source/requirements.txt
 	@$(@D)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
-	  --no-binary :all: --require-hashes --requirement $(@D)/source/requirements.txt --dest $(@D)/source
+	  --no-binary llama-cpp-python --require-hashes --requirement $(@D)/source/requirements.txt --dest $(@D)/source
 	@tar -xzf $(@D)/source/*.tar.gz -C $(@D)/source --strip-components 1
 	@$(@D)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(@D)/bin/ninja \
 	  -S $(@D)/source/vendor/llama.cpp -B $(@D)/llama.cpp $(LLAMA_CPP) > $(@D)/cmake.log
