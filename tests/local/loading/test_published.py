@@ -202,7 +202,7 @@ def test_the_file_says_what_a_copy_takes(swept: Swept) -> None:
 
 @pytest.mark.parametrize(
     ("users", "prompt", "answer"),
-    [(250, 1000, 50), (60, 400, 80)],
+    [(250, 1000, 50), (200, 600, 60)],
     ids=["other users", "other lengths"],
 )
 def test_a_sweep_that_nobody_measured_is_predicted(
