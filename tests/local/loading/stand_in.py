@@ -1,8 +1,8 @@
 """
 A SageMaker runtime on loopback whose endpoint does as the published benchmark says.
 
-By hand, eight times as fast as it was: ``python tests/local/loading/stand_in.py
---speed 8`` prints an address, and ``sagemaker-llm benchmark demo --endpoint-url
+By hand, four times as fast as it was: ``python tests/local/loading/stand_in.py
+--speed 4`` prints an address, and ``sagemaker-llm benchmark demo --endpoint-url
 ADDRESS --schema tgi --copies 8 --region us-east-1`` measures it, with any credentials.
 """
 
@@ -29,8 +29,9 @@ _LENGTH = re.compile(rb"(?i)content-length: (\d+)")
 _STREAM = b"/invocations-response-stream"
 _HEAD = b"HTTP/1.1 200 OK\r\n"
 _STREAMED = (
-    _HEAD + f"Content-Type: {eventstream.CONTENT_TYPE}\r\n".encode() + b""
-    b"X-Amzn-SageMaker-Content-Type: text/event-stream\r\n"
+    _HEAD
+    + f"Content-Type: {eventstream.CONTENT_TYPE}\r\n".encode()
+    + b"X-Amzn-SageMaker-Content-Type: text/event-stream\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"
 )
 
@@ -86,7 +87,8 @@ class StandIn:
         Print the address and serve without end.
         """
         server = await asyncio.start_server(self._connected, "127.0.0.1", backlog=1000)
-        print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - the answer
+        port = server.sockets[0].getsockname()[1]
+        print(f"http://127.0.0.1:{port}", flush=True)  # noqa: T201 - the answer
         await asyncio.gather(
             server.serve_forever(), *(copy.serve() for copy in self._copies)
         )
@@ -163,7 +165,7 @@ def stand_in(speed: float) -> Iterator[str]:
     with process:
         try:
             assert process.stdout is not None
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+            yield process.stdout.readline().strip()
         finally:
             process.kill()
 

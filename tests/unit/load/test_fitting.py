@@ -120,7 +120,14 @@ def test_a_sweep_that_nobody_measured_is_predicted(
 
 @pytest.mark.parametrize(
     ("users", "prompt", "answer"),
-    [(15, 400, 80), (50, 400, 80), (75, 2000, 25), (25, 250, 200), (5, 1000, 20)],
+    [
+        (15, 400, 80),
+        (50, 400, 80),
+        (50, 600, 60),
+        (75, 2000, 25),
+        (25, 250, 200),
+        (5, 1000, 20),
+    ],
 )
 def test_other_lengths_are_predicted(users: int, prompt: int, answer: int) -> None:
     """
