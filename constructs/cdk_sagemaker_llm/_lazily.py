@@ -1,5 +1,6 @@
 """
-Loading a package's public names when they are first used (PEP 562).
+Loading a package's public names when they are first used (PEP 562), and functions that
+few apps call when they are first called.
 
 What belongs here saves start-up: who takes one name does not pay for the others.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
 
 def lazily(
@@ -38,3 +40,27 @@ def lazily(
         return sorted({*namespace, *homes})
 
     return load, listed
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """
+    Make a function that loads another's module when it is first called.
+
+    It stands in for what few apps use, while type checkers see the function itself::
+
+        if TYPE_CHECKING:
+            from cdk_sagemaker_llm.hosting.rollback_alarms import alarms_of
+        else:
+            alarms_of = later("hosting.rollback_alarms", "alarms_of")
+
+    Args:
+        module: The module, below the library's own package.
+
+        name: The function, or a class that is called and nothing else.
+    """
+    library = __name__.partition(".")[0]
+
+    def call(*args: object, **kwargs: object) -> object:
+        return getattr(import_module(f"{library}.{module}"), name)(*args, **kwargs)
+
+    return call

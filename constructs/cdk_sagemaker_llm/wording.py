@@ -6,7 +6,6 @@ What belongs here is text alone; it knows nothing of the field.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import itertools
 from collections.abc import Iterable
@@ -29,6 +28,8 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _nearest(name: str, known: tuple[str, ...], count: int) -> tuple[str, ...]:
+    import difflib  # noqa: PLC0415 - few names are wrong
+
     # The exact measure takes milliseconds for some hundred names: pairs of letters
     # in common leave it a handful.
     pairs = _pairs(name)

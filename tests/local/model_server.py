@@ -73,9 +73,13 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         fields = {name.lower(): value for name, value in self.headers.items()}
         self.server.seen.append((self.path, body, fields))
-        if self.server.status != 200:
+        if self.server.status == 404 and self.path != "/v1/chat/completions":
+            self._whole({"detail": "Not Found"}, 404)
+        elif self.server.status != 200:
             refused = {"error": {"message": "too hot", "type": "Overheated"}}
             self._whole(refused, self.server.status)
+        elif self.server.behaviour == "pinned" and body.get("model"):
+            self._whole({"detail": f"I am not {body['model']!r}."}, 400)
         elif self.server.behaviour == "slow":
             self.server.go_on.wait(WAIT)
             self.close_connection = True

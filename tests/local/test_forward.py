@@ -156,6 +156,24 @@ class TestRoutes:
         assert [path for path, _, _ in server.seen] == ["/v1/completions"] * 2
         assert "model" not in server.seen[1][1]
 
+    def test_a_name_that_was_listed_in_vain(
+        self, client: Client, server: ModelServer
+    ) -> None:
+        """
+        Is left out then; one that the client gives is its own.
+        """
+        server.behaviour = "pinned"
+
+        unnamed = client("chat").chat("Hi")
+        with pytest.raises(ModelError, match="I am not 'mine'"):
+            client("chat").chat("Hi", model="mine")
+
+        assert unnamed.text == "by None"
+        assert [body.get("model") for _, body, _ in server.seen] == [
+            *("tiny", None),
+            "mine",
+        ]
+
     def test_embeddings(self, client: Client, server: ModelServer) -> None:
         """
         Vectors come back.
@@ -349,6 +367,24 @@ class TestTroubles:
         with pytest.raises(ModelError, match="too hot") as streamed:
             list(client("chat").stream_chat("Hi"))
         assert whole.value.status == streamed.value.status == status
+
+    def test_it_has_no_such_route(self, client: Client, server: ModelServer) -> None:
+        """
+        It says which, and how to ask for one that it has.
+        """
+        server.status = 404
+
+        with pytest.raises(ModelError) as prompt:
+            client("chat").generate("Hi")
+        with pytest.raises(ModelError) as vectors:
+            client("chat", schema="openai").embed("Hi")
+        assert prompt.value.status == vectors.value.status == 404
+        assert (
+            "to which chat is forwarded, has no /invocations, where a body goes that "
+            'has none of messages, prompt, input; ask with schema="openai" '
+            "(--schema openai), or for a chat (--chat)"
+        ) in str(prompt.value)
+        assert "has no /v1/embeddings; correct" in str(vectors.value)
 
     def test_nobody_is_there(self, aws: EmbeddedAws, client: Client) -> None:
         """

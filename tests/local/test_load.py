@@ -15,11 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
+from benchmarks.load import measure
 from cdk_sagemaker_llm.load import LoadError, LoadSettings, run_load
+from cdk_sagemaker_llm.load.copies import Counting, copies_of
+from cdk_sagemaker_llm.load.prompts import EVERYDAY
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.conftest import ROOT
-from tests.local.hosting_requests import LMI_28, serve
+from tests.local.hosting_requests import (
+    LMI_28,
+    make_component,
+    make_config,
+    make_endpoint,
+    serve,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,6 +166,22 @@ def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_the_benchmarks_stand_in_is_an_endpoint(endpoint: str) -> None:
+    """
+    It streams fifty tokens an answer, at its pace, and says how late it was.
+    """
+    assert endpoint
+    result, (p50, p99, longest) = measure(20, 2.0)
+
+    figures = result.figures
+    assert (figures.success_rate, figures.tokens) == (1.0, 50.0)
+    assert figures.latency is not None
+    assert figures.latency.p50 >= 5.0
+    assert figures.between_tokens is not None
+    assert figures.between_tokens.p50 == pytest.approx(0.1, abs=0.05)
+    assert 0 < p50 <= p99 <= longest
+
+
 def test_an_endpoint_that_is_not_there_is_not_loaded(endpoint: str) -> None:
     """
     It is refused at once.
@@ -251,9 +279,104 @@ def test_a_benchmark_sweeps_saves_and_compares(
         return done.stdout
 
     brief = ("--run-time", "1s", "--spawn-rate", "50", "--prompt-words", "20")
+    read = ("--from", str(saved), "--latency-objective", "50s", "--json")
     table = run(endpoint, "--users", "2,4", "--save", str(saved), *brief)
     both = run("--compare", str(saved), "--compare", str(saved))
-    assert table.startswith("| concurrent users | requests | requests/s | median lat")
-    assert [line.split(" ")[1] for line in table.splitlines()[2:4]] == ["2", "4"]
-    assert [line.count("100% |") for line in table.splitlines()[2:4]] == [1, 1]
+    facts = json.loads(run(*read))
+
+    lines = table.splitlines()
+    assert lines[0].startswith("20 prompt words, at most 50 generated, 1 s per row. ")
+    assert lines[2].startswith(
+        "| concurrent users | requests | requests/s | median lat"
+    )
+    assert [line.split(" ")[1] for line in lines[4:6]] == ["2", "4"]
+    assert [line.count("100% |") for line in lines[4:6]] == [1, 1]
+    assert "\n- Throughput " in table
     assert both.count("| +0.0% | may be chance |") == 8
+    # SageMaker was asked how many instances served.
+    assert (facts["copies"], facts["knee"]["users"]) == (1, 4)
+    assert facts["scaling_target"]["users"] in {2, 4}
+
+
+def test_a_benchmark_is_drawn_and_counts_tokens(
+    embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
+) -> None:
+    """
+    With what it says below the table, by exactly as many tokens as are asked for.
+    """
+    files = {f"--{kind}": tmp_path / f"run.{kind}" for kind in ("html", "png", "save")}
+    vocabulary = {"[UNK]": 0, **{word: n for n, word in enumerate(EVERYDAY, 1)}}
+    words = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))  # noqa: S106 - a word
+    words.pre_tokenizer = Whitespace()
+    words.save(str(tmp_path / "tokenizer.json"))
+    done = subprocess.run(
+        [
+            *(COMMAND, "benchmark", endpoint, "--users", "1,3", "--run-time", "1s"),
+            *("--prompt-words", "33", "--tokenizer", str(tmp_path)),
+            *("--max-new-tokens", "6", "--latency-objective", "1ms"),
+            *("--ttft-objective", "20s", "--percentile", "p50"),
+            *(str(part) for pair in files.items() for part in pair),
+        ],
+        env=embedded_aws.process_environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("33 prompt tokens, at most 6 generated, 1 s per row.")
+    assert (
+        "- None of the numbers of users tried is within the objective (latency p50 at "
+        "most 0.001 s and time to first token p50 at most 20 s): 1 are above it, "
+    ) in done.stdout
+    assert "- No scaling target: no number of users tried is within" in done.stdout
+    page = files["--html"].read_text(encoding="utf-8")
+    assert "Benchmark of" in page
+    assert page.count('role="img"') == 3
+    assert files["--png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_copies_are_counted_where_they_can_be(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    Instances of a variant, copies of a component; otherwise it says why not.
+    """
+    host = make_endpoint(embedded_aws, make_config(embedded_aws))
+    component = make_component(embedded_aws, host, copies=2)
+
+    assert copies_of(LoadSettings(endpoint=endpoint)) == 1
+    assert copies_of(LoadSettings(endpoint=host, component=component)) == 2
+    for settings, message in (
+        (LoadSettings(endpoint="none"), "could not be read .ValidationException."),
+        (
+            LoadSettings(endpoint=endpoint, variant="other"),
+            "could not be read .none is named.; say it with --copies",
+        ),
+        (
+            LoadSettings(endpoint=endpoint, endpoint_url="http://127.0.0.1:1"),
+            "is not looked up beside --endpoint-url; say it with --copies",
+        ),
+    ):
+        with pytest.raises(LookupError, match=message):
+            copies_of(settings)
+
+
+def test_copies_that_change_are_not_counted(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    Nobody could tell how many of them answered what.
+    """
+    counting = Counting(LoadSettings(endpoint=endpoint))
+
+    assert counting.found() == {"copies": 1, "copies_untold": ""}
+    variant = {"VariantName": "AllTraffic", "DesiredInstanceCount": 2}
+    embedded_aws.client("sagemaker").update_endpoint_weights_and_capacities(
+        EndpointName=endpoint, DesiredWeightsAndCapacities=[variant]
+    )
+    for _ in range(2):
+        found = counting.found()
+        assert found["copies"] is None
+        assert found["copies_untold"].startswith("the copies changed from 1 to 2 while")

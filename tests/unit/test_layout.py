@@ -18,6 +18,7 @@ PURE = [
     "fit",
     "load.running",
     "models",
+    "pages.chart",
     "serving",
     "simulation.running",
 ]

@@ -4,8 +4,7 @@ Counting Llama and its kin: grouped-query attention and a gated MLP, dense or ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 

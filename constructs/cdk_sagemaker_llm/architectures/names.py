@@ -7,7 +7,6 @@ a known one with its letters in another order, is a fault.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Mapping
@@ -88,5 +87,7 @@ def _likeness(one: str, other: str) -> float:
     """
     Return how alike two names are, 1 for the same; digits are versions, and not seen.
     """
+    import difflib  # noqa: PLC0415 - few names are wrong
+
     first, second = (re.sub(r"[\d_]", "", name) for name in (one, other))
     return difflib.SequenceMatcher(None, first, second).ratio()

@@ -99,12 +99,16 @@ def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable
             What is done with the faults of a call, and with its arguments.
             If left out, they are raised as one ``ValueError``.
     """
-    signature = inspect.signature(function)
+
+    @functools.cache
+    def signature() -> inspect.Signature:
+        # Read where it is called: most of what is loaded never is.
+        return inspect.signature(function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            given = signature().bind(*args, **kwargs).arguments
         except TypeError:
             # Python's own error names the argument that is missing or unknown.
             return function(*args, **kwargs)

@@ -8,6 +8,7 @@ the rooms below.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 
 # A subcommand's module is imported when it is asked for, or when help lists them all.
@@ -54,7 +55,14 @@ def main() -> None:
     wanted = [name for name in sys.argv[1:2] if name in _SUBCOMMANDS]
     for name in wanted or _SUBCOMMANDS:
         importlib.import_module(_SUBCOMMANDS[name]).register(app)
+    for command in app.registered_commands:
+        command.help = _flowing(inspect.getdoc(command.callback) or "")
     app()
+
+
+def _flowing(text: str) -> str:
+    # Where the source breaks a line, a narrow terminal would break it once more.
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _extra() -> str:

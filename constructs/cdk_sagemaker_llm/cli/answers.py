@@ -34,6 +34,7 @@ _OURS = {
     "with wait_for_capacity=": "with --wait",
     "(Timeouts)": "(--timeout)",
     ", or allow more with max_bytes=": "",
+    "with region=": "with --region",
 }
 
 
@@ -269,7 +270,7 @@ def error_facts(error: LlmError) -> Mapping[str, Any]:
     return {
         "kind": type(error).__name__,
         "message": error.message,
-        "remedy": _in_our_words(error.remedy),
+        "remedy": in_our_words(error.remedy),
         "status": getattr(error, "status", None),
         "text": error.text,
         "reasoning": error.reasoning,
@@ -281,11 +282,14 @@ def explain(error: LlmError) -> str:
     Say in a line what went wrong and what to do.
     """
     told = " ".join(error.message.split())
-    remedy = _in_our_words(error.remedy)
+    remedy = in_our_words(error.remedy)
     return harmless(f"{told.rstrip('.')}; {remedy}" if remedy else told)
 
 
-def _in_our_words(text: str) -> str:
+def in_our_words(text: str) -> str:
+    """
+    Name the command's options instead of the client's arguments.
+    """
     for theirs, ours in _OURS.items():
         text = text.replace(theirs, ours)
     return text

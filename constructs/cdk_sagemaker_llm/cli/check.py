@@ -40,22 +40,36 @@ def check(
         ),
     ],
     container: Annotated[
-        str | None, typer.Option(help=f"The image family: {', '.join(CONTAINERS)}.")
+        str | None,
+        typer.Option(
+            help=f"The image family: {', '.join(CONTAINERS)}; left out, any that would "
+            "take the file."
+        ),
     ] = None,
     version: Annotated[
-        str | None, typer.Option(help="The LMI version, such as 0.26.0.")
+        str | None, typer.Option(help="The LMI version, such as 0.26.0; left out, any.")
     ] = None,
     instance_type: Annotated[
-        str | None, typer.Option(help="The instance type, for its accelerators.")
+        str | None,
+        typer.Option(
+            help="The instance type, for its accelerators; left out, unknown."
+        ),
     ] = None,
     accelerators: Annotated[
-        int | None, typer.Option(min=1, help="Devices that each copy has.")
+        int | None,
+        typer.Option(
+            min=1, help="Devices that each copy has; left out, the instance's."
+        ),
     ] = None,
     architecture: Annotated[
-        str | None, typer.Option(help="The model's class: MistralForCausalLM.")
+        str | None,
+        typer.Option(help="The model's class: MistralForCausalLM; left out, unknown."),
     ] = None,
     backend: Annotated[
-        str | None, typer.Option(help=f"What must run: {', '.join(BACKENDS)}.")
+        str | None,
+        typer.Option(
+            help=f"What must run: {', '.join(BACKENDS)}; left out, any of it."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the findings as JSON.")

@@ -4,53 +4,42 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from cdk_sagemaker_llm.cli.loading import options
+from cdk_sagemaker_llm.cli.loading import joining, options
+from cdk_sagemaker_llm.cli.loading.running import refusing_misuse, run_live
+from cdk_sagemaker_llm.cli.loading.shared import Asked, takes_shared
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
-from cdk_sagemaker_llm.load.prompts import read_prompts
 from cdk_sagemaker_llm.load.result import LoadResult
-from cdk_sagemaker_llm.load.running import LoadError, run_load
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.running import run_load
 
-MISUSE = 2
+_NAME = "load-test"
 
 
 def register(app: typer.Typer) -> None:
     """
     Add the subcommand.
     """
-    app.command("load-test")(load_test)
+    app.command(_NAME)(load_test)
 
 
+@takes_shared
 def load_test(
-    endpoint: options.Endpoint,
+    typer_context: typer.Context,
+    endpoint: options.EndpointOrJoin = None,
     *,
-    component: options.Component = None,
-    variant: options.Variant = None,
     users: options.Users = None,
     arrival_rate: options.ArrivalRate = None,
-    spawn_rate: options.SpawnRate = None,
     run_time: options.RunTime = "60s",
     think_time: options.ThinkTime = "0s",
-    drain: options.Drain = "60s",
-    processes: options.Processes = None,
-    prompts: options.Prompts = None,
+    expect_workers: options.ExpectWorkers = None,
+    bind: options.Bind = "127.0.0.1",
+    join_within: options.JoinWithin = "5m",
+    join: options.Join = None,
     prompt_words: options.PromptWords = "100",
-    max_new_tokens: options.MaxNewTokens = 50,
-    parameter: options.Parameter = None,
-    chat: options.Chat = False,
-    stream: options.Stream = True,
-    schema: options.Schema = "lmi",
-    timeout: options.Timeout = "120s",
-    seed: options.Seed = 0,
-    region: options.Region = None,
-    endpoint_url: options.EndpointUrl = None,
+    asked: Asked,
     csv: options.CsvFile = None,
     html: options.HtmlFile = None,
     png: options.PngFile = None,
@@ -62,76 +51,35 @@ def load_test(
 
     Nothing is tried again and no copy is waited for. The endpoint is asked once before
     it begins. Ctrl-C ends it early, with the figures so far. Exits with 1 if no request
-    succeeded or the endpoint refuses, and with 2 on misuse.
+    succeeded, the endpoint refuses or a worker was lost, and with 2 on misuse.
     """
-    try:
+    with refusing_misuse(_NAME):
+        joining.refuse_unheeded(typer_context, endpoint)
+        if join is not None:
+            joining.join(join, processes=asked.processes, within=join_within)
+            return
         misuse.refuse_unwritable(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
         if png is not None:
             _require_picture(png)
-        settings = LoadSettings(
-            endpoint=endpoint,
-            component=component,
-            variant=variant,
+        settings = asked.settings(
+            endpoint or "",
             users=users,
             arrival_rate=arrival_rate,
-            spawn_rate=spawn_rate,
             run_time=parsing.seconds("--run-time", run_time),
             think_time=parsing.seconds("--think-time", think_time),
-            drain=parsing.seconds("--drain", drain),
-            processes=processes,
-            prompts=read_prompts(prompts) if prompts else (),
+            workers=expect_workers,
+            bind=bind,
+            join_within=parsing.seconds("--join-within", join_within),
             prompt_words=prompt_words,
-            max_new_tokens=max_new_tokens,
-            parameters=parameters_of(parameter or ()),
-            is_chat=chat,
-            is_streamed=stream,
-            schema=schema,
-            timeout=parsing.seconds("--timeout", timeout),
-            seed=seed,
-            region=region,
-            endpoint_url=endpoint_url,
         )
-    except (ValueError, OSError) as fault:
-        _complain(str(fault))
-        raise typer.Exit(MISUSE) from fault
-    result = _run(settings)
+    joining.announce(settings)
+    result = run_live(_NAME, lambda show: run_load(settings, show))
     _write(result, csv=csv, html=html, png=png, json_file=json_file)
     typer.echo(result.to_json() if as_json else result.to_markdown(), nl=False)
-    if not result.figures.success_rate:
+    if not result.figures.success_rate or result.measured.lost:
         raise typer.Exit(1)
-
-
-def parameters_of(given: Sequence[str]) -> Mapping[str, Any]:
-    """
-    Read parameters as they are written on the command line: ``name=value``.
-
-    Raises:
-        ValueError: If one is written otherwise.
-    """
-    found = {}
-    for text in given:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise ValueError(f"--parameter must be such as top_k=5, got {text!r}")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            # A word needs no quotes.
-            found[name] = value
-    return found
-
-
-def _run(settings: LoadSettings) -> LoadResult:
-    from cdk_sagemaker_llm.cli.loading.live import live  # noqa: PLC0415 - rich
-
-    try:
-        with live() as show:
-            return run_load(settings, show)
-    except LoadError as error:
-        _complain(str(error))
-        raise typer.Exit(1) from error
 
 
 def _write(
@@ -160,8 +108,3 @@ def _require_picture(path: Path) -> None:
     from cdk_sagemaker_llm.load.picture import refuse_ending  # noqa: PLC0415 - matplotlib
 
     refuse_ending(path)
-
-
-def _complain(message: str) -> None:
-    for line in message.splitlines():
-        typer.echo(f"sagemaker-llm load-test: {line}", err=True)

@@ -68,7 +68,7 @@ def local(
         typer.Option(
             metavar="KIND[,NAME=VALUE...]",
             help=f"What goes wrong from the beginning: {', '.join(KINDS)}; such as "
-            "no-capacity,target=ml.g5.12xlarge.",
+            "slow,seconds=2. If left out, nothing does.",
         ),
     ] = None,
     forward: Annotated[
@@ -76,7 +76,8 @@ def local(
         typer.Option(
             metavar="NAME=URL",
             help="Have a real model server on this machine answer for an endpoint or "
-            "an inference component, as chat=http://127.0.0.1:8000.",
+            "an inference component, as a=http://127.0.0.1:8000. If left out, a "
+            "stand-in answers.",
         ),
     ] = None,
     forward_anywhere: Annotated[

@@ -78,7 +78,10 @@ def plan(
     copies: Annotated[int, typer.Option(min=1, help="Copies that must run.")] = 1,
     prices: Annotated[
         str | None,
-        typer.Option(help="A JSON file of US dollars an hour, or aws for its list."),
+        typer.Option(
+            help="A JSON file of US dollars an hour, or aws for its list; left out, "
+            "no costs are told."
+        ),
     ] = None,
     region: Annotated[str, typer.Option(help="The region of the prices.")] = (
         "us-east-1"

@@ -41,17 +41,23 @@ EndpointName = Annotated[
 ]
 Prompt = Annotated[
     str | None,
-    typer.Argument(metavar="PROMPT", help="The prompt; - reads standard input."),
+    typer.Argument(
+        metavar="PROMPT", help="The prompt, - for standard input; left out with --file."
+    ),
 ]
 PromptFile = Annotated[
     Path | None,
     typer.Option(
-        "--file", help="A file with the prompt, of which one last newline is left out."
+        "--file",
+        help="A file with the prompt, less one newline at its end; left out, the "
+        "argument is the prompt.",
     ),
 ]
 ComponentName = Annotated[
     str | None,
-    typer.Option(help="The inference component's name, where the endpoint has those."),
+    typer.Option(
+        help="The inference component's name; left out, the endpoint has none."
+    ),
 ]
 VariantName = Annotated[
     str | None, typer.Option(help="The variant; left out, SageMaker chooses.")
@@ -64,7 +70,11 @@ MaxNewTokens = Annotated[
     typer.Option(help="Tokens to write at most; left out, the container decides."),
 ]
 Temperature = Annotated[
-    float | None, typer.Option(help="How freely tokens are chosen; 0 is not at all.")
+    float | None,
+    typer.Option(
+        help="How freely tokens are chosen, 0 not at all; left out, the container "
+        "decides."
+    ),
 ]
 Stop = Annotated[
     list[str] | None, typer.Option(help="A text to stop at; may be given again.")
@@ -87,7 +97,12 @@ TheFormat = Annotated[
 Region = Annotated[
     str | None, typer.Option(help="The region; left out, that of the AWS settings.")
 ]
-Profile = Annotated[str | None, typer.Option(help="The profile of the AWS settings.")]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        help="The profile of the AWS settings; left out, AWS_PROFILE or the default."
+    ),
+]
 EndpointUrl = Annotated[
     str | None,
     typer.Option(
@@ -144,6 +159,8 @@ class Target:
 
             LlmError: If boto3 refuses what it was given.
         """
+        if not self.endpoint:
+            raise MisuseError("ENDPOINT is empty; name the endpoint")
         try:
             from botocore.config import Config  # noqa: PLC0415 - an extra, and slow to load
             from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
@@ -222,7 +239,7 @@ def read_prompt(prompt: str | None, file: Path | None) -> str:
         else:
             return prompt or ""
     except OSError as error:
-        raise MisuseError(f"--file: {error}") from error
+        raise MisuseError(f"--file {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise MisuseError("the prompt is not UTF-8 text") from error
     return text.removesuffix("\n").removesuffix("\r")
@@ -306,6 +323,9 @@ def _parameters(written: Sequence[str]) -> dict[str, Any]:
 
 
 def _as_option(message: str) -> str:
+    if message.startswith("Invalid endpoint: "):
+        address = message.removeprefix("Invalid endpoint: ")
+        return f"--endpoint-url must be such as https://HOST, got {address}"
     for theirs, ours in (("read ", "--timeout "), ("wait_for_capacity ", "--wait ")):
         if message.startswith(theirs):
             return ours + message.removeprefix(theirs)

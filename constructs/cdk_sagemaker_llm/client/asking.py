@@ -170,7 +170,7 @@ class Asker:
     def _gathered(self, body: bytes, call: Call, *, stream: bool) -> Generation:
         reader = Reader(self._format, self._settings.max_bytes)
         with closing(self._transport.chunks(body, call, stream=stream)) as chunks:
-            return reader.collect(chunks)
+            return reader.collect(chunks, is_document=not stream)
 
 
 def chain(

@@ -32,6 +32,8 @@ from cdk_sagemaker_llm.client.wire.step import Record, Step, WireFormat
 MAX_BYTES = 33_554_432
 """How much of an answer is kept if nothing else is said: 32 MiB."""
 
+# Some engines end a stream so whose prompt is too long.
+_UNSAID = "nothing of it came: ask without streaming, or read the log, for the reason"
 # What a token takes beside its text, where all of them are kept.
 _TOKEN_SIZE = 64
 
@@ -82,9 +84,16 @@ class Reader:
             self._keep(error)
             raise
 
-    def collect(self, chunks: Iterable[bytes]) -> Generation:
+    def collect(
+        self, chunks: Iterable[bytes], *, is_document: bool = False
+    ) -> Generation:
         """
         Read all tokens and put them together.
+
+        Args:
+            chunks: The answer.
+
+            is_document: Whether it is no stream. Then a text alone is no token.
         """
         self._each = _TOKEN_SIZE
         try:
@@ -95,7 +104,8 @@ class Reader:
         if self._embeddings is not None:
             found = self._embeddings
             return Generation("", usage=found.usage, embeddings=found)
-        return gather(tokens, texts=self._whole, pieces=self._pieces)
+        pieces = self._pieces or (is_document and _are_texts(tokens))
+        return gather(tokens, texts=self._whole, pieces=pieces)
 
     def _read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
         feed, take, quick = self._framing.feed, self._take, self._quick
@@ -131,7 +141,8 @@ class Reader:
             yield from self._read_rest()
         yield from self._last()
         if not self._is_whole:
-            raise ConnectionCutError("the answer ended before its end")
+            remedy = "" if self._text.tell() or self._reasoning.tell() else _UNSAID
+            raise ConnectionCutError("the answer ended before its end", remedy=remedy)
 
     def _last(self) -> Iterator[Token]:
         if self._held is not None:
@@ -242,3 +253,13 @@ class Reader:
         error.text = self._text.getvalue() + (error.text or begun)
         error.reasoning = self._reasoning.getvalue()
         error.tool_calls = self._calls.whole(0)
+
+
+def _are_texts(tokens: tuple[Token, ...]) -> bool:
+    """
+    Whether each is a whole answer of a completion, and not a token of one.
+    """
+    return all(
+        token.finish_reason and token.token_id is None and token.log_prob is None
+        for token in tokens
+    )

@@ -60,7 +60,8 @@ def read_body(
     Raises:
         LlmError: If the answer is an error, breaks off, or cannot be read.
     """
-    return Reader(format, max_bytes).collect((body,))
+    is_document = body.lstrip()[:1] in {b"{", b"["}
+    return Reader(format, max_bytes).collect((body,), is_document=is_document)
 
 
 def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:

@@ -30,6 +30,17 @@ _TOO_MANY, _TOO_LARGE, _FAILED = 429, 413, 500
 _NO_CAPACITY = ("has no capacity to process", "no instances to process")
 _COMPONENT_MISSING = "component name header is required"
 _COMPONENT_UNWANTED = "component name header is not allowed"
+_REMEDY = "correct the AWS configuration or the arguments"
+# By the names of botocore's exceptions.
+_REMEDIES = {
+    "NoRegionError": "name it with region=, or set AWS_DEFAULT_REGION",
+    "InvalidRegionError": "name a region such as us-east-1 with region=",
+    "NoCredentialsError": (
+        "choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY; `aws sts get-caller-identity` shows who you are"
+    ),
+    "ProfileNotFound": "choose one that `aws configure list-profiles` shows",
+}
 _TOO_LATE = "ModelInvocationTimeExceeded"
 
 
@@ -89,7 +100,8 @@ def _from_transport(error: Exception) -> LlmError:
     if isinstance(error, cut):
         return ConnectionCutError(f"the connection broke: {told}")
     # What botocore refuses by itself: no credentials, no region, a wrong name.
-    return RefusedError(told, remedy="correct the AWS configuration or the arguments")
+    remedy = _REMEDIES.get(type(error).__name__, _REMEDY)
+    return RefusedError(told, remedy=remedy)
 
 
 def _from_service(response: Mapping[str, Any]) -> LlmError:

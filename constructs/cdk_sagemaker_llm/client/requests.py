@@ -113,7 +113,8 @@ def chat_body(
     body: dict[str, Any] = {"messages": list(messages)}
     body |= _openai(options, stream=stream)
     if options.get("details"):
-        body["logprobs"] = True
+        # Without a number llama-cpp-python gives none, and llama.cpp twenty of each.
+        body |= {"logprobs": True, "top_logprobs": 1}
     for name in ("tools", "tool_choice", "model"):
         if name in options:
             body[name] = options[name]

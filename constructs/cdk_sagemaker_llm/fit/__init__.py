@@ -8,18 +8,18 @@ nothing, and asks no engine itself.
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._lazily import lazily
-from cdk_sagemaker_llm.demand import Assumptions, EngineName
-from cdk_sagemaker_llm.fit.fleet import Fleet
-from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
-from cdk_sagemaker_llm.fit.outcomes import Outcome
-from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
-from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
-from cdk_sagemaker_llm.fit.planning import plan
-from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.fit.releases import Case, Release
 
 if TYPE_CHECKING:
+    from cdk_sagemaker_llm.demand import Assumptions, EngineName
+    from cdk_sagemaker_llm.fit.fleet import Fleet
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+    from cdk_sagemaker_llm.fit.outcomes import Outcome
+    from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
+    from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
+    from cdk_sagemaker_llm.fit.planning import plan
+    from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
+    from cdk_sagemaker_llm.fit.releases import Case, Release
 
 __all__ = [
     "Assumptions",
@@ -43,7 +43,28 @@ __all__ = [
     "recommend",
 ]
 
-# A plan must start in a tenth of a second, and half of that went into backends.
-_HOMES = dict.fromkeys(("Recommendation", "Traffic", "recommend"), "fit.recommending")
+# A plan must start in a tenth of a second, and half of that went into backends; who
+# only checks a size packs nothing.
+_HOMES = {
+    "Assumptions": "demand",
+    "Capacity": "fit.placement",
+    "Case": "fit.releases",
+    "EngineName": "demand",
+    "Fleet": "fit.fleet",
+    "MemoryTerms": "fit.memory",
+    "Outcome": "fit.outcomes",
+    "Packing": "fit.packing",
+    "Plan": "fit.plans",
+    "Recommendation": "fit.recommending",
+    "Release": "fit.releases",
+    "ResourceRequirements": "fit.placement",
+    "Setting": "fit.memory",
+    "Traffic": "fit.recommending",
+    "Units": "fit.placement",
+    "fewest_instances": "fit.packing",
+    "pack": "fit.packing",
+    "plan": "fit.planning",
+    "recommend": "fit.recommending",
+}
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -7,8 +7,7 @@ seen to take, and ``Assumptions`` overrides each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions

@@ -4,8 +4,7 @@ What comes of a plan in one case: room for the cache, and what it holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.fit.devices import visible_bytes
 from cdk_sagemaker_llm.fit.memory import (
     BLOCK_TOKENS,

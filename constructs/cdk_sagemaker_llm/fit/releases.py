@@ -8,9 +8,10 @@ promised by. ``docs/memory.md`` shows what comes of it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.demand import EngineName
 
 

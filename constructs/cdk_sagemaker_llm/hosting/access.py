@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -14,6 +14,7 @@ from aws_cdk import Aws, Fn, Names, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable, Node
 
+from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_placeholder
 from cdk_sagemaker_llm.findings import Rule, raise_errors
 from cdk_sagemaker_llm.hosting.nag import acknowledge

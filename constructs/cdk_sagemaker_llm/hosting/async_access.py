@@ -90,12 +90,10 @@ def async_property(given: AsyncInference) -> AsyncProperty:
     )
 
 
-def async_statements(given: AsyncInference | None) -> list[Statement]:
+def async_statements(given: AsyncInference) -> list[Statement]:
     """
     Return what the role needs to take requests, write answers and notify.
     """
-    if given is None:
-        return []
     places = AsyncPlaces.of(given)
     topics = [topic for topic in (given.success_topic, given.error_topic) if topic]
     found = [

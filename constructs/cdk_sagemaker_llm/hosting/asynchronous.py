@@ -118,19 +118,15 @@ class AsyncInference:
         )
 
 
-def async_findings(
-    given: AsyncInference | None, *, hosts_components: bool
-) -> list[Finding]:
+def async_findings(given: AsyncInference, *, hosts_components: bool) -> list[Finding]:
     """
     Check what asynchronous inference was set to.
 
     Args:
-        given: What was asked for; ``None`` for an endpoint that answers at once.
+        given: What was asked for.
 
         hosts_components: Whether the endpoint is for inference components.
     """
-    if given is None:
-        return []
     found = [
         *place_findings("output", given.output),
         *place_findings("failure", given.failure),

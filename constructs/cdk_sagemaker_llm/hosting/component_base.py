@@ -10,22 +10,29 @@ from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.connecting import Connected
-from cdk_sagemaker_llm.hosting.connection import Connection
-from cdk_sagemaker_llm.hosting.dialects import dialect_of
+from cdk_sagemaker_llm.hosting.connected import Connected
 from cdk_sagemaker_llm.hosting.imports import name_in, named
 from cdk_sagemaker_llm.hosting.monitoring.component_alarms import ComponentAlarms
 from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
-from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.reporting import report
-from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
-from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 
 if TYPE_CHECKING:
+    from cdk_sagemaker_llm.hosting.connection import Connection
+    from cdk_sagemaker_llm.hosting.dialects import dialect_of
     from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
+    from cdk_sagemaker_llm.hosting.scaling.limits import twice_finding
+else:
+    Connection = later("hosting.connection", "Connection")
+    dialect_of = later("hosting.dialects", "dialect_of")
+    Subject = later("hosting.monitoring.metrics", "Subject")
+    ScalableCopyCount = later("hosting.scaling.counts", "ScalableCopyCount")
+    twice_finding = later("hosting.scaling.limits", "twice_finding")
 
 _KIND = "inference-component"
 
@@ -164,14 +171,7 @@ class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms, Connec
     def _twice_findings(self) -> list[Finding]:
         if self.scaling is None:
             return []
-        return [
-            SCALED_TWICE.finding(
-                "the copies are scaled already: auto_scale_copy_count was called "
-                "before",
-                "call the scale_on_ methods of what it returned, which take several "
-                "policies",
-            )
-        ]
+        return [twice_finding("the copies", "auto_scale_copy_count")]
 
     def _metric_subject(self) -> Subject:
         dimensions = {"InferenceComponentName": self.inference_component_name}

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
@@ -33,7 +34,6 @@ from cdk_sagemaker_llm.hosting.per_type import (
 )
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.roles import same_role
-from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
 from cdk_sagemaker_llm.hosting.scheduling import (
     Scheduling,
 )
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
 
     from cdk_sagemaker_llm.hosting.rollout import Rolling
+    from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
+else:
+    component_rollout_findings = later(
+        "hosting.rollout_checks", "component_rollout_findings"
+    )
 
 COMPONENT_NAME = "inference_component_name"
 
@@ -107,13 +112,16 @@ def define_component(
             If left out, it runs the same on all.
     """
     name = inference_component_name or inference_component_name_prefix
+    rolled = []
+    if rollout is not None:
+        rolled = component_rollout_findings(rollout, resources.copies, name)
     found = [
         *component_name_findings(
             inference_component_name, inference_component_name_prefix
         ),
         *timeout_findings("container_startup_health_check_timeout", start_up),
         *timeout_findings("model_data_download_timeout", download),
-        *component_rollout_findings(rollout, resources.copies, name),
+        *rolled,
         *scheduling_findings(scheduling),
     ]
     if placement is not None:

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.hosting.places import (
     key_statements,
     place_findings,
     place_of,
+    prefix_findings,
     write_statement,
 )
 from cdk_sagemaker_llm.hosting.statements import Statement
@@ -129,22 +130,21 @@ class DataCapture:
 
 
 def capture_findings(
-    capture: DataCapture | None, *, hosts_components: bool, is_async: bool
+    capture: DataCapture, *, hosts_components: bool, is_async: bool
 ) -> list[Finding]:
     """
     Check what is to be captured, and whether the service says that it captures it.
 
     Args:
-        capture: What was asked for; ``None`` for nothing.
+        capture: What was asked for.
 
         hosts_components: Whether the endpoint is for inference components.
 
         is_async: Whether it is for asynchronous inference.
     """
-    if capture is None:
-        return []
+    placed = place_findings("bucket", capture.bucket)
     return [
-        *place_findings("bucket", capture.bucket),
+        *(placed or prefix_findings("prefix", _place_of(capture))),
         *range_findings("sampling_percent", capture.sampling_percent, 0, _MOST_PERCENT),
         *_mode_findings(capture.capture),
         *_type_findings("json_content_types", capture.json_content_types),
@@ -153,12 +153,10 @@ def capture_findings(
     ]
 
 
-def capture_statements(capture: DataCapture | None) -> list[Statement]:
+def capture_statements(capture: DataCapture) -> list[Statement]:
     """
     Return what the role needs to write what is captured.
     """
-    if capture is None:
-        return []
     place = _place_of(capture)
     return [
         write_statement("WriteCaptured", place),

@@ -14,48 +14,62 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.async_access import caller_statements
-from cdk_sagemaker_llm.hosting.backlog import backlog_findings
-from cdk_sagemaker_llm.hosting.connecting import Connected
-from cdk_sagemaker_llm.hosting.connection import Connection
-from cdk_sagemaker_llm.hosting.dialects import UNKNOWN, Dialect, common_dialect
+from cdk_sagemaker_llm.hosting.connected import Connected
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
-from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
-from cdk_sagemaker_llm.hosting.monitoring.variants import (
-    VariantMetrics,
-    variant_subject,
-)
+from cdk_sagemaker_llm.hosting.monitoring.variant_metrics import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import same_role
-from cdk_sagemaker_llm.hosting.rollback_alarms import (
-    alarms_of,
-    let_look,
-    watched_variants,
-)
-from cdk_sagemaker_llm.hosting.rollout_base import Rollout
-from cdk_sagemaker_llm.hosting.rollout_checks import (
-    endpoint_rollout_findings,
-    scaled_findings,
-)
-from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
-from cdk_sagemaker_llm.hosting.scaling.limits import SCALED_TWICE
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
+    from cdk_sagemaker_llm.hosting.async_access import caller_statements
+    from cdk_sagemaker_llm.hosting.backlog import backlog_findings
+    from cdk_sagemaker_llm.hosting.connection import Connection
+    from cdk_sagemaker_llm.hosting.dialects import Dialect, common_dialect
     from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+    from cdk_sagemaker_llm.hosting.monitoring.variants import variant_subject
+    from cdk_sagemaker_llm.hosting.rollback_alarms import (
+        alarms_of,
+        let_look,
+        watched_variants,
+    )
+    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.rollout_checks import (
+        endpoint_rollout_findings,
+        scaled_findings,
+    )
+    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
+    from cdk_sagemaker_llm.hosting.scaling.limits import twice_finding
+else:
+    caller_statements = later("hosting.async_access", "caller_statements")
+    backlog_findings = later("hosting.backlog", "backlog_findings")
+    Connection = later("hosting.connection", "Connection")
+    common_dialect = later("hosting.dialects", "common_dialect")
+    variant_subject = later("hosting.monitoring.variants", "variant_subject")
+    alarms_of = later("hosting.rollback_alarms", "alarms_of")
+    let_look = later("hosting.rollback_alarms", "let_look")
+    watched_variants = later("hosting.rollback_alarms", "watched_variants")
+    endpoint_rollout_findings = later(
+        "hosting.rollout_checks", "endpoint_rollout_findings"
+    )
+    scaled_findings = later("hosting.rollout_checks", "scaled_findings")
+    ScalableInstanceCount = later("hosting.scaling.counts", "ScalableInstanceCount")
+    twice_finding = later("hosting.scaling.limits", "twice_finding")
 
 
 CHANGING_TYPE = Rule(
@@ -95,7 +109,7 @@ class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         )
 
     def _dialect(self) -> Dialect:
-        return UNKNOWN
+        return common_dialect(())
 
     @checked
     def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -163,9 +177,11 @@ class Endpoint(EndpointBase):
         endpoint_name: str | None = None,
         rollout: Rollout | None = None,
     ) -> None:
-        rolled = endpoint_rollout_findings(
-            rollout, endpoint_config.definition.variants, endpoint_name
-        )
+        rolled = []
+        if rollout is not None:
+            rolled = endpoint_rollout_findings(
+                rollout, endpoint_config.definition.variants, endpoint_name
+            )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         report(scope, id, [*named, *rolled])
         super().__init__(scope, id, physical_name=endpoint_name)
@@ -367,15 +383,12 @@ class Endpoint(EndpointBase):
         self, variant_name: str, least: int, most: int, *, is_only: bool = False
     ) -> ScalableInstanceCount:
         if variant_name in self._scaled:
-            fault = SCALED_TWICE.finding(
-                f"the instances of {variant_name!r} are scaled already: "
-                "auto_scale_instance_count was called before",
-                "call the scale_on_ methods of what it returned, which take several "
-                "policies",
-            )
-            report(self, "", [fault])
+            what = f"the instances of {variant_name!r}"
+            report(self, "", [twice_finding(what, "auto_scale_instance_count")])
         config = self.endpoint_config
-        rolled = scaled_findings(self.rollout, least, most, "instances")
+        rolled = []
+        if self.rollout is not None:
+            rolled = scaled_findings(self.rollout, least, most, "instances")
         report(self, "", rolled)
         scalable = ScalableInstanceCount(
             self,

@@ -12,16 +12,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.async_access import (
-    async_property,
-    async_statements,
-    make_bucket,
-)
-from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
-from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.host_types import fit_on
 from cdk_sagemaker_llm.hosting.hosts import (
@@ -29,7 +23,6 @@ from cdk_sagemaker_llm.hosting.hosts import (
     define_endpoint_config,
     define_variant,
 )
-from cdk_sagemaker_llm.hosting.keys import volume_statements
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
@@ -43,6 +36,21 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
+
+    from cdk_sagemaker_llm.hosting.async_access import (
+        async_property,
+        async_statements,
+        make_bucket,
+    )
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
+    from cdk_sagemaker_llm.hosting.keys import volume_statements
+else:
+    async_property = later("hosting.async_access", "async_property")
+    async_statements = later("hosting.async_access", "async_statements")
+    make_bucket = later("hosting.async_access", "make_bucket")
+    capture_statements = later("hosting.data_capture", "capture_statements")
+    volume_statements = later("hosting.keys", "volume_statements")
 
 
 class EndpointConfig(EndpointConfigBase):
@@ -182,16 +190,25 @@ class EndpointConfig(EndpointConfigBase):
             data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
-        needed = [
-            *volume_statements(key),
-            *async_statements(self.async_inference),
-            *capture_statements(capture),
-        ]
-        self._wait_for_access(access, needed)
+        self._wait_for_access(access, self._needed())
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
+
+    def _needed(self) -> list[Statement]:
+        """
+        Return what the endpoint itself needs, beside its models.
+        """
+        key, capture = self.definition.kms_key, self.definition.data_capture
+        found = []
+        if key is not None:
+            found += volume_statements(key)
+        if self.async_inference is not None:
+            found += async_statements(self.async_inference)
+        if capture is not None:
+            found += capture_statements(capture)
+        return found
 
     def _wait_for_access(
         self, access: RoleAccess | None, needed: list[Statement]

@@ -10,7 +10,6 @@ from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
 from cdk_sagemaker_llm.hosting.hosts import EndpointConfigDefinition
 from cdk_sagemaker_llm.hosting.imports import name_in, named
 from cdk_sagemaker_llm.hosting.network import Network
@@ -18,6 +17,8 @@ from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
 if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3
+
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
 
 _KIND = "endpoint-config"
 

@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
@@ -39,10 +40,6 @@ from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.per_type import by_type, type_findings
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_look
-from cdk_sagemaker_llm.hosting.rollout_checks import retained_findings, scaled_findings
-from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
-from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scheduling import (
     AvailabilityZoneBalance,
     PlacementStrategy,
@@ -57,7 +54,26 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
+    from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_look
     from cdk_sagemaker_llm.hosting.rollout import Rolling
+    from cdk_sagemaker_llm.hosting.rollout_checks import (
+        retained_findings,
+        scaled_findings,
+    )
+    from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
+    from cdk_sagemaker_llm.hosting.scaling.counts import (
+        HostedCopyCount,
+        ScalableCopyCount,
+    )
+else:
+    AdapterInferenceComponent = later("hosting.adapters", "AdapterInferenceComponent")
+    Watched = later("hosting.rollback_alarms", "Watched")
+    alarms_of = later("hosting.rollback_alarms", "alarms_of")
+    let_look = later("hosting.rollback_alarms", "let_look")
+    retained_findings = later("hosting.rollout_checks", "retained_findings")
+    scaled_findings = later("hosting.rollout_checks", "scaled_findings")
+    CopyHost = later("hosting.scaling.copy_host", "CopyHost")
+    HostedCopyCount = later("hosting.scaling.counts", "HostedCopyCount")
 
 _Component = sagemaker.CfnInferenceComponent
 STARTS_OUTSIDE = Rule(
@@ -366,11 +382,6 @@ class InferenceComponent(InferenceComponentBase):
             ValueError: If the service would refuse it, or the base cannot serve it; all
                 reasons at once.
         """
-        # Who serves no adapter does not pay for its checks.
-        from cdk_sagemaker_llm.hosting.adapters import (  # noqa: PLC0415
-            AdapterInferenceComponent,
-        )
-
         return AdapterInferenceComponent(
             self,
             id,
@@ -381,12 +392,13 @@ class InferenceComponent(InferenceComponentBase):
         )
 
     def _rollout_findings(self, least: int, most: int) -> list[Finding]:
-        definition = self.definition
+        rollout = self.definition.rollout
+        if rollout is None:
+            return []
+        is_retained = self.definition.retain_copy_count
         return [
-            *scaled_findings(definition.rollout, least, most, "copies"),
-            *retained_findings(
-                definition.rollout, is_retained=definition.retain_copy_count
-            ),
+            *scaled_findings(rollout, least, most, "copies"),
+            *retained_findings(is_retained=is_retained),
         ]
 
     def _start_findings(self, least: int, most: int) -> list[Finding]:

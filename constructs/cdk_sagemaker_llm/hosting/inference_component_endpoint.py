@@ -13,6 +13,7 @@ import jsii
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
@@ -42,9 +43,8 @@ from cdk_sagemaker_llm.hosting.inference_component import (
     InferenceComponent,
 )
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
-from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.variant_metrics import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.per_type import (
     define_sized,
@@ -54,8 +54,6 @@ from cdk_sagemaker_llm.hosting.per_type import (
 )
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
-from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
-from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
 from cdk_sagemaker_llm.hosting.scheduling import (
     AvailabilityZoneBalance,
     PlacementStrategy,
@@ -69,7 +67,6 @@ from cdk_sagemaker_llm.hosting.variant import (
     MinimumNotChosen,
     ProductionVariant,
 )
-from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -78,10 +75,20 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.data_capture import DataCapture
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.rollout import Rolling
     from cdk_sagemaker_llm.hosting.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
+    from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+    from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+else:
+    endpoint_rollout_findings = later(
+        "hosting.rollout_checks", "endpoint_rollout_findings"
+    )
+    host_zero_findings = later("hosting.scaling.zero", "host_zero_findings")
+    Vllm = later("serving.lmi.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -260,7 +267,8 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
-        given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
+        if rollout is not None:
+            given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
         fixed = fixed_number_findings(scale_in_policy, bounds)
         report(scope, id, [*named, *given, *config.findings, *fixed])
         super().__init__(scope, id)

@@ -45,15 +45,13 @@ def key_access(
     return found + [_by_alias(sid, actions, arn) for arn in every if _ALIAS in arn]
 
 
-def volume_statements(key: kms.IKey | None) -> list[Statement]:
+def volume_statements(key: kms.IKey) -> list[Statement]:
     """
     Return what a role needs where a key of the user's encrypts the instances' volumes.
 
     CreateEndpointConfig asks that the key allows the role; of the actions, AWS names
     kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId).
     """
-    if key is None:
-        return []
     return key_access("EncryptVolumes", ["kms:CreateGrant"], [arn_of(key)])
 
 

@@ -13,6 +13,7 @@ import jsii
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.capacity import (
@@ -21,8 +22,7 @@ from cdk_sagemaker_llm.hosting.capacity import (
     PrefixAwareRouting,
     RoutingStrategy,
 )
-from cdk_sagemaker_llm.hosting.connecting import Connected
-from cdk_sagemaker_llm.hosting.connection import Connection
+from cdk_sagemaker_llm.hosting.connected import Connected
 from cdk_sagemaker_llm.hosting.definitions import define_model
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoint_config import (
@@ -36,9 +36,8 @@ from cdk_sagemaker_llm.hosting.hosts import (
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
-from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.variant_metrics import VariantMetrics
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.per_type import (
     define_filling,
@@ -47,11 +46,9 @@ from cdk_sagemaker_llm.hosting.per_type import (
 )
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
-from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
-from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -60,12 +57,23 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.connection import Connection
     from cdk_sagemaker_llm.hosting.data_capture import DataCapture
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
+    from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+    from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+else:
+    endpoint_rollout_findings = later(
+        "hosting.rollout_checks", "endpoint_rollout_findings"
+    )
+    define_shadow = later("hosting.shadow_definition", "define_shadow")
+    Vllm = later("serving.lmi.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -251,11 +259,6 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         )
         shadowing = None
         if shadow is not None:
-            # Who has no shadow does not load it.
-            from cdk_sagemaker_llm.hosting.shadow_definition import (  # noqa: PLC0415 - see above
-                define_shadow,
-            )
-
             shadowing = define_shadow(
                 shadow,
                 region=region_of(scope),
@@ -278,7 +281,8 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         )
         named = own_name_findings(scope, "endpoint_name", endpoint_name)
         given = role_findings(scope, role)
-        given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
+        if rollout is not None:
+            given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
         found = [*named, *given, *config.findings, *filling.findings, *filling.fit]
         report(scope, id, [*found, *(shadowing.findings if shadowing else ())])
         super().__init__(scope, id)

@@ -104,11 +104,34 @@ def place_findings(parameter: str, given: s3.IBucket | str | None) -> list[Findi
         fault = "an address such as 's3://bucket/prefix'"
     elif wrong := bucket_fault(bucket):
         fault = f"of a bucket whose name is {wrong}"
-    elif len(given) > _LONGEST_URI and not is_unresolved(given):
+    elif _is_too_long(given):
         fault = f"at most {_LONGEST_URI} characters"
     else:
         return []
     return [NO_PLACE.finding(f"{parameter} must be {fault}, got {given!r}")]
+
+
+def prefix_findings(parameter: str, place: Place) -> list[Finding]:
+    """
+    Check the length of an address that a prefix was added to.
+
+    Args:
+        parameter: What the user calls the prefix.
+
+        place: The whole of it.
+    """
+    if not _is_too_long(place.uri):
+        return []
+    return [
+        NO_PLACE.finding(
+            f"{parameter} must leave the address of bucket and prefix at most "
+            f"{_LONGEST_URI} characters, got {len(place.uri)}"
+        )
+    ]
+
+
+def _is_too_long(address: str) -> bool:
+    return len(address) > _LONGEST_URI and not is_unresolved(address)
 
 
 def write_statement(sid: str, *places: Place) -> Statement:

@@ -46,7 +46,7 @@ RESET_COPIES = Rule(
 
 
 def endpoint_rollout_findings(
-    rollout: Rollout | None,
+    rollout: Rollout,
     variants: Sequence[VariantDefinition],
     endpoint_name: str | None,
 ) -> list[Finding]:
@@ -54,14 +54,12 @@ def endpoint_rollout_findings(
     Check a rollout of an endpoint.
 
     Args:
-        rollout: The rollout; ``None`` for the service's own.
+        rollout: The rollout.
 
         variants: What is known of the endpoint's variants.
 
         endpoint_name: The endpoint's name; ``None`` if CloudFormation makes one.
     """
-    if rollout is None:
-        return []
     found = own_findings(rollout, "instances")
     found += rollback_findings(
         rollout.rollback_on,
@@ -77,21 +75,19 @@ def endpoint_rollout_findings(
 
 
 def component_rollout_findings(
-    rollout: Rolling | None, copies: int, name: str | None
+    rollout: Rolling, copies: int, name: str | None
 ) -> list[Finding]:
     """
     Check a rollout of an inference component.
 
     Args:
-        rollout: The rollout; ``None`` for the service's own.
+        rollout: The rollout.
 
         copies: How many copies start.
 
         name: The component's name, or its beginning; ``None`` if CloudFormation makes
             one.
     """
-    if rollout is None:
-        return []
     return [
         *own_findings(rollout, "copies"),
         *rollback_findings(
@@ -104,13 +100,13 @@ def component_rollout_findings(
 
 
 def scaled_findings(
-    rollout: Rollout | None, least: int, most: int, counted: Counted
+    rollout: Rollout, least: int, most: int, counted: Counted
 ) -> list[Finding]:
     """
     Check a rollout of what is scaled, at both ends of its bounds.
 
     Args:
-        rollout: The rollout; ``None`` for the service's own.
+        rollout: The rollout.
 
         least: The fewest instances or copies.
 
@@ -118,7 +114,7 @@ def scaled_findings(
 
         counted: What they are.
     """
-    if rollout is None or is_unresolved((least, most)):
+    if is_unresolved((least, most)):
         return []
     # What an update finds is known to be too small where every count is.
     certain = SMALL_FLEET if counted == "instances" else SHRINKING_FLEET
@@ -128,16 +124,14 @@ def scaled_findings(
     )
 
 
-def retained_findings(rollout: Rolling | None, *, is_retained: bool) -> list[Finding]:
+def retained_findings(*, is_retained: bool) -> list[Finding]:
     """
-    Check that the updates of a scaled component leave its copies alone.
+    Check that the rollouts of a scaled component leave its copies alone.
 
     Args:
-        rollout: The rollout; ``None`` for the service's own.
-
         is_retained: Whether the template has no number of copies.
     """
-    if rollout is None or is_retained:
+    if is_retained:
         return []
     return [
         RESET_COPIES.finding(

@@ -96,8 +96,6 @@ def shadow_findings(
 
         is_async: Whether it is for asynchronous inference.
     """
-    if not have_models:
-        return []
     found = []
     if (variants, len(have_models)) != (1, 1):
         found.append(

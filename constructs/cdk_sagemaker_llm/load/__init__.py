@@ -11,11 +11,18 @@ from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
+    from cdk_sagemaker_llm.load.faults import SettingsError
     from cdk_sagemaker_llm.load.figures import Distribution, Figures
+    from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
+    from cdk_sagemaker_llm.load.joining import join_load
+    from cdk_sagemaker_llm.load.knee import Knee, Objective
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
+    from cdk_sagemaker_llm.load.reading import Reading, reading_of
     from cdk_sagemaker_llm.load.records import Record
     from cdk_sagemaker_llm.load.result import LoadResult
     from cdk_sagemaker_llm.load.running import LoadError, Progress, run_load
+    from cdk_sagemaker_llm.load.saturation import Saturation
+    from cdk_sagemaker_llm.load.scaling_target import HeadRoom, ScalingTarget
     from cdk_sagemaker_llm.load.settings import LoadSettings
     from cdk_sagemaker_llm.load.uncertainty import Estimate
 
@@ -24,14 +31,25 @@ __all__ = [
     "Distribution",
     "Estimate",
     "Figures",
+    "Fitted",
     "GeneratorDelay",
+    "HeadRoom",
+    "Knee",
     "LoadError",
     "LoadResult",
     "LoadSettings",
     "Measured",
+    "Objective",
     "Progress",
+    "Reading",
     "Record",
     "Row",
+    "Saturation",
+    "ScalingTarget",
+    "SettingsError",
+    "fit_service_times",
+    "join_load",
+    "reading_of",
     "run_benchmark",
     "run_load",
 ]
@@ -42,14 +60,25 @@ _HOMES = {
     "Distribution": "load.figures",
     "Estimate": "load.uncertainty",
     "Figures": "load.figures",
+    "Fitted": "load.fitting",
     "GeneratorDelay": "load.measured",
+    "HeadRoom": "load.scaling_target",
+    "Knee": "load.knee",
     "LoadError": "load.running",
     "LoadResult": "load.result",
     "LoadSettings": "load.settings",
     "Measured": "load.measured",
+    "Objective": "load.knee",
     "Progress": "load.running",
+    "Reading": "load.reading",
     "Record": "load.records",
     "Row": "load.benchmark",
+    "join_load": "load.joining",
+    "Saturation": "load.saturation",
+    "ScalingTarget": "load.scaling_target",
+    "SettingsError": "load.faults",
+    "fit_service_times": "load.fitting",
+    "reading_of": "load.reading",
     "run_benchmark": "load.benchmark",
     "run_load": "load.running",
 }

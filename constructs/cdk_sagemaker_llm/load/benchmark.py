@@ -5,21 +5,27 @@ A sweep over numbers of users: how throughput and latency follow the load.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from cdk_sagemaker_llm.load.conditions import asked_of
+from cdk_sagemaker_llm.load.copies import Counting
+from cdk_sagemaker_llm.load.formats import FORMAT, VERSION, facts_of
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.load.tables import table_of
+from cdk_sagemaker_llm.load.steady import steady_of
+from cdk_sagemaker_llm.load.tables import percent, table_of
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
-FORMAT = "cdk-sagemaker-llm/benchmark"
-VERSION = 1
 HEADS = ("concurrent users", "requests", "requests/s", "median latency s", "success")
+# Nobody asks it of fewer than half of the requests.
+LEAST_PERCENT = 50
 _WHOLE = 0.99
+# What files of this version may lack.
+_LATER = ("copies", "copies_untold")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,8 +70,17 @@ class Row:
             str(self.requests),
             f"{self.rate.value:.2f}",
             "-" if latency is None else f"{latency.value:.2f}",
-            "-" if success is None else _percent(success.value),
+            "-" if success is None else percent(success.value),
         )
+
+    def cut(self) -> list[str]:
+        """
+        Say that its time was cut short, if it was.
+        """
+        wanted = self.facts["settings"]["run_time"]
+        if self.seconds >= wanted * _WHOLE:
+            return []
+        return [f"ended after {self.seconds:.0f} s of {wanted:g} s"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,17 +94,31 @@ class Benchmark:
         began: When, as ISO 8601 has it.
 
         rows: What each number of users came to.
+
+        copies: How many copies, or instances, served all the time.
+            If left out, that is not known.
+
+        copies_untold: Why it is not known.
     """
 
     endpoint: str
     began: str
     rows: tuple[Row, ...]
+    copies: int | None = None
+    copies_untold: str = "how many copies served is not known; say it with --copies"
+
+    def table(self) -> list[tuple[str, ...]]:
+        """
+        Return the rows of the table below ``HEADS``.
+        """
+        return [row.cells() for row in self.rows]
 
     def to_markdown(self) -> str:
         """
-        Write the table.
+        Write the table, and above it what was asked.
         """
-        return table_of(HEADS, [row.cells() for row in self.rows])
+        asked = asked_of([row.facts for row in self.rows])
+        return f"{asked}\n\n{table_of(HEADS, self.table())}"
 
     def remarks(self) -> list[str]:
         """
@@ -98,15 +127,20 @@ class Benchmark:
         return [
             f"{row.users} users: {remark}"
             for row in self.rows
-            for remark in row.facts["remarks"]
+            for remark in (*row.cut(), *row.facts["remarks"])
         ]
+
+    def to_facts(self) -> dict[str, Any]:
+        """
+        Return all of it, as JSON has it.
+        """
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
     def to_json(self) -> str:
         """
         Write all of it as JSON, to be compared with another.
         """
-        facts = {"format": FORMAT, "version": VERSION, **asdict(self)}
-        return json.dumps(facts, indent=2) + "\n"
+        return json.dumps(self.to_facts(), indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Benchmark:
@@ -114,17 +148,20 @@ class Benchmark:
         Read what ``to_json`` wrote.
 
         Raises:
-            ValueError: If it is something else.
+            ValueError: If it is something else, with what it is.
         """
+        facts = facts_of(text)
         try:
-            facts = json.loads(text)
-            if (facts["format"], facts["version"]) != (FORMAT, VERSION):
-                raise ValueError("another format")  # noqa: TRY301 - one message for all
-            rows = tuple(map(_row, facts["rows"]))
-            return cls(endpoint=facts["endpoint"], began=facts["began"], rows=rows)
-        except (ValueError, KeyError, TypeError, AttributeError) as fault:
+            return cls(
+                endpoint=facts["endpoint"],
+                began=facts["began"],
+                rows=tuple(map(_row, facts["rows"])),
+                **{name: facts[name] for name in _LATER if name in facts},
+            )
+        except (KeyError, TypeError, AttributeError) as fault:
             raise ValueError(
-                "this is no saved benchmark of this version; write one with --save"
+                "this is a saved benchmark of which something is missing or changed; "
+                "write another with --save"
             ) from fault
 
 
@@ -133,6 +170,7 @@ def run_benchmark(
     users: Sequence[int],
     on_row: Callable[[Benchmark], object] | None = None,
     on_progress: Callable[[Progress], object] | None = None,
+    copies: int | None = None,
 ) -> Benchmark:
     """
     Load an endpoint with one number of users after another.
@@ -149,14 +187,20 @@ def run_benchmark(
 
         on_progress: What is told each second how a row goes. If left out, nothing.
 
+        copies: How many copies, or instances, serve. If left out, SageMaker is asked
+            before and after each row, where the caller may ask it.
+
     Raises:
         LoadError: If the endpoint refuses any request, or Locust is missing.
     """
     began = datetime.now(UTC).isoformat(timespec="seconds")
     found = Benchmark(endpoint=settings.endpoint, began=began, rows=())
+    counting = Counting(settings) if copies is None else None
     for count in users:
         result = run_load(replace(settings, users=count), on_progress)
-        found = replace(found, rows=(*found.rows, row_of(result)))
+        found = replace(found, rows=(*found.rows, row_of(result)), copies=copies)
+        if counting is not None:
+            found = replace(found, **counting.found())
         if on_row is not None:
             on_row(found)
         if result.end - result.begin < settings.run_time * _WHOLE:
@@ -179,61 +223,36 @@ def row_of(result: LoadResult) -> Row:
     facts = result.to_facts()
     # A row's figures are enough; its course is for a single load test.
     del facts["course"]
+    latencies = [one.latency for one in good]
+    facts["percents"] = {
+        "latency": _percents(latencies),
+        "first_token": _percents(firsts),
+    }
+    steady = steady_of(result)
+    facts["steady"] = None if steady is None else asdict(steady)
     return Row(
         users=result.settings.user_count,
         seconds=result.end - result.begin,
         requests=len(begun),
         rate=rate_of(ends, result.begin, result.end),
-        latency=median_of([one.latency for one in good]),
+        latency=median_of(latencies),
         success=share_of(len(good), len(begun)),
         first_token=median_of(firsts),
         facts=facts,
     )
 
 
-def compare(before: Benchmark, after: Benchmark) -> str:
+def _percents(seconds: Sequence[float]) -> list[float]:
     """
-    Write how two benchmarks differ, where both have the same number of users.
-
-    Raises:
-        ValueError: If they have none in common.
+    Return what so many in a hundred took at most, from the median to the longest.
     """
-    old = {row.users: row for row in before.rows}
-    pairs = [(old[row.users], row) for row in after.rows if row.users in old]
-    if not pairs:
-        raise ValueError("the benchmarks have no number of users in common")
-    heads = ("concurrent users", "figure", "before", "after", "change", "verdict")
-    return table_of(heads, [line for pair in pairs for line in _compared(*pair)])
-
-
-def _compared(old: Row, new: Row) -> Iterator[tuple[str, ...]]:
-    named = (
-        ("requests/s", old.rate, new.rate),
-        ("median latency s", old.latency, new.latency),
-        ("median time to first token s", old.first_token, new.first_token),
-        ("success", old.success, new.success),
-    )
-    for name, before, after in named:
-        if before is None or after is None:
-            continue
-        is_other = after.differs_from(before)
-        yield (
-            str(new.users),
-            name,
-            _with_bounds(before),
-            _with_bounds(after),
-            f"{after.value / before.value - 1:+.1%}" if before.value else "-",
-            "differs" if is_other else "may be chance",
-        )
-
-
-def _with_bounds(one: Estimate) -> str:
-    return f"{one.value:.3g} ({one.low:.3g} to {one.high:.3g})"
-
-
-def _percent(share: float) -> str:
-    # A single failure among thousands must not read as none.
-    return "100%" if share == 1 else f"{min(share, 0.9999):.2%}"
+    found = sorted(seconds)
+    if not found:
+        return []
+    return [
+        found[-(-percent * len(found) // 100) - 1]
+        for percent in range(LEAST_PERCENT, 101)
+    ]
 
 
 def _row(facts: Mapping[str, Any]) -> Row:

@@ -4,40 +4,20 @@ What is drawn of a run, on paper or on a page.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cdk_sagemaker_llm.load.result import LoadResult
-
-Curve = tuple[str, Sequence[float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """
-    Curves of one unit.
-
-    Args:
-        unit: What they count.
-
-        curves: Their names and values.
-
-        xs: Where the values stand.
-
-        x_unit: What that counts.
-    """
-
-    unit: str
-    curves: Sequence[Curve]
-    xs: Sequence[float]
-    x_unit: str
+from cdk_sagemaker_llm.pages.chart import Curve, Panel
 
 
 def panels_of(result: LoadResult) -> list[Panel]:
     """
     Return what belongs into one panel each: the course first, then the percentiles.
     """
-    course = result.seconds
+    # What is left of a second at the end would look like a fall.
+    whole = math.floor(result.end - result.begin + 0.01)
+    course = result.seconds[:whole] or result.seconds
     xs = [float(one.second) for one in course]
     latencies: list[Curve] = [("latency", [one.latency for one in course])]
     if any(one.first_token is not None for one in course):

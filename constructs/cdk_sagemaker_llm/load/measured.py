@@ -5,7 +5,7 @@ All that a run measured, and how one process's part joins another's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from cdk_sagemaker_llm.load.records import Record
@@ -36,18 +36,28 @@ class GeneratorDelay:
     longest: float
     cpu: float
 
-    def is_bottleneck(self, median: float, tail: float) -> bool:
+    @property
+    def is_exhausted(self) -> bool:
         """
-        Tell whether it shows in the shortest time that was measured.
+        Whether a process had hardly any of its core left.
+        """
+        return self.cpu > _MOST_CPU
+
+    def shown_in(self, p50: float, p99: float) -> tuple[str, ...]:
+        """
+        Name the percentiles of a time in which it shows, each beside its own.
+
+        A wake-up that is late in one case of a hundred says nothing of a median.
 
         Args:
-            median: The median of that time, in seconds.
+            p50: The median of that time, in seconds.
 
-            tail: What all but one in a hundred took at most.
+            p99: What all but one in a hundred took at most.
         """
-        is_late = self.p50 > max(_LATE, median * _SHARE)
-        is_sometimes_late = self.p99 > max(_LATE, tail * _SHARE)
-        return is_late or is_sometimes_late or self.cpu > _MOST_CPU
+        pairs = (("p50", self.p50, p50), ("p99", self.p99, p99))
+        return tuple(
+            name for name, late, time in pairs if late > max(_LATE, time * _SHARE)
+        )
 
 
 @dataclass(slots=True)
@@ -65,6 +75,9 @@ class Measured:
         cpus: Which part of a core each process took.
 
         messages: One message of each kind of failure.
+
+        lost: When each process was last heard of that did not see the end, in seconds
+            since 1970, by its number.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -72,6 +85,7 @@ class Measured:
     delays: dict[int, Histogram] = field(default_factory=dict)
     cpus: dict[int, float] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
+    lost: dict[int, float] = field(default_factory=dict)
 
     @property
     def delay(self) -> GeneratorDelay:
@@ -96,6 +110,14 @@ class Measured:
             self.delays.setdefault(process, Histogram()).merge(delays)
         self.cpus |= other.cpus
         self.messages = {**other.messages, **self.messages}
+        self.lost |= other.lost
+
+    def shifted(self, seconds: float) -> Self:
+        """
+        Return it with its requests begun so much later, as another clock tells.
+        """
+        moved = [replace(one, start=one.start + seconds) for one in self.records]
+        return replace(self, records=moved)
 
     def packed(self) -> dict[str, Any]:
         """
@@ -107,6 +129,7 @@ class Measured:
             "delays": [[number, one.packed()] for number, one in self.delays.items()],
             "cpus": [[number, share] for number, share in self.cpus.items()],
             "messages": self.messages,
+            "lost": [[number, heard] for number, heard in self.lost.items()],
         }
 
     @classmethod
@@ -123,4 +146,5 @@ class Measured:
             },
             cpus=dict(packed["cpus"]),
             messages=dict(packed["messages"]),
+            lost=dict(packed["lost"]),
         )

@@ -9,6 +9,8 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from cdk_sagemaker_llm.load.faults import Fault, SettingsError
+
 # Short words of everyday English, which vocabularies mostly have as one token each.
 _WORDS = """
 the of and to in is was for on are as with his they at be this from have or one had by
@@ -16,6 +18,7 @@ word but not what all were when your can said there use an each which she do how
 if will up other about out many then them these so some her would make like him into
 time has look two more write go see number no way could people
 """
+EVERYDAY = tuple(_WORDS.split())
 
 
 def read_prompts(path: Path) -> tuple[str, ...]:
@@ -25,9 +28,14 @@ def read_prompts(path: Path) -> tuple[str, ...]:
     Such a line is a JSON string, or an object with ``prompt`` or ``inputs``.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are none, or it cannot be read.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text") from error
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     is_json = path.suffix == ".jsonl"
     found = tuple(
         _text(line, f"{path}:{number}") if is_json else line
@@ -47,7 +55,7 @@ def lengths_of(text: str) -> Callable[[random.Random], int]:
     mean and a standard deviation.
 
     Raises:
-        ValueError: If it is none of these.
+        SettingsError: If it is none of these.
     """
     try:
         if text.startswith("normal:"):
@@ -61,9 +69,8 @@ def lengths_of(text: str) -> Callable[[random.Random], int]:
                 return lambda chance: chance.randint(least, most)
     except ValueError:
         pass
-    raise ValueError(
-        f"prompt_words must be such as 1000, 100-500 or normal:1000,200, got {text!r}"
-    )
+    words = "{} must be such as 1000, 100-500 or normal:1000,200, got {!r}"
+    raise SettingsError([Fault(words, ("prompt_words",), (text,))])
 
 
 class Prompts:
@@ -77,12 +84,20 @@ class Prompts:
         words: How many words those have, as ``lengths_of`` reads it.
 
         seed: Where chance starts from.
+
+        write: What puts so many words together. If left out, everyday ones are chosen.
     """
 
-    def __init__(self, given: Sequence[str], words: str, seed: int) -> None:
+    def __init__(
+        self,
+        given: Sequence[str],
+        words: str,
+        seed: int,
+        write: Callable[[random.Random, int], str] | None = None,
+    ) -> None:
         self._given = given
         self._length = lengths_of(words)
-        self._words = _WORDS.split()
+        self._write = write or _write
         self._chance = random.Random(seed)  # noqa: S311 - no secret
 
     def draw(self) -> str:
@@ -91,8 +106,11 @@ class Prompts:
         """
         if self._given:
             return self._chance.choice(self._given)
-        count = self._length(self._chance)
-        return " ".join(self._chance.choices(self._words, k=count))
+        return self._write(self._chance, self._length(self._chance))
+
+
+def _write(chance: random.Random, count: int) -> str:
+    return " ".join(chance.choices(EVERYDAY, k=count))
 
 
 def _text(line: str, place: str) -> str:

@@ -22,8 +22,12 @@ from cdk_sagemaker_llm.load.measured import Measured
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.tables import table_of
 
+FORMAT = "cdk-sagemaker-llm/load-test"
+VERSION = 1
 _PERCENTILES = ("p50", "p90", "p95", "p99", "longest")
 HEADS = ("seconds", *_PERCENTILES)
+LATENCY = "latency"
+_REMEDY = "use more processes, or a machine with nothing else to do"
 _COLUMNS = (
     "start",
     "latency",
@@ -68,12 +72,18 @@ class LoadResult:
         """
         return list(seconds_of(self.measured.records, self.begin, self.end))
 
+    @property
+    def is_generator_bottleneck(self) -> bool:
+        """
+        Whether the generator's own delay shows in what was measured.
+        """
+        return bool(self._slowed())
+
     def remarks(self) -> list[str]:
         """
         Say what else there is to know of it: first of all, whether to believe it.
         """
         figures, delay = self.figures, self.measured.delay
-        shortest = figures.first_token or figures.latency
         own = (
             f"the generator's own delay: half of its wake-ups were late by up to "
             f"{delay.p50 * 1000:.1f} ms, all but one in a hundred by up to "
@@ -81,13 +91,14 @@ class LoadResult:
             f"its busiest process took {delay.cpu:.0%} of a core"
         )
         said = [own]
-        if shortest is not None and delay.is_bottleneck(shortest.p50, shortest.p99):
-            said.insert(
-                0,
-                "the generator itself was the bottleneck: the endpoint is faster than "
-                "these figures; use more processes, a machine with nothing else to do, "
-                "or fewer users",
-            )
+        if slower := self._slowed():
+            said.insert(0, slower)
+        said[:0] = [
+            f"worker {number} was lost, last heard of {heard - self.begin:.0f} s after "
+            "measuring began: its users asked no more, and what it had under way then "
+            "is missing; run the test again"
+            for number, heard in sorted(self.measured.lost.items())
+        ]
         if figures.unfinished:
             said.append(
                 f"{figures.unfinished} requests were still under way after "
@@ -98,6 +109,31 @@ class LoadResult:
             for kind, count in sorted(figures.failures.items())
         ]
         return said
+
+    def _slowed(self) -> str:
+        """
+        Say what the generator itself made slower; nothing if that is not to be seen.
+        """
+        delay = self.measured.delay
+        shown = {
+            name: found
+            for name, one in self.distributions()
+            if (found := delay.shown_in(one.p50, one.p99))
+        }
+        # What a request takes in all decides how many there are.
+        if delay.is_exhausted or LATENCY in shown:
+            return (
+                "the generator itself was the bottleneck: the endpoint is faster than "
+                f"these figures; {_REMEDY}, or fewer users"
+            )
+        parts = [f"{' and '.join(found)} of {name}" for name, found in shown.items()]
+        if not parts:
+            return ""
+        return (
+            "the generator's own delay is more than a tenth of "
+            f"{' and of '.join(parts)}: the endpoint is faster there, and its other "
+            f"figures stand; {_REMEDY}"
+        )
 
     def rows(self) -> list[tuple[str, str]]:
         """
@@ -121,7 +157,7 @@ class LoadResult:
         """
         figures = self.figures
         named = [
-            ("latency", figures.latency),
+            (LATENCY, figures.latency),
             ("time to first token", figures.first_token),
             ("time between tokens", figures.between_tokens),
         ]
@@ -176,6 +212,7 @@ class LoadResult:
             "settings": settings,
             "figures": asdict(self.figures),
             "generator": asdict(delay),
+            "is_generator_bottleneck": self.is_generator_bottleneck,
             "remarks": self.remarks(),
             "course": [asdict(second) for second in self.seconds],
         }
@@ -184,7 +221,8 @@ class LoadResult:
         """
         Write all but the single requests as JSON.
         """
-        return json.dumps(self.to_facts(), indent=2) + "\n"
+        facts = {"format": FORMAT, "version": VERSION, **self.to_facts()}
+        return json.dumps(facts, indent=2) + "\n"
 
 
 def _mean(number: float | None) -> str:

@@ -69,12 +69,7 @@ def run_load(
     Raises:
         LoadError: If the endpoint refuses any request, or Locust is missing.
     """
-    for package in ("boto3", "locust"):
-        if find_spec(package) is None:
-            raise LoadError(
-                f"a load test needs {package}; install it with: "
-                "pip install 'cdk-sagemaker-llm[load]'"
-            )
+    require_packages()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
         process = subprocess.Popen(
             [sys.executable, "-m", "cdk_sagemaker_llm.load.generating"],
@@ -99,6 +94,21 @@ def run_load(
         end=found["end"],
         measured=Measured.unpacked(found["measured"]),
     )
+
+
+def require_packages() -> None:
+    """
+    Refuse to go on without what a load test needs.
+
+    Raises:
+        LoadError: If something of it is not installed.
+    """
+    for package in ("boto3", "locust"):
+        if find_spec(package) is None:
+            raise LoadError(
+                f"a load test needs {package}; install it with: "
+                "pip install 'cdk-sagemaker-llm[load]'"
+            )
 
 
 def _follow(

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.load.addresses import address_of
+from cdk_sagemaker_llm.load.faults import Fault, SettingsError
 from cdk_sagemaker_llm.load.prompts import lengths_of
 
 _USERS = 10
 _RAMP = 5.0
 _USERS_A_PROCESS = 100
+_POSITIVE = ("arrival_rate", "spawn_rate", "run_time", "join_within", "timeout")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,11 +54,21 @@ class LoadSettings:
         processes: How many processes share the work. If left out, one for each
             hundred users, but no more than there are cores.
 
+        workers: How many processes of other machines join and do all of the work.
+            If left out, processes of this machine do.
+
+        bind: Where they join: ``HOST`` or ``HOST:PORT``.
+
+        join_within: For how many seconds they are waited for.
+
         prompts: What is asked, one at random each time.
             If left out, words are put together.
 
         prompt_words: How many words those have: ``1000``, ``100-500``, or
             ``normal:1000,200``.
+
+        tokenizer: A ``tokenizer.json``, or a folder with one: ``prompt_words`` are
+            then its tokens, exactly. If left out, a word is about a token.
 
         max_new_tokens: How many tokens an answer has at most.
             If left out, the container decides.
@@ -87,8 +100,12 @@ class LoadSettings:
     think_time: float = 0.0
     drain: float = 60.0
     processes: int | None = None
+    workers: int | None = None
+    bind: str = "127.0.0.1"
+    join_within: float = 300.0
     prompts: tuple[str, ...] = ()
     prompt_words: str = "100"
+    tokenizer: str | None = None
     max_new_tokens: int | None = 50
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_chat: bool = False
@@ -103,10 +120,9 @@ class LoadSettings:
         """
         Refuse what is no load.
         """
-        faults = [*self._faults()]
+        faults = [*self._faults(), *self._length_faults()]
         if faults:
-            raise ValueError("; ".join(faults))
-        lengths_of(self.prompt_words)
+            raise SettingsError(faults)
 
     @property
     def user_count(self) -> int:
@@ -122,6 +138,8 @@ class LoadSettings:
         """
         How many processes share the work.
         """
+        if self.workers is not None:
+            return self.workers
         if self.processes is not None:
             return self.processes
         wanted = math.ceil(
@@ -149,28 +167,54 @@ class LoadSettings:
         """
         return cls(**{**packed, "prompts": tuple(packed["prompts"])})
 
-    def _faults(self) -> list[str]:
-        faults = []
-        if self.users is not None and self.arrival_rate is not None:
-            faults.append("give either users or arrival_rate, not both")
+    def _faults(self) -> Iterator[Fault]:
+        if not self.endpoint:
+            yield Fault("{} must be a name, got ''", ("endpoint",))
+        pairs = (
+            ("users", "arrival_rate"),
+            ("prompts", "tokenizer"),
+            ("processes", "workers"),
+        )
+        for one, other in pairs:
+            if getattr(self, one) and getattr(self, other) is not None:
+                yield Fault("give either {} or {}, not both", (one, other))
         if self.schema not in {*Schema}:
             known = " or ".join(Schema)
-            faults.append(f"schema must be {known}, got {self.schema!r}")
-        for name, least in (("users", 1), ("processes", 1), ("max_new_tokens", 1)):
+            yield Fault("{} must be {}, got {!r}", ("schema",), (known, self.schema))
+        yield from self._number_faults()
+        yield from self._crew_faults()
+
+    def _number_faults(self) -> Iterator[Fault]:
+        for name in ("users", "processes", "workers", "max_new_tokens"):
             number = getattr(self, name)
-            if number is not None and not number >= least:
-                faults.append(f"{name} must be at least {least}, got {number}")
-        for name in ("arrival_rate", "spawn_rate", "run_time", "timeout"):
+            if number is not None and not number >= 1:
+                yield Fault("{} must be at least 1, got {}", (name,), (number,))
+        for name in _POSITIVE:
             number = getattr(self, name)
             if number is not None and not 0 < number < math.inf:
-                faults.append(f"{name} must be more than 0, got {number}")
+                yield Fault("{} must be more than 0, got {}", (name,), (number,))
         for name in ("think_time", "drain"):
             number = getattr(self, name)
             if not 0 <= number < math.inf:
-                faults.append(f"{name} must be at least 0, got {number}")
-        if self.users is not None and self.users < (self.processes or 1):
-            faults.append(
-                f"processes must be at most users, got {self.processes} and "
-                f"{self.users}"
-            )
-        return faults
+                yield Fault("{} must be at least 0, got {}", (name,), (number,))
+
+    def _crew_faults(self) -> Iterator[Fault]:
+        for name in ("processes", "workers"):
+            number = getattr(self, name)
+            if self.users and number and self.users < number:
+                yield Fault(
+                    "{} must be at most {}, got {} and {}",
+                    (name, "users"),
+                    (number, self.users),
+                )
+        try:
+            address_of(self.bind)
+        except ValueError as error:
+            yield Fault("{} {}", ("bind",), (error,))
+
+    def _length_faults(self) -> tuple[Fault, ...]:
+        try:
+            lengths_of(self.prompt_words)
+        except SettingsError as error:
+            return error.faults
+        return ()

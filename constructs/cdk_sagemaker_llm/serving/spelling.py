@@ -4,7 +4,6 @@ Variables that are meant to be others.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from cdk_sagemaker_llm.findings import Rule
@@ -51,5 +50,7 @@ def almost(name: str, known: Iterable[str]) -> str | None:
     names = tuple(known)
     if name in names:
         return None
+    import difflib  # noqa: PLC0415 - few names are wrong
+
     near = difflib.get_close_matches(name.upper(), names, 1, _MISTYPED)
     return near[0] if near else None

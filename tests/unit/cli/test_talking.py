@@ -119,7 +119,9 @@ class TestPrompts:
         for prompt, path in ((None, None), ("a", file)):
             with pytest.raises(MisuseError, match="give a prompt, - for standard"):
                 read_prompt(prompt, path)
-        with pytest.raises(MisuseError, match="--file: .*No such file"):
+        with pytest.raises(
+            MisuseError, match="--file .*/prompt cannot be read: No such f"
+        ):
             read_prompt(None, file)
         file.write_bytes(b"\xff")
         with pytest.raises(MisuseError, match="the prompt is not UTF-8 text"):

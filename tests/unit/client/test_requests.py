@@ -89,6 +89,7 @@ def test_chats() -> None:
         "tool_choice": "auto",
         "model": "m",
         "logprobs": True,
+        "top_logprobs": 1,
         "chat_template_kwargs": {},
     }
 

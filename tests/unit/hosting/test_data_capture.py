@@ -134,6 +134,34 @@ def test_the_smallest_call_reaches_the_template(
     assert config_of(stack) == {**CAPTURE_CONFIG, "DestinationS3Uri": uri}
 
 
+@pytest.mark.parametrize("bucket", ["s3://captured-bucket", "s3://captured-bucket/a/"])
+def test_fails_if_the_address_is_too_long_with_its_prefix(
+    stack: Stack, bucket: str
+) -> None:
+    """
+    The service takes 512 characters of both together.
+    """
+    longest = "p" * (512 - len(f"{bucket.rstrip('/')}/"))
+    endpoint_of(stack, DataCapture(bucket=bucket, prefix=f"{longest}/"))
+
+    assert len(config_of(stack)["DestinationS3Uri"]) == 512
+    with pytest.raises(
+        ValueError,
+        match="LLM347 prefix must leave the address of bucket and prefix at most 512 "
+        "characters, got 513",
+    ):
+        endpoint_of(Stack(), DataCapture(bucket=bucket, prefix=f"/{longest}p"))
+
+
+def test_an_address_that_deployment_decides_may_be_long(stack: Stack) -> None:
+    """
+    What its bucket is called is not known.
+    """
+    endpoint_of(stack, DataCapture(bucket=s3.Bucket(stack, "Own"), prefix="p" * 512))
+
+    assert config_of(stack)["DestinationS3Uri"].endswith("p" * 512)
+
+
 def test_without_content_types_all_is_base64(stack: Stack) -> None:
     """
     The service's own way.

@@ -4,27 +4,38 @@ A sweep over numbers of users: its table, its file, and how sure it is.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
-from cdk_sagemaker_llm.load.benchmark import Benchmark, compare, row_of
+from cdk_sagemaker_llm.load.benchmark import Benchmark, row_of
+from cdk_sagemaker_llm.load.comparing import compare
+from cdk_sagemaker_llm.load.conditions import asked_of
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
+from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.unit.load.examples import run_of
 
 TABLE = """\
+1 prompt of a file, at most 50 generated, 60 s per row. Tokens counted: 5 a prompt, \
+11 an answer.
+
 | concurrent users | requests | requests/s | median latency s | success |
 | --- | --- | --- | --- | --- |
 | 3 | 9 | 0.70 | 2.00 | 88.89% |
 """
 COMPARED = """\
+- Before: chat, 2027-01-17T12:00:00+00:00.
+- After: chat, 2027-01-17T12:00:00+00:00.
+
 | concurrent users | figure | before | after | change | verdict |
 | --- | --- | --- | --- | --- | --- |
 | 3 | requests/s | 0.7 (0.354 to 1.05) | 1.4 (1.2 to 1.6) | +100.0% | differs |
 | 3 | median latency s | 2 (2 to 4) | 2.5 (2 to 3) | +25.0% | may be chance |
 | 3 | median time to first token s | 0.5 (0.5 to 1) | 0.5 (0.5 to 1) | +0.0% | may be \
 chance |
-| 3 | success | 0.889 (0.565 to 0.98) | 0.889 (0.565 to 0.98) | +0.0% | may be chance |
+| 3 | success | 88.89% (56.50% to 98.01%) | 88.89% (56.50% to 98.01%) | +0.0% | may be \
+chance |
 """
 
 
@@ -45,7 +56,16 @@ def test_the_table() -> None:
 
 @pytest.mark.parametrize(
     ("good", "count", "written"),
-    [(3000, 3000, "100%"), (99_999, 100_000, "99.99%"), (97, 100, "97.00%")],
+    [
+        (3000, 3000, "100%"),
+        (99_999, 100_000, "99.99%"),
+        (9_999, 10_000, "99.99%"),
+        (2686, 2769, "97%"),
+        (97, 100, "97%"),
+        (975, 1000, "97.50%"),
+        (1, 100_000, "0.01%"),
+        (0, 100, "0%"),
+    ],
 )
 def test_a_single_failure_is_seen(good: int, count: int, written: str) -> None:
     """
@@ -67,15 +87,101 @@ def test_a_benchmark_is_saved_and_read() -> None:
     assert read.remarks()[-1] == "3 users: 1 x ModelError 503: no room <here>"
 
 
+def test_percentiles_are_kept_from_the_median_on() -> None:
+    """
+    Of eight answers: one of a second, six of two, one of four.
+    """
+    kept = benchmark().rows[0].facts["percents"]
+
+    assert kept["latency"] == [2.0] * 38 + [4.0] * 13
+    assert kept["first_token"] == [0.5] * 38 + [1.0] * 13
+
+
+def test_a_file_may_lack_what_came_later() -> None:
+    """
+    It is read as if that were not known.
+    """
+    made = replace(benchmark(), copies=8, copies_untold="")
+    facts = json.loads(made.to_json())
+    del facts["copies"], facts["copies_untold"]
+
+    assert Benchmark.from_json(made.to_json()).copies == 8
+    assert Benchmark.from_json(json.dumps(facts)) == benchmark()
+
+
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": "cdk-sagemaker-llm/benchmark", "version": 2}']
+    ("text", "message"),
+    [
+        ("", "this is no JSON; name a file that sagemaker-llm benchmark --save wrote"),
+        ("[]", "this is no saved benchmark; name a file"),
+        ("{}", "this is no saved benchmark; name a file"),
+        (run_of().to_json(), "no saved benchmark, but cdk-sagemaker-llm/load-test;"),
+        (
+            benchmark().to_json().replace('"version": 1', '"version": 2', 1),
+            "in version 2 of the format, and this release reads version 1; measure",
+        ),
+        (
+            '{"format": "cdk-sagemaker-llm/benchmark", "version": 1, "rows": [{}]}',
+            "a saved benchmark of which something is missing or changed; write another",
+        ),
+    ],
 )
-def test_another_file_is_refused(text: str) -> None:
+def test_another_file_is_refused(text: str, message: str) -> None:
     """
-    With how to write one.
+    With what it is, and what it should be.
     """
-    with pytest.raises(ValueError, match="no saved benchmark of this version; write"):
+    with pytest.raises(ValueError, match=message):
         Benchmark.from_json(text)
+
+
+def test_a_row_that_was_cut_short_says_so() -> None:
+    """
+    The example's run of 60 seconds was measured for ten.
+    """
+    row = benchmark().rows[0]
+
+    assert row.cut() == ["ended after 10 s of 60 s"]
+    assert replace(row, seconds=59.4).cut() == []
+    assert replace(row, seconds=59.3).cut() == ["ended after 59 s of 60 s"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({}, "3 prompts of a file, at most 50 generated, 90 s per row."),
+        ({"prompts": 0}, "1000 prompt words, at most 50 generated, 90 s per row."),
+        (
+            {"prompts": 0, "tokenizer": "chat/tokenizer.json"},
+            "1000 prompt tokens, at most 50 generated, 90 s per row.",
+        ),
+        (
+            {"max_new_tokens": None, "run_time": 1.5},
+            "3 prompts of a file, answers of any length, 1.5 s per row.",
+        ),
+    ],
+)
+def test_what_was_asked_stands_above(changed: dict[str, Untyped], line: str) -> None:
+    """
+    Tokens where they were counted, and words where not.
+    """
+    settings = {
+        "prompts": 3,
+        "prompt_words": "1000",
+        "max_new_tokens": 50,
+        "run_time": 90.0,
+        **changed,
+    }
+    figures = {"requests": 1, "tokens": None, "prompt_tokens": None}
+    counted = {"requests": 3, "tokens": 49.6, "prompt_tokens": None}
+
+    assert asked_of([{"settings": settings, "figures": figures}]) == line
+    assert asked_of(
+        [
+            {"settings": settings, "figures": figures},
+            {"settings": settings, "figures": counted},
+        ]
+    ) == (f"{line} Tokens counted: 50 an answer.")
+    assert asked_of([]) == "Nothing was measured."
 
 
 def test_two_are_compared() -> None:
@@ -91,6 +197,24 @@ def test_two_are_compared() -> None:
     assert compare(before, after) == COMPARED
     with pytest.raises(ValueError, match="no number of users in common"):
         compare(before, replace(before, rows=(replace(row, users=4),)))
+
+
+def test_what_was_asked_otherwise_is_told() -> None:
+    """
+    And who was measured only once; not on which endpoint or by which processes.
+    """
+    before = benchmark()
+    row = before.rows[0]
+    settings = {**row.facts["settings"], "prompt_words": "20", "seed": 7, "region": "x"}
+    changed = replace(row, facts={**row.facts, "settings": settings})
+    after = replace(before, rows=(changed, replace(row, users=5)))
+    lines = compare(replace(before, rows=(row, replace(row, users=4))), after)
+
+    assert lines.splitlines()[2:5] == [
+        "- Asked otherwise: prompt words was 100, and is 20.",
+        "- Only before: 4 users.",
+        "- Only after: 5 users.",
+    ]
 
 
 def test_a_median_lies_between_ranks() -> None:

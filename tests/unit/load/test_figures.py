@@ -142,32 +142,40 @@ def test_the_course_of_a_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("p50", "p99", "cpu", "is_bottleneck"),
+    ("p50", "p99", "shown"),
     [
-        (0.010, 0.010, 0.9, False),
-        (0.010, 0.010, 0.91, True),
-        (0.05, 0.05, 0.1, False),
-        (0.051, 0.051, 0.1, True),
-        (0.001, 0.2, 0.1, False),
-        (0.001, 0.201, 0.1, True),
+        (0.05, 0.2, ()),
+        (0.051, 0.2, ("p50",)),
+        (0.05, 0.201, ("p99",)),
+        (0.051, 0.201, ("p50", "p99")),
     ],
 )
-def test_when_the_generator_shows(
-    *, p50: float, p99: float, cpu: float, is_bottleneck: bool
+def test_a_delay_is_held_against_the_same_percentile(
+    *, p50: float, p99: float, shown: tuple[str, ...]
 ) -> None:
     """
-    A tenth of the shortest time measured, or a core that is nearly full.
+    More than a tenth of the median, or of what one in a hundred exceeds.
     """
-    delay = GeneratorDelay(p50=p50, p99=p99, longest=1.0, cpu=cpu)
+    delay = GeneratorDelay(p50=p50, p99=p99, longest=1.0, cpu=1.0)
 
-    assert delay.is_bottleneck(0.5, 2.0) is is_bottleneck
+    assert delay.shown_in(0.5, 2.0) == shown
 
 
-@pytest.mark.parametrize(("late", "is_bottleneck"), [(0.010, False), (0.011, True)])
-def test_ten_milliseconds_are_none(*, late: float, is_bottleneck: bool) -> None:
+@pytest.mark.parametrize(("late", "shown"), [(0.010, ()), (0.011, ("p99",))])
+def test_ten_milliseconds_show_nowhere(*, late: float, shown: tuple[str, ...]) -> None:
     """
     However fast the endpoint is.
     """
     delay = GeneratorDelay(p50=0.0, p99=late, longest=late, cpu=0.0)
 
-    assert delay.is_bottleneck(0.001, 0.002) is is_bottleneck
+    assert delay.shown_in(0.001, 0.002) == shown
+
+
+@pytest.mark.parametrize(("cpu", "is_exhausted"), [(0.9, False), (0.91, True)])
+def test_a_core_that_is_nearly_full(*, cpu: float, is_exhausted: bool) -> None:
+    """
+    Nine tenths of it are not.
+    """
+    delay = GeneratorDelay(p50=0.0, p99=0.0, longest=0.0, cpu=cpu)
+
+    assert delay.is_exhausted is is_exhausted

@@ -7,14 +7,24 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from cdk_sagemaker_llm.load.benchmark_page import (
+    page_of_benchmark,
+    panels_of_benchmark,
+)
+from cdk_sagemaker_llm.load.curves import panels_of
+from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.page import page_of
-from cdk_sagemaker_llm.load.picture import draw, refuse_ending
-from tests.unit.load.examples import run_of
+from cdk_sagemaker_llm.load.picture import draw, draw_benchmark, refuse_ending
+from cdk_sagemaker_llm.load.reading import reading_of
+from tests.unit.load.examples import histogram, run_of
+from tests.unit.load.sweeps import row, sweep
 
 MARKDOWN = """\
 | figure | value |
@@ -92,6 +102,62 @@ def test_a_bottleneck_is_said_first() -> None:
     assert not run_of().remarks()[0].startswith("the generator itself was the")
 
 
+@pytest.mark.parametrize(
+    ("late", "begins"),
+    [
+        (
+            [0.051] * 100,
+            "the generator's own delay is more than a tenth of p50 of time",
+        ),
+        ([0.020] * 100, "the generator's own delay: half"),
+        ([0.001] * 50 + [0.401] * 50, "the generator itself was the bottleneck: the"),
+        ([0.001] * 50 + [0.101] * 50, "the generator's own delay is more than a tenth"),
+        ([0.201] * 51 + [0.202] * 49, "the generator itself was the bottleneck: the"),
+    ],
+    ids=["first token", "nowhere", "p99 of latency", "p99", "median of latency"],
+)
+def test_a_delay_is_a_bottleneck_where_it_shows_in_the_latency(
+    late: list[float], begins: str
+) -> None:
+    """
+    Elsewhere the figures are named that it shows in, and the others stand.
+    """
+    run = run_of()
+    run.measured.gaps = histogram(0.6, 0.6, 5.0)
+    run.measured.delays = {1: histogram(*late)}
+
+    assert run.remarks()[0].startswith(begins)
+
+
+def test_a_lost_worker_is_said_before_all_else() -> None:
+    """
+    By when it was last heard of.
+    """
+    run = run_of(cpu=0.95)
+    run.measured.lost = {2: run.begin + 4.2}
+
+    assert run.remarks()[0] == (
+        "worker 2 was lost, last heard of 4 s after measuring began: its users asked "
+        "no more, and what it had under way then is missing; run the test again"
+    )
+    assert run.remarks()[1].startswith("the generator itself was the bottleneck")
+
+
+def test_the_figures_that_a_delay_shows_in_are_named() -> None:
+    """
+    Each with its percentiles.
+    """
+    run = run_of()
+    run.measured.delays = {1: histogram(*[0.051] * 50, *[0.101] * 50)}
+
+    assert run.remarks()[0] == (
+        "the generator's own delay is more than a tenth of p50 and p99 of time to "
+        "first token and of p50 and p99 of time between tokens: the endpoint is "
+        "faster there, and its other figures stand; use more processes, or a "
+        "machine with nothing else to do"
+    )
+
+
 class _Page(HTMLParser):
     """
     Collects what a page is made of.
@@ -148,6 +214,32 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_title_is_not_cut_off(tmp_path: Path) -> None:
+    """
+    However long the endpoint's name is: the picture's edges stay white.
+    """
+    path = tmp_path / "run.png"
+    run = run_of()
+    draw(replace(run, settings=replace(run.settings, endpoint="x" * 63)), path)
+
+    with Image.open(path) as picture:
+        white = picture.convert("L")
+        edges = [(0, 0, 1, white.height), (white.width - 1, 0, white.width, 60)]
+        assert [white.crop(edge).getextrema() for edge in edges] == [(255, 255)] * 2
+
+
+def test_what_is_left_of_a_second_is_not_drawn() -> None:
+    """
+    It would look like a fall; but something is drawn of less than a second.
+    """
+    run = run_of()
+    (longer, shorter) = (replace(run, end=run.begin + end) for end in (10.4, 0.7))
+
+    assert len(panels_of(run)[0].xs) == len(panels_of(longer)[0].xs) == 10
+    assert len(panels_of(replace(run, end=run.begin + 9.995))[0].xs) == 10
+    assert len(panels_of(shorter)[0].xs) == 1
+
+
 def test_a_picture_of_no_format_is_refused() -> None:
     """
     Before anything is measured.
@@ -170,3 +262,52 @@ def test_a_report_loads_neither_locust_nor_gevent() -> None:
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_the_page_of_a_benchmark() -> None:
+    """
+    The table, what it says, and curves over users; nothing from elsewhere.
+    """
+    rows = [row(20, rate=2.0, p50=2.0, failed=1), row(10, failed=100)]
+    made = replace(sweep(*rows), endpoint="<chat>")
+    written = page_of_benchmark(made, reading_of(made, Objective(latency=5.0)))
+    page = _Page()
+    page.feed(written)
+
+    assert page.addresses == ["data:,"]
+    assert page.labels == [
+        "requests a second: ended well up to 2",
+        (
+            "seconds: latency p50 up to 2, latency p95 up to 3, time to first token "
+            "p50 up to 0.2"
+        ),
+        "tokens a second: tokens up to 100",
+    ]
+    assert "Benchmark of &lt;chat&gt;" in written
+    assert "<td>99%</td>" in written
+    assert "None of the numbers of users tried is within the objective" in written
+    # Users stand in their order, and a row without an answer has no point.
+    assert [panel.xs for panel in panels_of_benchmark(rows)] == [[10.0, 20.0]] * 3
+    assert panels_of_benchmark(rows)[1].curves[0] == ("latency p50", [None, 2.0])
+
+
+def test_a_benchmark_without_streams_has_no_curve_of_first_tokens() -> None:
+    """
+    Nor one of times where nothing was answered.
+    """
+    whole = panels_of_benchmark([row(10, is_streamed=False)])
+    failed = panels_of_benchmark([row(10, failed=100)])
+
+    assert [name for name, _ in whole[1].curves] == ["latency p50", "latency p95"]
+    assert [panel.unit for panel in failed] == ["requests a second", "tokens a second"]
+
+
+def test_a_benchmark_is_drawn(tmp_path: Path) -> None:
+    """
+    In the format that its name ends in.
+    """
+    path = tmp_path / "sweep.svg"
+    draw_benchmark(sweep(row(10), row(20, failed=100)), path)
+    written = path.read_text(encoding="utf-8")
+
+    assert "<svg" in written

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cdk_sagemaker_llm.load.addresses import address_of
 from cdk_sagemaker_llm.load.prompts import Prompts, lengths_of, read_prompts
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -32,6 +33,14 @@ from cdk_sagemaker_llm.local.untyped import Untyped
         ({"drain": -1.0}, "drain must be at least 0, got -1.0"),
         ({"processes": 0}, "processes must be at least 1, got 0"),
         ({"users": 2, "processes": 3}, "processes must be at most users, got 3 and 2"),
+        ({"users": 1, "workers": 2}, "workers must be at most users, got 2 and 1"),
+        ({"workers": 0}, "workers must be at least 1, got 0"),
+        (
+            {"workers": 1, "processes": 1},
+            "give either processes or workers, not both",
+        ),
+        ({"join_within": 0.0}, "join_within must be more than 0, got 0.0"),
+        ({"bind": ":1"}, "bind must be HOST or HOST:PORT, such as 10.0.0.5, got ':1'"),
         ({"max_new_tokens": 0}, "max_new_tokens must be at least 1, got 0"),
         ({"schema": "x"}, "schema must be lmi or tgi or openai, got 'x'"),
     ],
@@ -61,6 +70,42 @@ def test_the_least_is_taken() -> None:
     )
 
     assert least.user_count == least.process_count == 1
+    assert LoadSettings(endpoint="chat", users=2, workers=2).process_count == 2
+
+
+def test_one_fault_is_told_once() -> None:
+    """
+    No users are not too few for a process besides.
+    """
+    with pytest.raises(ValueError, match=r"^users must be at least 1, got 0$"):
+        LoadSettings(endpoint="chat", users=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("10.0.0.5", ("10.0.0.5", 5557)),
+        ("leader.example:1", ("leader.example", 1)),
+        ("127.0.0.1:65535", ("127.0.0.1", 65535)),
+    ],
+)
+def test_an_address(text: str, address: tuple[str, int]) -> None:
+    """
+    Its port is Locust's if it names none.
+    """
+    assert address_of(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":5557", "a:", "a:0", "a:65536", "a:b", "a:-1", " a", "http://a", "::1"],
+)
+def test_no_address(text: str) -> None:
+    """
+    What names no machine, or no port.
+    """
+    with pytest.raises(ValueError, match="must be HOST or HOST:PORT, such as"):
+        address_of(text)
 
 
 def test_all_users_begin_within_five_seconds() -> None:

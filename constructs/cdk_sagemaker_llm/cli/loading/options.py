@@ -1,5 +1,5 @@
 """
-The options of ``sagemaker-llm load-test``.
+The options of ``sagemaker-llm load-test`` and ``benchmark``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,14 @@ from typing import Annotated, TypeAlias
 import typer
 
 Endpoint: TypeAlias = Annotated[str, typer.Argument(help="The endpoint's name.")]
+EndpointOrJoin: TypeAlias = Annotated[
+    str | None, typer.Argument(help="The endpoint's name; left out with --join.")
+]
 Component: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="The inference component's name, on an endpoint that has them."),
+    typer.Option(
+        help="The inference component's name. If left out, the endpoint has none."
+    ),
 ]
 Variant: TypeAlias = Annotated[
     str | None, typer.Option(help="The variant to ask. If left out, any.")
@@ -28,7 +33,8 @@ ArrivalRate: TypeAlias = Annotated[
     float | None,
     typer.Option(
         help="Instead of --users: how many requests arrive a second, at random, "
-        "whether or not those before have been answered (open loop)."
+        "whether or not those before have been answered (open loop). If left out, "
+        "users ask."
     ),
 ]
 SpawnRate: TypeAlias = Annotated[
@@ -57,11 +63,40 @@ Processes: TypeAlias = Annotated[
         "but no more than there are cores."
     ),
 ]
+ExpectWorkers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many processes of other machines, each started with --join, do the "
+        "work. If left out, processes of this machine do."
+    ),
+]
+Bind: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="With --expect-workers, the address of this machine where they join; the "
+        "port is 5557 if left out. What goes over it is not encrypted, and whoever "
+        "reaches it can join.",
+    ),
+]
+JoinWithin: TypeAlias = Annotated[
+    str, typer.Option(help="For how long workers, or with --join the leader, may take.")
+]
+Join: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="Instead of an endpoint: work for the load test that another machine "
+        "leads there with --expect-workers, which says all else but --processes. If "
+        "left out, this machine loads or leads.",
+    ),
+]
 Prompts: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="A file of prompts, a line each, or .jsonl with a string or "
-        '{"prompt": ...} on each line; one is chosen at random each time.'
+        '{"prompt": ...} on each line; one is chosen at random each time. '
+        "If left out, words are put together."
     ),
 ]
 PromptWords: TypeAlias = Annotated[
@@ -69,6 +104,13 @@ PromptWords: TypeAlias = Annotated[
     typer.Option(
         help="Without --prompts: how many words to put together, each about a token: "
         "1000, 100-500, or normal:1000,200 (mean and deviation)."
+    ),
+]
+Tokenizer: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="The model's tokenizer.json, or a folder with it: --prompt-words then "
+        "counts its tokens, exactly. Left out, a word is about a token."
     ),
 ]
 MaxNewTokens: TypeAlias = Annotated[
@@ -117,4 +159,62 @@ JsonFile: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print the figures as JSON.")
+]
+LatencyObjective: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The longest an answer may take, 5s: says how many of the users tried "
+        "are within it. Left out, none is asked for."
+    ),
+]
+FirstTokenObjective: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--ttft-objective",
+        help="The longest its first token may take, 800ms or 1.5s; likewise. Left "
+        "out, none is asked for.",
+    ),
+]
+Percentile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Of how many requests the objectives are asked: p50, p90, p95, p99, or "
+        "longest for all. If left out, p95."
+    ),
+]
+Copies: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many copies serve, or instances where there are no components. If "
+        "left out, SageMaker is asked.",
+        min=1,
+    ),
+]
+Growth: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="How much the load may grow a minute, which the suggested scaling target "
+        "leaves room for."
+    ),
+]
+ScaleOutTime: TypeAlias = Annotated[
+    str, typer.Option(help="How long scaling takes until another copy serves.")
+]
+SaveFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--save", help="Write it as JSON here, anew each row.")
+]
+FromFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        help="Read a saved benchmark, and measure nothing. Left out, it is measured.",
+    ),
+]
+CompareWith: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--compare",
+        help="A saved benchmark to compare with; given twice and without an endpoint, "
+        "the two are compared.",
+    ),
 ]

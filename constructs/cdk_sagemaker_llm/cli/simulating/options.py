@@ -22,7 +22,7 @@ _TRAFFIC, _SERVING, _TIMES, _OUTPUT, _COMPARING = (
 App = Annotated[Path, typer.Argument(help="cdk.out, or a single template in JSON.")]
 Endpoint = Annotated[
     str | None,
-    typer.Option(help="Only endpoints with this in their name; else all."),
+    typer.Option(help="Only endpoints with this in their name; left out, all."),
 ]
 Traffic = Annotated[
     str | None,
@@ -49,7 +49,9 @@ Peak = Annotated[
 Begin = Annotated[
     str | None,
     typer.Option(
-        help="When a spike or a ramp begins, as 10m.", rich_help_panel=_TRAFFIC
+        help="When a spike or a ramp begins, as 10m; left out, after ten minutes or a "
+        "sixth of the duration.",
+        rich_help_panel=_TRAFFIC,
     ),
 ]
 Lasting = Annotated[
@@ -70,7 +72,7 @@ Users = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Users who wait for each answer, instead of a rate.",
+        help="Users who wait for each answer; left out, there is a rate.",
         rich_help_panel=_TRAFFIC,
     ),
 ]
@@ -152,17 +154,24 @@ Method = Annotated[
 Available = Annotated[
     list[str] | None,
     typer.Option(
-        help="How many instances of a type can be had, as ml.g5.xlarge=2.",
+        help="How many instances of a type can be had, as ml.g5.xlarge=2; left out, as "
+        "many as are asked for.",
         rich_help_panel=_SERVING,
     ),
 ]
 InstanceStart = Annotated[
     str | None,
-    typer.Option(help="Until an instance runs, as 4m.", rich_help_panel=_TIMES),
+    typer.Option(
+        help="Until an instance runs, as 4m; left out, 201s.", rich_help_panel=_TIMES
+    ),
 ]
 ImagePull = Annotated[
     str | None,
-    typer.Option(help="Until an instance has the image.", rich_help_panel=_TIMES),
+    typer.Option(
+        help="Until an instance has the image; left out, 213s, and 333s on an "
+        "ml.g6.2xlarge.",
+        rich_help_panel=_TIMES,
+    ),
 ]
 ModelStart = Annotated[
     str | None,
@@ -174,29 +183,37 @@ ModelStart = Annotated[
 ]
 Drain = Annotated[
     str | None,
-    typer.Option(help="What a copy takes to finish and end.", rich_help_panel=_TIMES),
+    typer.Option(
+        help="What a copy takes to finish and end; left out, 30s.",
+        rich_help_panel=_TIMES,
+    ),
 ]
 Release = Annotated[
     str | None,
     typer.Option(
-        help="How long an instance without copies is kept.", rich_help_panel=_TIMES
+        help="How long an instance without copies is kept; left out, 12m.",
+        rich_help_panel=_TIMES,
     ),
 ]
 Refusal = Annotated[
     str | None,
-    typer.Option(help="Until missing capacity is an error.", rich_help_panel=_TIMES),
+    typer.Option(
+        help="Until missing capacity is an error; left out, 31m.",
+        rich_help_panel=_TIMES,
+    ),
 ]
 MetricDelay = Annotated[
     str | None,
     typer.Option(
-        help="How late metrics by the minute can be read, as 120s.",
+        help="How late metrics by the minute can be read; left out, 120s.",
         rich_help_panel=_TIMES,
     ),
 ]
 FastMetricDelay = Annotated[
     str | None,
     typer.Option(
-        help="The same of metrics in ten seconds, as 30s.", rich_help_panel=_TIMES
+        help="The same of metrics in ten seconds; left out, 30s.",
+        rich_help_panel=_TIMES,
     ),
 ]
 Setting = Annotated[
@@ -204,28 +221,30 @@ Setting = Annotated[
     typer.Option(
         "--set",
         help="Another setting than the app's, as target=8, max=6, "
-        "scale-out-cooldown=30s.",
+        "scale-out-cooldown=30s; left out, the app's.",
         rich_help_panel=_COMPARING,
     ),
 ]
 Compare = Annotated[
     Path | None,
     typer.Option(
-        help="Another app, to set beside this one.", rich_help_panel=_COMPARING
+        help="Another app, to set beside this one; left out, none.",
+        rich_help_panel=_COMPARING,
     ),
 ]
 CompareWith = Annotated[
     list[str] | None,
     typer.Option(
         help="The same app with other settings beside it, as target=8; several "
-        "go together.",
+        "go together; left out, none.",
         rich_help_panel=_COMPARING,
     ),
 ]
 Prices = Annotated[
     str | None,
     typer.Option(
-        help="A JSON file of US dollars an hour, or aws for its list.",
+        help="A JSON file of US dollars an hour, or aws for its list; left out, no "
+        "costs are told.",
         rich_help_panel=_OUTPUT,
     ),
 ]

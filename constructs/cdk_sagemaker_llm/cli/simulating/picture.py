@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     is_estimated,
     lost,
 )
+from cdk_sagemaker_llm.pages.chart import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _STYLES = ("-", "--", ":", "-.")
 # What is drawn in seconds, and well within the pixels that a format can have.
 _MOST_MODELS = 24
-Curve = tuple[str, Sequence[float | None]]
 
 
 def refuse_ending(path: Path) -> None:

@@ -24,6 +24,8 @@ _MINUTE = 60.0
 # Where nothing is said: half of what a target is met with, and four times that target.
 _QUIET, _BUSY = 0.5, 4.0
 _PROMPT, _ANSWER = 500, 150
+# Seconds over which users come who hardly think, as those of a load test do.
+_JOINING = 5.0
 # Requests a second at one copy, beyond which a target is none that traffic is made for.
 _ABSURD = 1e6
 
@@ -219,6 +221,7 @@ def _users(wanted: Wanted) -> Meant:
         think=think,
         lengths=wanted.lengths,
         thinking="even" if wanted.even else "random",
+        joining=_JOINING if think < _JOINING else None,
     )
     who = "user who thinks" if count == 1 else "users who think"
     return Meant(users, f"{count} {who} for {think:g} s")

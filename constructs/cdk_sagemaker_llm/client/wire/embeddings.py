@@ -8,8 +8,10 @@ import array
 import base64
 import binascii
 import sys
+from collections.abc import Iterable
 from typing import TypeGuard
 
+from cdk_sagemaker_llm.client.errors import UnreadableAnswerError
 from cdk_sagemaker_llm.client.tokens import Embeddings
 from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, counted
 
@@ -30,6 +32,7 @@ def _listed(record: dict[str, Record]) -> Embeddings | None:
         return None
     if not all(isinstance(one, dict) and "embedding" in one for one in data):
         return None
+    _refuse_unpooled(one["embedding"] for one in data)
     ordered = sorted(data, key=lambda one: as_count(one.get("index")) or 0)
     vectors = [_vector(one["embedding"]) for one in ordered]
     usage = record.get("usage")
@@ -42,7 +45,21 @@ def _bare(record: Record) -> Embeddings | None:
         return None
     # One vector alone, for a text that was sent alone.
     vectors = [record] if _are_numbers(record) else record
+    _refuse_unpooled(vectors)
     return _made([_vector(vector) for vector in vectors], {})
+
+
+def _refuse_unpooled(vectors: Iterable[Record]) -> None:
+    # As llama.cpp gives them of a model that was not made for vectors.
+    if any(
+        isinstance(vector, list) and vector and all(map(_are_numbers, vector))
+        for vector in vectors
+    ):
+        raise UnreadableAnswerError(
+            "the engine gives a vector for each token, and none for the text",
+            remedy="have it pool them (llama.cpp: --pooling mean), or deploy a model "
+            "for embeddings",
+        )
 
 
 def _made(vectors: list[_Vector | None], usage: dict[str, Record]) -> Embeddings | None:

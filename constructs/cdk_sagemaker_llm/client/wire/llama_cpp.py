@@ -5,6 +5,7 @@ llama.cpp's own ``/completion``, to which a route may lead.
 from __future__ import annotations
 
 from cdk_sagemaker_llm.client.tokens import Token
+from cdk_sagemaker_llm.client.wire.sharing import shared
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
@@ -35,12 +36,9 @@ def read(record: Record) -> Step | None:
         return Step(tokens, ends=ends, usage=usage)
     found = [one for one in entries if isinstance(one, dict)]
     written = [as_text(one.get("token")) for one in found]
-    # The first has it all where the tokens' own texts do not make up the text.
-    rest = [""] * (len(written) - 1)
-    texts = written if "".join(written) == text else [text, *rest]
     tokens = [
         Token(share, as_count(one.get("id")), as_number(one.get("logprob")))
-        for share, one in zip(texts, found, strict=True)
+        for share, one in zip(shared(written, text), found, strict=True)
     ]
     if ends:
         tokens.append(Token("", finish_reason=reason))

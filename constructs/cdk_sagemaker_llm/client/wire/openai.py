@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.client.tokens import FinishReason, Token, Usage
+from cdk_sagemaker_llm.client.wire.sharing import shared
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
@@ -99,9 +100,6 @@ def _tokens(
 ) -> Iterator[Token]:
     """
     Share the text of a chunk out among its tokens.
-
-    A character may be made of several tokens, whose own texts are no text then: the
-    first of them has it all.
     """
     texts = _shares([entry[0] for entry in entries], text, reasoning)
     last = len(entries) - 1
@@ -120,11 +118,10 @@ def _tokens(
 def _shares(written: list[str], text: str, reasoning: str) -> list[tuple[str, str]]:
     if len(written) == 1:
         return [(text, reasoning)]
-    joined = "".join(written)
-    if joined == text and not reasoning:
-        return [(one, "") for one in written]
-    if joined == reasoning and not text:
-        return [("", one) for one in written]
+    if not reasoning:
+        return [(one, "") for one in shared(written, text)]
+    if not text:
+        return [("", one) for one in shared(written, reasoning)]
     return [(text, reasoning), *[("", "")] * (len(written) - 1)]
 
 

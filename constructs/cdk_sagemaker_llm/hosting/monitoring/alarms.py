@@ -12,6 +12,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.alarm_spans import together_findings
 from cdk_sagemaker_llm.hosting.limits import (
     IMPOSSIBLE_NAME,
     bounds_findings,
@@ -21,7 +22,7 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject, metric_of, normalised
 from cdk_sagemaker_llm.hosting.monitoring.options import MetricOptions
-from cdk_sagemaker_llm.hosting.monitoring.watches import Watch
+from cdk_sagemaker_llm.hosting.monitoring.watches import WATCHES, Subjects, Watch
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
 
 _MINUTE = 60
-_HOUR = 3600
-_DAY = 24 * _HOUR
-_WEEK = 7 * _DAY
 _SHORT_PERIODS = (10, 30)
+# Of instances of several types; it has the instance type as an option.
+_OF_ONE_TYPE = (
+    "leave gpu_memory_percent out, and make an alarm of "
+    "metric_gpu_memory_utilization_normalized(instance_type=...) for each type"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,23 +85,13 @@ class Evaluation:
         if length not in _SHORT_PERIODS and (length < _MINUTE or length % _MINUTE):
             must = "10, 30 or a multiple of 60 seconds"
             return [OUTSIDE_RANGE.finding(f"period must be {must}, got {length:g}")]
-        most, words = (_DAY, "day") if length < _HOUR else (_WEEK, "week")
-        if is_unresolved(self.evaluation_periods):
-            return []
-        if length * self.evaluation_periods <= most:
-            return []
-        return [
-            OUTSIDE_RANGE.finding(
-                f"evaluation_periods of {length:g} seconds must be at most a {words} "
-                f"together, got {self.evaluation_periods}"
-            )
-        ]
+        return together_findings(length, self.evaluation_periods)
 
 
 def make_alarms(
     subject: Subject,
     id: str,
-    watches: Mapping[str, Watch],
+    subjects: Subjects,
     thresholds: Mapping[str, float | None],
     evaluation: Evaluation,
 ) -> dict[str, cloudwatch.Alarm]:
@@ -110,7 +103,7 @@ def make_alarms(
 
         id: The id of the alarms together.
 
-        watches: What each threshold is held against.
+        subjects: What it is one of, which says what each threshold is held against.
 
         thresholds: The thresholds; ``None`` for no alarm.
 
@@ -119,6 +112,7 @@ def make_alarms(
     Raises:
         ValueError: If a threshold or the evaluation is wrong; all reasons at once.
     """
+    watches = WATCHES[subjects]
     chosen = {name: value for name, value in thresholds.items() if value is not None}
     found = [each for n, v in chosen.items() for each in watches[n].findings(n, v)]
     taken = _id_findings(subject.construct, id)
@@ -164,7 +158,9 @@ def _metric(
     if evaluation.period is not None:
         options["period"] = evaluation.period
     if watch.metric.endswith("Normalized"):
-        return normalised(subject, watch.metric, options, by="accelerators")
+        return normalised(
+            subject, watch.metric, options, by="accelerators", of_one_type=_OF_ONE_TYPE
+        )
     of = subject.endpoint if watch.of_endpoint else subject
     metric = metric_of(of, watch.metric, options)
     if not watch.divided_by:

@@ -90,7 +90,12 @@ def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch
 
 
 def normalised(
-    subject: Subject, name: str, options: MetricOptions, *, by: Devices
+    subject: Subject,
+    name: str,
+    options: MetricOptions,
+    *,
+    by: Devices,
+    of_one_type: str = "choose one with instance_type",
 ) -> cloudwatch.Metric | cloudwatch.MathExpression:
     """
     Make a metric of utilisation from 0 to 100, whatever the number of devices.
@@ -107,6 +112,8 @@ def normalised(
 
         by: Which devices the raw metric adds up.
 
+        of_one_type: The way out where the types have different numbers of them.
+
     Raises:
         ValueError: If the number of devices is not known.
     """
@@ -116,7 +123,8 @@ def normalised(
     _check(subject, raw, options)
     hardware = _types(subject, options)
     devices = devices_of(hardware, by)
-    report(subject.construct, "", _device_findings(name, by, hardware, devices))
+    found = _device_findings(name, by, hardware, devices, of_one_type)
+    report(subject.construct, "", found)
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
 
     metric = _made(subject, raw, options)
@@ -228,7 +236,11 @@ def _types(subject: Subject, options: MetricOptions) -> tuple[InstanceType | Non
 
 
 def _device_findings(
-    name: str, by: Devices, hardware: Sequence[InstanceType | None], devices: int | None
+    name: str,
+    by: Devices,
+    hardware: Sequence[InstanceType | None],
+    devices: int | None,
+    of_one_type: str,
 ) -> list[Finding]:
     if devices:
         return []
@@ -237,7 +249,7 @@ def _device_findings(
     if devices == 0:
         which = f"0 for {hardware[0]}"
     elif len(hardware) > 1:
-        which, remedy = "not the same for all types", "choose one with instance_type"
+        which, remedy = "not the same for all types", of_one_type
     return [
         NOT_PUBLISHED.finding(
             f"{name} is computed from the number of {by} of an instance, which is "

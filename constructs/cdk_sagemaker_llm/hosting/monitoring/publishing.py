@@ -22,7 +22,7 @@ NO_SUCH_FREQUENCY = Rule(
 )
 
 
-def frequency_findings(frequency: Duration | None) -> list[Finding]:
+def frequency_findings(frequency: Duration) -> list[Finding]:
     """
     Check how often metrics are to be published.
     """

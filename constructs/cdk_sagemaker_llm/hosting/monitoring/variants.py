@@ -10,17 +10,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES, EndpointConfigDefinition
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-from cdk_sagemaker_llm.hosting.monitoring.variant_instances import (
-    VariantInstanceMetrics,
-)
-from cdk_sagemaker_llm.hosting.monitoring.variant_requests import VariantRequestMetrics
 from cdk_sagemaker_llm.hosting.reporting import report
-
-
-class VariantMetrics(VariantRequestMetrics, VariantInstanceMetrics):
-    """
-    The metrics of an endpoint's variants.
-    """
 
 
 def variant_subject(

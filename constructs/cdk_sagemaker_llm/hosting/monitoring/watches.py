@@ -17,7 +17,8 @@ from cdk_sagemaker_llm.hosting.limits import (
 )
 
 _MICROSECONDS = 1e6
-Kind = Literal["share", "seconds", "percent", "count"]
+Kind = Literal["share", "seconds", "percent", "count", "ratio"]
+Subjects = Literal["components", "variants"]
 _MOST: Mapping[Kind, float] = {"share": 1, "percent": 100}
 
 
@@ -127,7 +128,7 @@ _GPU_MEMORY = Watch(
     "percent",
     "The use of GPU memory, in percent",
 )
-OF_COMPONENTS: Mapping[str, Watch] = {
+_OF_COMPONENTS: Mapping[str, Watch] = {
     **_OF_REQUESTS,
     "gpu_memory_percent": _GPU_MEMORY,
     "concurrency": Watch(
@@ -152,7 +153,7 @@ OF_COMPONENTS: Mapping[str, Watch] = {
         at_least=True,
     ),
 }
-OF_VARIANTS: Mapping[str, Watch] = {
+_OF_VARIANTS: Mapping[str, Watch] = {
     **_OF_REQUESTS,
     "gpu_memory_percent": _GPU_MEMORY,
     "concurrency": Watch(
@@ -172,8 +173,12 @@ OF_VARIANTS: Mapping[str, Watch] = {
     "backlog_per_instance": Watch(
         "ApproximateBacklogSizePerInstance",
         "Maximum",
-        "count",
+        "ratio",
         "The requests in the queue, for each instance",
         of_endpoint=True,
     ),
+}
+WATCHES: Mapping[Subjects, Mapping[str, Watch]] = {
+    "components": _OF_COMPONENTS,
+    "variants": _OF_VARIANTS,
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
@@ -17,17 +18,27 @@ from cdk_sagemaker_llm.hosting.scaling.limits import (
     VARIANT_DIMENSION,
 )
 from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
-from cdk_sagemaker_llm.hosting.scaling.waking import never_sleeps_findings, wake
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_applicationautoscaling as appscaling
 
-    from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
+    from cdk_sagemaker_llm.hosting.backlog import (
+        BacklogScaling,
+        backlog_findings,
+        unpublished_findings,
+    )
     from cdk_sagemaker_llm.hosting.scaling.contents import Action
     from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
     from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
     from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
+    from cdk_sagemaker_llm.hosting.scaling.waking import never_sleeps_findings, wake
+else:
+    BacklogScaling = later("hosting.backlog", "BacklogScaling")
+    backlog_findings = later("hosting.backlog", "backlog_findings")
+    unpublished_findings = later("hosting.backlog", "unpublished_findings")
+    never_sleeps_findings = later("hosting.scaling.waking", "never_sleeps_findings")
+    wake = later("hosting.scaling.waking", "wake")
 
 
 class _ServingCount(ScalableTarget):
@@ -149,12 +160,6 @@ class ScalableInstanceCount(_ServingCount):
         Raises:
             ValueError: If no request waits for the endpoint: it answers at once.
         """
-        # Who has no queue does not load what scales on one; the same below.
-        from cdk_sagemaker_llm.hosting.backlog import (  # noqa: PLC0415 - see above
-            BacklogScaling,
-            backlog_findings,
-        )
-
         report(self, id, backlog_findings(is_async=self._asynchronous is not False))
         return BacklogScaling(
             self,
@@ -190,10 +195,6 @@ class ScalableInstanceCount(_ServingCount):
             scale_out_cooldown=scale_out_cooldown,
         )
         if self._asynchronous:
-            from cdk_sagemaker_llm.hosting.backlog import (  # noqa: PLC0415 - see above
-                unpublished_findings,
-            )
-
             annotate(policy, unpublished_findings(predefined_metric, is_async=True))
         return policy
 

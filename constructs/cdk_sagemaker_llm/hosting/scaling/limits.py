@@ -53,6 +53,21 @@ def capacity_findings(
     )
 
 
+def twice_finding(what: str, method: str) -> Finding:
+    """
+    Say that a number is scaled by a second call.
+
+    Args:
+        what: What is scaled.
+
+        method: What was called.
+    """
+    return SCALED_TWICE.finding(
+        f"{what} are scaled already: {method} was called before",
+        "call the scale_on_ methods of what it returned, which take several policies",
+    )
+
+
 def least_capacity_findings(
     parameter: str, value: int, *, may_be_zero: bool
 ) -> list[Finding]:

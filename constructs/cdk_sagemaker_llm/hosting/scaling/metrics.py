@@ -49,6 +49,20 @@ _SHORT_PERIODS = (10, 20, 30)
 _MINUTE = 60
 
 
+def number_findings(given: str) -> list[Finding]:
+    """
+    Say that a policy follows one metric.
+
+    Args:
+        given: What it was given instead, in words.
+    """
+    return [
+        IMPOSSIBLE_METRIC.finding(
+            f"predefined_metric or metric must be given, and not both, got {given}"
+        )
+    ]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stat:
     """

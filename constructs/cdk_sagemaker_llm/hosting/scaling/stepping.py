@@ -11,6 +11,7 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.alarm_spans import together_findings
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.limits import (
     IMPOSSIBLE_COUNT,
@@ -121,6 +122,7 @@ class StepScaling(Construct):
             *time_findings("cooldown", cooldown),
             *_change_findings(steps, adjustment_type, min_adjustment_magnitude),
             *_period_findings(evaluation_periods, datapoints_to_alarm),
+            *_together_findings(measure, evaluation_periods),
             *contents_of(target).policy_findings(id),
         ]
         report(scope, id, found)
@@ -223,6 +225,12 @@ def _period_findings(periods: int, datapoints: int | None) -> list[Finding]:
             "datapoints_to_alarm", datapoints, "evaluation_periods", periods
         )
     )
+
+
+def _together_findings(measure: Measure, periods: int) -> list[Finding]:
+    # Of a formula it is not documented whose period counts.
+    single = measure.single
+    return [] if single is None else together_findings(single.period, periods)
 
 
 def _aggregation(

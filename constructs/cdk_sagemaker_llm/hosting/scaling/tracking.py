@@ -9,24 +9,30 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
-from cdk_sagemaker_llm.hosting.scaling.metrics import (
-    IMPOSSIBLE_METRIC,
-    Measure,
-    measure_of,
-)
 from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
-from cdk_sagemaker_llm.hosting.scaling.tracked import tracked_metric
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
+
+    from cdk_sagemaker_llm.hosting.scaling.metrics import (
+        Measure,
+        measure_of,
+        number_findings,
+    )
+    from cdk_sagemaker_llm.hosting.scaling.tracked import tracked_metric
+else:
+    measure_of = later("hosting.scaling.metrics", "measure_of")
+    number_findings = later("hosting.scaling.metrics", "number_findings")
+    tracked_metric = later("hosting.scaling.tracked", "tracked_metric")
 
 # The service's default of variants; that of components is not documented, so that
 # both are always written out.
@@ -123,12 +129,7 @@ def _metric_findings(
     scope: Construct, predefined: str | None, measure: Measure | None
 ) -> list[Finding]:
     if (predefined is None) == (measure is None):
-        given = "neither" if measure is None else "both"
-        return [
-            IMPOSSIBLE_METRIC.finding(
-                f"predefined_metric or metric must be given, and not both, got {given}"
-            )
-        ]
+        return number_findings("neither" if measure is None else "both")
     return [] if measure is None else measure.tracked_findings(scope)
 
 

@@ -13,11 +13,14 @@ import logging
 import os
 import sys
 import traceback
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import gevent
 from gevent.fileobject import FileObjectThread
 
-from cdk_sagemaker_llm.load.generating.leading import lead
+from cdk_sagemaker_llm.load.generating.leading import lead, tell
 from cdk_sagemaker_llm.load.generating.working import work
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
@@ -29,14 +32,13 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING)
     orders = FileObjectThread(sys.stdin.buffer)
     order = json.loads(orders.readline())
-    settings = LoadSettings.unpacked(order["settings"])
     gevent.spawn(_end_with, orders)
     status = 0
     try:
-        if "port" in order:
-            work(settings, order["port"], order["number"])
+        if "settings" in order:
+            lead(LoadSettings.unpacked(order["settings"]))
         else:
-            lead(settings)
+            _join(order)
     except Exception:  # noqa: BLE001 - told to whoever started this process
         traceback.print_exc()
         status = 1
@@ -44,6 +46,13 @@ def main() -> None:
     sys.stderr.flush()
     # Not by sys.exit(), which would wait for the thread that reads the input.
     os._exit(status)
+
+
+def _join(order: Mapping[str, Any]) -> None:
+    joined = partial(tell, "joined") if order["tells"] else None
+    reason = work(order["host"], order["port"], order["within"], joined)
+    if order["tells"]:
+        tell("over", reason)
 
 
 def _end_with(orders: FileObjectThread) -> None:

@@ -19,9 +19,11 @@ from cdk_sagemaker_llm.load.measured import Measured
 from cdk_sagemaker_llm.load.prompts import Prompts
 from cdk_sagemaker_llm.load.records import UNFINISHED, Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.tokens import writer_of
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 
-_MOST_IN_FLIGHT = 5000
+# How many requests of one process are under way at most.
+MOST_IN_FLIGHT = 5000
 # The same as this process's wake-ups have: often enough to see a short stall.
 EVERY = 0.02
 
@@ -40,7 +42,10 @@ class Asking:
         self.settings = settings
         self._number = number
         self._prompts = Prompts(
-            settings.prompts, settings.prompt_words, settings.seed + number
+            settings.prompts,
+            settings.prompt_words,
+            settings.seed + number,
+            writer_of(settings),
         )
         self._client = _client(settings)
         self._options: Options = {"parameters": settings.parameters}
@@ -54,6 +59,9 @@ class Asking:
         """
         Count from now on: all users are there.
         """
+        if self._begun is not None:
+            # Locust says so once more when a worker that was silent is back.
+            return
         self._begun = time.perf_counter(), time.process_time()
         self._kept.gaps = Histogram()
         self._kept.delays = {self._number: Histogram()}
@@ -95,7 +103,11 @@ class Asking:
         """
         answer = _Answer(due)
         try:
-            self._read(answer)
+            prompt = self._prompts.draw()
+            if due is None:
+                # Making a prompt up is not waiting for its answer.
+                answer = _Answer(None)
+            self._read(prompt, answer)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
             failure = failure_of(error)
             self._kept.messages.setdefault(failure, str(error))
@@ -115,10 +127,9 @@ class Asking:
         Raises:
             LlmError: If there is no answer.
         """
-        self._read(_Answer(None))
+        self._read(self._prompts.draw(), _Answer(None))
 
-    def _read(self, answer: _Answer) -> None:
-        prompt = self._prompts.draw()
+    def _read(self, prompt: str, answer: _Answer) -> None:
         if self.settings.is_streamed:
             answer.stream(self._stream(prompt))
         else:
@@ -214,7 +225,7 @@ def _client(settings: LoadSettings) -> LlmClient:
         # What is tried again, or waits for a copy, would look like a slow answer.
         retries=0,
         wait_for_capacity=0,
-        max_connections=max(settings.user_count, _MOST_IN_FLIGHT),
+        max_connections=max(settings.user_count, MOST_IN_FLIGHT),
         region=settings.region,
         endpoint_url=settings.endpoint_url,
     )

@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import gevent
-from botocore.exceptions import BotoCoreError
 from gevent.event import Event
 
-from cdk_sagemaker_llm.client import ComponentNameError, RefusedError
-from cdk_sagemaker_llm.load.generating.asking import Asking
-from cdk_sagemaker_llm.load.generating.crews import Alone, Crew, Workers
+from cdk_sagemaker_llm.load.generating.crews import Alone, Crew
+from cdk_sagemaker_llm.load.generating.preparing import HopelessError, prepared
+from cdk_sagemaker_llm.load.generating.workers import Workers
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 _EVERY = 1.0
-_REMEDY = "name a region with --region or AWS_DEFAULT_REGION, or choose an AWS_PROFILE"
 
 
 def lead(settings: LoadSettings) -> None:
@@ -29,35 +27,58 @@ def lead(settings: LoadSettings) -> None:
     Run a load test, and write what comes of it to standard output, a line each time.
     """
     try:
-        Asking(settings, 0).try_once()
-    except BotoCoreError as error:
-        _tell("refused", message=f"{error} The settings of AWS are at fault: {_REMEDY}")
-        return
-    except (ComponentNameError, RefusedError) as error:
-        # No load could ever change that.
-        _tell("refused", message=str(error))
-        return
-    except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
-        pass
-    with _interrupts() as ended:
-        crew: Crew = (
-            Workers(settings) if settings.process_count > 1 else Alone(settings)
-        )
-        crew.start()
-        while not crew.is_complete.wait(_EVERY) and not ended.is_set():
-            _progress(crew, "starting", 0.0)
-        begin = time.time()
-        while (left := begin + settings.run_time - time.time()) > 0:
-            if ended.wait(min(_EVERY, left)):
-                break
-            _progress(crew, "measuring", time.time() - begin)
-        end = time.time()
-        stopping = gevent.spawn(crew.stop)
-        while not stopping.ready():
-            stopping.join(_EVERY)
-            _progress(crew, "waiting for the last answers", end - begin)
-        stopping.get()
-    _tell("measured", begin=begin, end=end, measured=crew.measured.packed())
+        prepared(settings, 0)
+        with _interrupts() as ended:
+            _run(settings, ended)
+    except HopelessError as error:
+        tell("refused", str(error))
+
+
+def _run(settings: LoadSettings, ended: Event) -> None:
+    crew: Crew = Workers(settings) if _is_shared(settings) else Alone(settings)
+    try:
+        _gather(crew, ended)
+        begin, end = _measure(crew, settings, ended)
+    except HopelessError as error:
+        crew.dismiss(str(error))
+        raise
+    crew.dismiss()
+    _write("measured", begin=begin, end=end, measured=crew.measured.packed())
+
+
+def _is_shared(settings: LoadSettings) -> bool:
+    return settings.workers is not None or settings.process_count > 1
+
+
+def _gather(crew: Crew, ended: Event) -> None:
+    deadline = time.monotonic() + crew.patience
+    while not crew.is_ready.wait(_EVERY):
+        _progress(crew, crew.phase, 0.0)
+        if ended.is_set():
+            raise HopelessError("it was ended before it began")
+        if time.monotonic() > deadline:
+            raise HopelessError(
+                f"{crew.phase} after {crew.patience:g} s; start the others with "
+                "sagemaker-llm load-test --join, or wait longer"
+            )
+
+
+def _measure(crew: Crew, settings: LoadSettings, ended: Event) -> tuple[float, float]:
+    crew.start()
+    while not crew.is_complete.wait(_EVERY) and not ended.is_set():
+        _progress(crew, "starting", 0.0)
+    begin = time.time()
+    while (left := begin + settings.run_time - time.time()) > 0:
+        if ended.wait(min(_EVERY, left)) or crew.is_deserted:
+            break
+        _progress(crew, "measuring", time.time() - begin)
+    end = time.time()
+    stopping = gevent.spawn(crew.stop)
+    while not stopping.ready():
+        stopping.join(_EVERY)
+        _progress(crew, "waiting for the last answers", end - begin)
+    stopping.get()
+    return begin, end
 
 
 @contextmanager
@@ -73,7 +94,7 @@ def _interrupts() -> Iterator[Event]:
 
 def _progress(crew: Crew, phase: str, seconds: float) -> None:
     records = crew.measured.records
-    _tell(
+    _write(
         "progress",
         phase=phase,
         seconds=seconds,
@@ -83,6 +104,13 @@ def _progress(crew: Crew, phase: str, seconds: float) -> None:
     )
 
 
-def _tell(kind: str, **what: object) -> None:
+def tell(kind: str, message: str) -> None:
+    """
+    Write a message to whoever started this process.
+    """
+    _write(kind, message=message)
+
+
+def _write(kind: str, **what: object) -> None:
     sys.stdout.write(json.dumps({"kind": kind, **what}) + "\n")
     sys.stdout.flush()

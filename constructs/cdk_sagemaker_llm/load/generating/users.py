@@ -14,9 +14,8 @@ from locust import User, task
 from locust.env import Environment
 from locust.event import Events
 
-from cdk_sagemaker_llm.load.generating.asking import EVERY, Asking
-
-_MOST_IN_FLIGHT = 5000
+from cdk_sagemaker_llm.load.generating.asking import EVERY, MOST_IN_FLIGHT, Asking
+from cdk_sagemaker_llm.load.settings import LoadSettings
 
 
 class Looping(User):
@@ -52,7 +51,7 @@ class Arriving(User):
         settings = self.asking.settings
         self._mean = settings.process_count / (settings.arrival_rate or 1.0)
         self._chance = random.Random()  # noqa: S311 - no secret
-        self._under_way = Pool(_MOST_IN_FLIGHT)
+        self._under_way = Pool(MOST_IN_FLIGHT)
         self._due = time.time()
 
     def wait_time(self) -> float:
@@ -79,18 +78,38 @@ class Arriving(User):
 
 def environment_of(asking: Asking) -> Environment:
     """
-    Make Locust's environment of one process.
+    Make Locust's environment of a process that does all of the work.
     """
-    is_open = asking.settings.arrival_rate is not None
-    kind = Arriving if is_open else Looping
-    kind.asking = asking
-    events = Events()
-    events.spawning_complete.add_listener(lambda **_: asking.begin())
-    events.test_stopping.add_listener(lambda **_: asking.end())
+    kind = kind_of(asking.settings)
+    environment = Environment(user_classes=[kind], events=Events())
+    furnish(environment, asking)
+    return environment
+
+
+def bare_environment() -> Environment:
+    """
+    Make that of a process that will be told what to do: for users of either kind.
+    """
+    return Environment(user_classes=[Looping, Arriving], events=Events())
+
+
+def furnish(environment: Environment, asking: Asking) -> None:
+    """
+    Have an environment's users ask.
+    """
+    for kind in (Looping, Arriving):
+        kind.asking = asking
+    environment.stop_timeout = asking.settings.drain
+    environment.events.spawning_complete.add_listener(lambda **_: asking.begin())
+    environment.events.test_stopping.add_listener(lambda **_: asking.end())
     gevent.spawn(_watch, asking)
-    return Environment(
-        user_classes=[kind], events=events, stop_timeout=asking.settings.drain
-    )
+
+
+def kind_of(settings: LoadSettings) -> type[User]:
+    """
+    Return which users there are.
+    """
+    return Looping if settings.arrival_rate is None else Arriving
 
 
 def _watch(asking: Asking) -> None:

@@ -22,7 +22,10 @@ PATIENCE = 60.0
 _QUICK = 5.0
 _PIECE = 65_536
 _NO_SUCCESS = 300
-_UNAVAILABLE, _BAD_GATEWAY = 503, 502
+_UNKNOWN = (400, 404)
+_NOT_FOUND, _UNAVAILABLE, _BAD_GATEWAY = 404, 503, 502
+# What FastAPI says of a path that it does not have.
+_NO_ROUTE = {"detail": "Not Found"}
 _ATTRIBUTES = "X-Amzn-SageMaker-Custom-Attributes"
 # What a body has, and which of OpenAI's routes takes it.
 _ROUTES = {
@@ -124,7 +127,20 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
 
         LateError: If nothing comes for too long.
     """
-    path, body = _addressed(forward, body, adapter)
+    path, model = _addressed(forward, body, adapter)
+    if model is None:
+        return _sent(forward, path, body, headers)
+    try:
+        return _sent(forward, path, _naming(model, body), headers)
+    except ContainerError as refused:
+        # `transformers serve` lists what its cache has, and may know one model alone.
+        is_wrong = refused.status in _UNKNOWN and model in refused.body
+        if adapter or not is_wrong:
+            raise
+    return _sent(forward, path, body, headers)
+
+
+def _sent(forward: Forward, path: str, body: bytes, headers: Headers) -> Reply:
     sent = {"Content-Type": headers.get("Content-Type", JSON)}
     sent |= {name: headers[name] for name in ("Accept", _ATTRIBUTES) if name in headers}
     connection = _connection(forward, PATIENCE)
@@ -135,6 +151,7 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
             return Reply(connection, head)
         with suppress(BrokenOffError):
             said = Reply(connection, head).whole().decode(errors="replace")
+            said = _explained(forward, path, head.status, said)
             raise ContainerError(head.status, said or head.reason)
         raise ContainerError(head.status, head.reason)
     except TimeoutError as error:
@@ -145,22 +162,26 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
         raise _unreachable(forward, error) from error
 
 
-def _addressed(forward: Forward, body: bytes, adapter: str | None) -> tuple[str, bytes]:
+def _addressed(
+    forward: Forward, body: bytes, adapter: str | None
+) -> tuple[str, str | None]:
     """
-    Find the path that takes a body; name the model where OpenAI's routes want one.
+    Find the path that takes a body, and the model where OpenAI's routes want a name.
     """
     if forward.path is not None:
-        return forward.path, body
+        return forward.path, None
     asked = _object(body)
     key = next((name for name in _ROUTES if asked.get(name) is not None), None)
     if key is None:
-        return _OTHERWISE, body
-    model = None
-    if asked.get("model") is None:
-        model = adapter or _first_model(forward)
-    if model is not None:
-        body = json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
-    return _ROUTES[key], body
+        return _OTHERWISE, None
+    if asked.get("model") is not None:
+        return _ROUTES[key], None
+    return _ROUTES[key], adapter or _first_model(forward)
+
+
+def _naming(model: str, body: bytes) -> bytes:
+    named = {**_object(body), "model": model}
+    return json.dumps(named, ensure_ascii=False).encode()
 
 
 def _first_model(forward: Forward) -> str | None:
@@ -192,6 +213,25 @@ def _object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _explained(forward: Forward, path: str, status: int, said: str) -> str:
+    """
+    Say of a server that knows no such path what it would take.
+    """
+    is_nameless = path == _OTHERWISE or _object(said.encode()) == _NO_ROUTE
+    if status != _NOT_FOUND or not is_nameless:
+        return said
+    told = (
+        f"the model server at {forward.url}, to which {forward.name} is forwarded, has "
+        f"no {path}"
+    )
+    if path != _OTHERWISE:
+        return told
+    return (
+        f"{told}, where a body goes that has none of {', '.join(_ROUTES)}; ask "
+        'with schema="openai" (--schema openai), or for a chat (--chat)'
+    )
 
 
 def _unreachable(forward: Forward, error: Exception) -> ContainerError:

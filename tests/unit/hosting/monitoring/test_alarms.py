@@ -19,6 +19,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstancePool,
     LlmEndpoint,
     ResourceRequirements,
 )
@@ -396,6 +397,53 @@ def test_an_impossible_threshold_is_refused(
     assert f"{keyword} {words}" in message(lambda: component.add_alarms(**wrong))
     assert component.node.try_find_child("Alarms") is None
     assert keyword in component.add_alarms(**right)
+
+
+def test_a_backlog_may_be_less_than_a_request_for_each_instance(stack: Stack) -> None:
+    """
+    It is divided by the instances, and none is none.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_type="ml.g5.12xlarge",
+        async_inference=AsyncInference(output="s3://bucket/answers"),
+    )
+    llm.add_alarms(backlog_per_instance=0.5)
+    llm.add_alarms("Waiting", backlog_per_instance=0)
+    found = alarms_in(stack)
+
+    assert found["LlmEndpointAlarmsBacklogPerInstance"]["Threshold"] == 0.5
+    assert found["LlmEndpointWaitingBacklogPerInstance"]["Threshold"] == 0
+    assert "backlog_per_instance must be at least 0, got -0.5" in message(
+        lambda: llm.add_alarms("Less", backlog_per_instance=-0.5)
+    )
+
+
+def test_gpu_memory_of_types_with_other_numbers_of_gpus_has_a_way_out(
+    stack: Stack,
+) -> None:
+    """
+    One that the call has: it takes no instance type.
+    """
+    llm = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        instance_pools=[
+            InstancePool("ml.g5.2xlarge", priority=1),
+            InstancePool("ml.g5.12xlarge", priority=2),
+        ],
+    )
+
+    assert message(lambda: llm.add_alarms(gpu_memory_percent=90)).endswith(
+        "which is not the same for all types; leave gpu_memory_percent out, and make "
+        "an alarm of metric_gpu_memory_utilization_normalized(instance_type=...) for "
+        "each type"
+    )
+    for one in ("ml.g5.2xlarge", "ml.g5.12xlarge"):
+        assert llm.metric_gpu_memory_utilization_normalized(instance_type=one)
 
 
 @pytest.mark.parametrize(

@@ -346,6 +346,43 @@ def test_the_other_side_of_each_limit_is_taken(
     assert len(adjustments(stack)) == 1
 
 
+@pytest.mark.parametrize(
+    ("seconds", "most", "words"),
+    [(30, 2880, "day"), (3540, 24, "day"), (3600, 168, "week"), (86_400, 7, "week")],
+)
+def test_fails_if_the_alarm_looks_back_further_than_cloudwatch(
+    stack: Stack, seconds: int, most: int, words: str
+) -> None:
+    """
+    A day, and a week where the periods are of an hour or more.
+    """
+    watched, count = metric(seconds=seconds), copies_of(stack)
+    count.scale_by_steps("Most", metric=watched, steps=OUT, evaluation_periods=most)
+
+    with pytest.raises(
+        ValueError,
+        match=f"LLM111 evaluation_periods of {seconds} seconds must be at most a "
+        f"{words} together, got {most + 1}",
+    ):
+        count.scale_by_steps(
+            "More", metric=watched, steps=OUT, evaluation_periods=most + 1
+        )
+
+
+def test_how_far_a_formula_looks_back_is_not_judged(stack: Stack) -> None:
+    """
+    AWS does not say whose period counts.
+    """
+    half = cloudwatch.MathExpression(
+        expression="orders / 2", using_metrics={"orders": metric(seconds=60)}
+    )
+    copies_of(stack).scale_by_steps(
+        "It", metric=half, steps=OUT, evaluation_periods=1441
+    )
+
+    assert alarm(stack)["EvaluationPeriods"] == 1441
+
+
 def test_fails_if_the_cooldown_is_of_no_whole_seconds(stack: Stack) -> None:
     """
     The service counts seconds.

@@ -4,7 +4,6 @@ Checks of single variables of TGI: is the name known, can the value be read.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 
 from cdk_sagemaker_llm.catalog.tgi_options import (
@@ -143,6 +142,8 @@ def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
     known = known_variables()
     for name in _checked(subject):
         if name not in known:
+            import difflib  # noqa: PLC0415 - few names are wrong
+
             near = difflib.get_close_matches(name.upper(), known, 1, _MISTYPED)
             if near:
                 yield MISSPELT.finding(

@@ -1,0 +1,96 @@
+"""
+A model on one core: streams of tokens at an even pace, to as many as ask.
+
+``python -m benchmarks.standin`` prints its port, answers until its input ends, and
+prints how late it was itself: a stand-in that lags would be taken for a slow client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+
+from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.simulation.histogram import Histogram
+
+TOKENS, PACE = 50, 0.1
+_LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
+_HEAD = (
+    "HTTP/1.1 200 OK\r\n"
+    f"Content-Type: {eventstream.CONTENT_TYPE}\r\n"
+    "X-Amzn-SageMaker-Content-Type: application/jsonlines\r\n"
+    "Transfer-Encoding: chunked\r\n\r\n"
+).encode()
+_END = b"0\r\n\r\n"
+
+
+def _chunk(number: int) -> bytes:
+    line: dict[str, object] = {
+        "token": {"id": number, "text": f" w{number}", "log_prob": -0.5}
+    }
+    if number == TOKENS - 1:
+        line["generated_text"] = ""
+        line["details"] = {"finish_reason": "length", "generated_tokens": TOKENS}
+    part = eventstream.payload_part((json.dumps(line) + "\n").encode())
+    return b"%x\r\n%s\r\n" % (len(part), part)
+
+
+_CHUNKS = [_chunk(number) for number in range(TOKENS)]
+
+
+class StandIn:
+    """
+    The server, and how late each token went out.
+    """
+
+    def __init__(self) -> None:
+        self.late = Histogram()
+
+    async def answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """
+        Answer one request after another, until the client hangs up.
+        """
+        try:
+            while True:
+                await _request(reader)
+                await self._stream(writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def _stream(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(_HEAD)
+        began = time.perf_counter()
+        for number, chunk in enumerate(_CHUNKS):
+            writer.write(chunk)
+            await writer.drain()
+            self.late.add([time.perf_counter() - began - number * PACE])
+            # By the clock: a token that is late does not put off those behind it.
+            await asyncio.sleep(began + (number + 1) * PACE - time.perf_counter())
+        writer.write(_END)
+        await writer.drain()
+
+
+async def _request(reader: asyncio.StreamReader) -> None:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    if length is not None:
+        await reader.readexactly(int(length[1]))
+
+
+async def _serve() -> None:
+    stand_in = StandIn()
+    server = await asyncio.start_server(stand_in.answer, "127.0.0.1", 0, backlog=1000)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    late = [stand_in.late.at(share) for share in (0.5, 0.99, 1.0)]
+    sys.stdout.write(json.dumps(late) + "\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())

@@ -1,0 +1,47 @@
+"""
+What is wrong with the settings of a load, in the words of whoever wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """
+    One thing that is wrong.
+
+    ``Fault("{} must be at least 1, got {}", ("users",), (0,))``
+
+    Args:
+        words: What is wrong, with a place for each setting and then for each value.
+
+        settings: The settings that it is about, by their names in Python.
+
+        values: What they are. If left out, the words need none.
+    """
+
+    words: str
+    settings: tuple[str, ...]
+    values: tuple[object, ...] = ()
+
+    def told(self, named: Callable[[str], str]) -> str:
+        """
+        Say it, each setting by the name that it has for the caller.
+        """
+        return self.words.format(*map(named, self.settings), *self.values)
+
+
+class SettingsError(ValueError):
+    """
+    What is asked for is no load.
+
+    Args:
+        faults: What is wrong with it.
+    """
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(fault.told(str) for fault in self.faults))

@@ -1,0 +1,108 @@
+"""
+One row of a sweep, as one copy sees it.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cdk_sagemaker_llm.load.benchmark import Row
+from cdk_sagemaker_llm.load.prompts import lengths_of
+
+_DRAWN = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observed:
+    """
+    What one copy did on average while so many users asked.
+
+    Args:
+        users: How many asked all copies.
+
+        under_way: How many requests the copy had, waiting ones included.
+
+        latency: Seconds that each took; the mean.
+
+        first_token: Seconds until its first token; the mean.
+
+        between: Seconds between two tokens; the median, which stalls by others'
+            prompts leave as it is.
+
+        prompt: Tokens of a prompt.
+
+        answer: Tokens of an answer.
+
+        is_disturbed: Whether the load generator itself was the bottleneck.
+    """
+
+    users: int
+    under_way: float
+    latency: float
+    first_token: float
+    between: float
+    prompt: float
+    answer: float
+    is_disturbed: bool
+
+    @property
+    def rate(self) -> float:
+        """
+        Requests a second, by Little's law.
+        """
+        return self.under_way / self.latency
+
+    @property
+    def mean_between(self) -> float:
+        """
+        Seconds between two tokens; the mean, stalls included.
+        """
+        return (self.latency - self.first_token) / max(self.answer - 1, 1.0)
+
+
+def observed(row: Row, copies: int) -> Observed | None:
+    """
+    Read a row; ``None`` if too little was streamed in it.
+
+    Args:
+        row: The row.
+
+        copies: How many shared the requests.
+
+    Raises:
+        ValueError: If nobody knows how long its prompts were.
+    """
+    steady, figures = row.facts["steady"], row.facts["figures"]
+    if steady is None or figures["between_tokens"] is None:
+        return None
+    return Observed(
+        users=row.users,
+        under_way=steady["under_way"] / copies,
+        latency=steady["latency"],
+        first_token=steady["first_token"],
+        between=figures["between_tokens"]["p50"],
+        prompt=figures["prompt_tokens"] or words_of(row.facts["settings"]),
+        answer=figures["tokens"],
+        is_disturbed=row.facts["is_generator_bottleneck"],
+    )
+
+
+def words_of(settings: Mapping[str, Any]) -> float:
+    """
+    Return how many words the prompts have that are put together.
+
+    Raises:
+        ValueError: If the prompts are somebody's own.
+    """
+    if settings["prompts"]:
+        raise ValueError(
+            "the engine does not say how many tokens the prompts have; give "
+            "--prompt-words instead of --prompts"
+        )
+    draw = lengths_of(settings["prompt_words"])
+    chance = random.Random(0)  # noqa: S311 - no secret
+    return statistics.fmean(draw(chance) for _ in range(_DRAWN))

@@ -1,0 +1,3 @@
+"""
+The browser that opens the reports: found, or installed from Debian's packages.
+"""
