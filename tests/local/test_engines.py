@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
@@ -134,13 +135,14 @@ def test_client(embedded_aws: EmbeddedAws, vllm: str) -> None:
     """
     The client reads all of it without being told.
     """
+    session = boto3.Session("test", "test", region_name="us-east-1")
     client = LlmClient(
-        vllm, endpoint_url=embedded_aws.url, region="us-east-1", schema="openai"
+        vllm, session=session, endpoint_url=embedded_aws.url, schema="openai"
     )
     assert client.chat("Who are you?", max_new_tokens=4).completion_tokens == 4
     tokens = [token.text for token in client.stream("Once upon", max_new_tokens=4)]
     assert "".join(tokens) == client.generate("Once upon", max_new_tokens=4).text
-    assert len(client.embed(["one", "two"])) == 2
+    assert len(client.embed(["one", "two"]).vectors) == 2
 
 
 def test_other_tasks(embedded_aws: EmbeddedAws, vllm: str) -> None:
