@@ -57,6 +57,7 @@ class _Subject:
     container: Mapping[str, Any]
     files: Mapping[str, bytes]
     accelerators: int | None
+    is_isolated: bool = False
 
     @property
     def model_data(self) -> str:
@@ -116,7 +117,11 @@ def _report(
     if isinstance(container, str):
         return _unchecked(subject, container)
     return _container_report(
-        subject, stack, container, _accelerators(stacks, stack, name)
+        subject,
+        stack,
+        container,
+        _accelerators(stacks, stack, name),
+        is_isolated=properties.get("EnableNetworkIsolation") is True,
     )
 
 
@@ -150,6 +155,8 @@ def _container_report(
     stack: Stack,
     container: Mapping[str, Any],
     accelerators: int | None,
+    *,
+    is_isolated: bool = False,
 ) -> Report:
     image = image_of(container)
     if image is None:
@@ -162,7 +169,7 @@ def _container_report(
         artifact = artifact_files(stack, container)
     except (ArtifactError, OSError) as fault:
         return Report(subject, ended, is_checked=False, fault=str(fault))
-    known = _Subject(image, container, artifact.files, accelerators)
+    known = _Subject(image, container, artifact.files, accelerators, is_isolated)
     left_out = tuple(_left_out(known))
     found = [*_read_findings(subject, artifact), *_findings(known)]
     is_checked = bool(artifact.sizes or _environment(container) or not left_out)
@@ -228,6 +235,7 @@ def _findings(subject: _Subject) -> list[Finding]:
         ),
         accelerators=subject.accelerators,
         has_model_data=bool(subject.model_data),
+        network_isolation=subject.is_isolated,
     )
 
 
