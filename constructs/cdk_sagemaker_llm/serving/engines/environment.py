@@ -43,7 +43,7 @@ _CHECKS = checks_of(
     prefixes, names, values, arrival, refusal, models, devices, lora, process, known
 )
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
-_OF_THE_PARSER = (
+OF_THE_PARSER = (
     names.UNKNOWN_ARGUMENT,
     names.NOT_IN_THIS_RELEASE,
     names.AMBIGUOUS,
@@ -54,7 +54,7 @@ _OF_THE_PARSER = (
     refusal.NO_TOOL_PARSER,
 )
 # What only a release that is known for certain is known to refuse.
-_OF_THE_RELEASE = (values.OUT_OF_BOUNDS,)
+OF_THE_RELEASE = (values.OUT_OF_BOUNDS,)
 _TABLES: Mapping[str, Engine] = {
     "vllm": "vllm",
     "vllm-omni": "vllm",
@@ -114,11 +114,7 @@ def engine_findings(
     base = EngineSubject(
         environment=_known(environment, unchecked),
         image=image,
-        hidden=frozenset(
-            name
-            for name, value in environment.items()
-            if name in unchecked or is_unresolved(value) or _is_example(name, value)
-        ),
+        hidden=frozenset(environment) - frozenset(_known(environment, unchecked)),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=_heads(environment, architecture),
         accelerator_model=_accelerator(instance_type),
@@ -126,16 +122,29 @@ def engine_findings(
         is_isolated=network_isolation,
         words=words or {},
     )
-    if not image.rules:
-        return _found(base)
-    subjects = [_read_by(base, ENTRY_POINTS[rule]) for rule in image.rules]
-    if subjects[0].table is None:
-        return _found(subjects[0])
-    return _settled(_found(subjects[0]), subjects)
+    subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
+    found = subject_findings(subjects[0])
+    return found if subjects[0].table is None else _settled(found, subjects)
 
 
-def _found(subject: EngineSubject) -> list[Finding]:
+def subject_findings(subject: EngineSubject) -> list[Finding]:
+    """
+    Run every check of an engine's environment, before the parser's word on it.
+    """
     return [finding for check in _CHECKS for finding in check(subject)]
+
+
+def read_by(base: EngineSubject, rule: EntryPoint) -> EngineSubject:
+    """
+    Return what an entry point makes of an environment.
+    """
+    image = base.image
+    table = _TABLES.get(image.engine)
+    if table is None:
+        return replace(base, rule=rule, release=image.engine_version or "")
+    release = _release(image) or engine_releases(table)[-1]
+    told = tuple(tell(base.environment, rule, table, release))
+    return replace(base, rule=rule, table=table, release=release, told=told)
 
 
 def _known(
@@ -152,16 +161,6 @@ def _known(
 
 def _is_example(name: str, value: str) -> bool:
     return name.endswith("_CHAT_TEMPLATE") and value.startswith(_EXAMPLES)
-
-
-def _read_by(base: EngineSubject, rule: EntryPoint) -> EngineSubject:
-    image = base.image
-    table = _TABLES.get(image.engine)
-    if table is None:
-        return replace(base, rule=rule, release=image.engine_version or "")
-    release = _release(image) or engine_releases(table)[-1]
-    told = tuple(tell(base.environment, rule, table, release))
-    return replace(base, rule=rule, table=table, release=release, told=told)
 
 
 def _release(image: EngineRelease) -> str | None:
@@ -186,7 +185,7 @@ def _settled(found: list[Finding], subjects: list[EngineSubject]) -> list[Findin
     refusals = [_refusal(subject) for subject in subjects]
     is_refused = all(refusals) and _is_described(subjects[0])
     settled = list(_by_parser(found, is_refused=is_refused, is_doubted=any(refusals)))
-    of_parser = {rule.code for rule in (*_OF_THE_PARSER, REFUSED, MAY_BE_REFUSED)}
+    of_parser = {rule.code for rule in (*OF_THE_PARSER, REFUSED, MAY_BE_REFUSED)}
     if any(refusals) and not any(finding.code in of_parser for finding in settled):
         rule = REFUSED if is_refused else MAY_BE_REFUSED
         words = next(filter(None, refusals))
@@ -197,7 +196,7 @@ def _settled(found: list[Finding], subjects: list[EngineSubject]) -> list[Findin
 def _by_parser(
     found: list[Finding], *, is_refused: bool, is_doubted: bool
 ) -> Iterator[Finding]:
-    codes = {rule.code for rule in _OF_THE_PARSER}
+    codes = {rule.code for rule in OF_THE_PARSER}
     for finding in found:
         if finding.code not in codes or is_refused:
             yield finding
@@ -208,7 +207,7 @@ def _by_parser(
 def _demoted(found: list[Finding], subject: EngineSubject) -> list[Finding]:
     if _is_described(subject):
         return found
-    codes = {rule.code for rule in _OF_THE_RELEASE}
+    codes = {rule.code for rule in OF_THE_RELEASE}
     return [
         MAY_BE_REFUSED.finding(finding.message, finding.remedy)
         if finding.code in codes
