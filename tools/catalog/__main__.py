@@ -34,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     faults += instances.differences(
         _load("instances.json"), instances.api_names(), record.instances
     )
+    faults += images.undescribed(json.loads(after), _load("engine_releases.json"))
     changed = list(_diff(before, after))
     _say(*changed, *faults)
     if changed and not options.check:
@@ -60,10 +61,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _lists(record: Recorded, wheel: Path | None) -> images.Lists:
     if wheel is not None:
-        return sdk.read_wheel(wheel, record.families)
+        return sdk.read_wheel(wheel, record.families, record.listings)
     with tempfile.TemporaryDirectory() as folder:
         downloaded = sdk.download(record.pin, Path(folder))
-        return sdk.read_wheel(downloaded, record.families)
+        return sdk.read_wheel(downloaded, record.families, record.listings)
 
 
 def _load(name: str) -> dict[str, Any]:

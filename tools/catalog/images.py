@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tools.catalog.recorded import EVERY_FAMILY, Recorded
@@ -41,7 +41,11 @@ def build(lists: Lists, record: Recorded, kept: Mapping[str, Any]) -> dict[str, 
         "about": record.about,
         "date": record.date,
         "domains": kept["domains"],
-        "accounts": _accounts(wanted.values(), set().union(*sets)),
+        "accounts": _accounts(wanted, regions, record, ""),
+        "other_accounts": {
+            name: _accounts(wanted, regions, record, name)
+            for name in sorted(set(record.accounts.values()))
+        },
         "region_sets": {name: sorted(names) for names, name in sets.items()},
         "families": {
             family: _family(family, wanted[family], regions[family], sets, record)
@@ -56,8 +60,13 @@ def render(content: Mapping[str, Any]) -> str:
     """
     lines = ["{"]
     lines += [f" {_text(key)}: {_text(content[key])}," for key in ("about", "date")]
-    for key in ("domains", "accounts", "region_sets"):
+    for key in ("domains", "accounts"):
         lines += [f" {_text(key)}: {{", *_rows(content[key], 2), " },"]
+    lines.append(' "other_accounts": {')
+    lines += _joined(
+        [_accounts_text(*row) for row in content["other_accounts"].items()]
+    )
+    lines += [" },", ' "region_sets": {', *_rows(content["region_sets"], 2), " },"]
     lines.append(' "families": {')
     lines += _joined([_family_text(*item) for item in content["families"].items()])
     return "\n".join([*lines, " }", "}", ""])
@@ -76,9 +85,11 @@ def stale_records(lists: Lists, record: Recorded) -> list[str]:
         for name in (family, EVERY_FAMILY)
     }
     added = [(image.family, image.version) for image in record.added]
+    aliased = {f for f, rows in lists.items() for row in rows.values() if row.aliases}
     held_back = [
         *(key for key in record.held_back_versions if key not in versions),
         *(key for key in record.held_back_regions if key not in regions),
+        *((f, "by another name") for f in record.held_back_aliases if f not in aliased),
     ]
     return [
         *(
@@ -88,6 +99,36 @@ def stale_records(lists: Lists, record: Recorded) -> list[str]:
         ),
         *(f"{family} {name} is listed no more" for family, name in held_back),
     ]
+
+
+def undescribed(content: Mapping[str, Any], inside: Mapping[str, Any]) -> list[str]:
+    """
+    Return the versions of which nobody says what is inside, and the other way round.
+
+    Args:
+        content: images.json.
+
+        inside: engine_releases.json.
+    """
+    listed, described = (
+        {(family, v) for family in inside["families"] for v in _versions(data, family)}
+        for data in (content, inside)
+    )
+    return [
+        *(
+            f"{f} {v} is not in engine_releases.json"
+            for f, v in sorted(listed - described)
+        ),
+        *(
+            f"{f} {v} is in engine_releases.json only"
+            for f, v in sorted(described - listed)
+        ),
+    ]
+
+
+def _versions(data: Mapping[str, Any], family: str) -> Mapping[str, Any]:
+    versions: Mapping[str, Any] = data["families"].get(family, {}).get("versions", {})
+    return versions
 
 
 def _taken(
@@ -126,15 +167,30 @@ def _region_sets(
 
 
 def _accounts(
-    families: Iterable[Mapping[str, Release]], regions: set[str]
+    wanted: Mapping[str, Mapping[str, Release]],
+    regions: Mapping[str, Mapping[str, frozenset[str]]],
+    record: Recorded,
+    name: str,
 ) -> dict[str, str]:
+    """
+    Collect the registry accounts by region: those of all families, or those that
+    some have under a name.
+    """
     found: dict[str, str] = {}
-    for row in (row for rows in families for row in rows.values()):
-        for region, account in row.accounts.items():
-            other = found.setdefault(region, account)
-            if other != account:
-                raise ValueError(f"{region} has two accounts: {other} and {account}")
-    return {region: found[region] for region in sorted(regions)}
+    taken: set[str] = set()
+    for family, rows in wanted.items():
+        if record.accounts.get(family, "") == name:
+            taken.update(*regions[family].values())
+            for row in rows.values():
+                _collect(found, row.accounts)
+    return {region: found[region] for region in sorted(taken)}
+
+
+def _collect(found: dict[str, str], accounts: Mapping[str, str]) -> None:
+    for region, account in accounts.items():
+        other = found.setdefault(region, account)
+        if other != account:
+            raise ValueError(f"{region} has two accounts: {other} and {account}")
 
 
 def _family(
@@ -156,17 +212,32 @@ def _family(
                 "regions": versions[image.regions_of]["regions"],
                 "note": image.reason,
             }
-    versions = {v: versions[v] for v in sorted(versions, key=_numbers)}
-    source = f"{record.pin.package} {family}.json"
-    return {"repository": repository, "source": source, "versions": versions}
+    found: dict[str, Any] = {
+        "repository": repository,
+        "source": f"{record.pin.package} {record.listing(family).name}.json",
+    }
+    if family in record.accounts:
+        found["accounts"] = record.accounts[family]
+    aliases = {alias: v for v, row in rows.items() for alias in row.aliases}
+    if aliases and family not in record.held_back_aliases:
+        found["aliases"] = {alias: aliases[alias] for alias in sorted(aliases)}
+    found["versions"] = {v: versions[v] for v in sorted(versions, key=_numbers)}
+    return found
 
 
 def _family_text(name: str, family: Mapping[str, Any]) -> str:
     head = [f"  {_text(name)}: {{"]
-    keys = ("repository", "source")
-    head += [f"   {_text(key)}: {_text(family[key])}," for key in keys]
+    head += [
+        f"   {_text(key)}: {_text(value)},"
+        for key, value in family.items()
+        if key != "versions"
+    ]
     head.append('   "versions": {')
     return "\n".join([*head, *_rows(family["versions"], 4), "   }", "  }"])
+
+
+def _accounts_text(name: str, accounts: Mapping[str, str]) -> str:
+    return "\n".join([f"  {_text(name)}: {{", *_rows(accounts, 3), "  }"])
 
 
 def _rows(mapping: Mapping[str, Any], indent: int) -> Iterator[str]:

@@ -32,6 +32,22 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """
+    Which of the SDK's lists a family is in, and which of its images are meant.
+
+    Args:
+        name: The list's name.
+
+        processor: The kind of processor, of a list that has several; empty for the
+            only one.
+    """
+
+    name: str
+    processor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AddedImage:
     """
     An image that the SDK does not list, or hides behind another version.
@@ -69,11 +85,18 @@ class Recorded:
 
         families: The families in the catalogue, in its order.
 
+        listings: Where a family is listed that is not listed under its own name.
+
+        accounts: The name of the registry accounts of families that are not in those
+            of all others.
+
         added: Images beyond the SDK's.
 
         held_back_versions: Why a version of a family is not taken.
 
         held_back_regions: Why a region of a family, or of every one, is not taken.
+
+        held_back_aliases: Why the other names of a family's versions are not taken.
 
         instances: Why an instance type is in the catalogue and not in the API.
     """
@@ -82,10 +105,19 @@ class Recorded:
     about: str
     date: str
     families: tuple[str, ...]
+    listings: Mapping[str, Listing]
+    accounts: Mapping[str, str]
     added: tuple[AddedImage, ...]
     held_back_versions: Mapping[tuple[str, str], str]
     held_back_regions: Mapping[tuple[str, str], str]
+    held_back_aliases: Mapping[str, str]
     instances: Mapping[str, str]
+
+    def listing(self, family: str) -> Listing:
+        """
+        Return where a family is listed.
+        """
+        return self.listings.get(family, Listing(family))
 
     def takes(self, family: str, region: str) -> bool:
         """
@@ -106,6 +138,8 @@ def recorded(path: Path = RECORDED) -> Recorded:
         about=images["about"].format(sdk=f"{pin.package} {pin.version}"),
         date=images["date"],
         families=tuple(images["families"]),
+        listings={f: Listing(**row) for f, row in images["listings"].items()},
+        accounts=images["accounts"],
         added=tuple(AddedImage(**row) for row in images["added"]),
         held_back_versions={
             (row["family"], version): row["reason"]
@@ -116,6 +150,11 @@ def recorded(path: Path = RECORDED) -> Recorded:
             (row["family"], region): row["reason"]
             for row in images["held_back_regions"]
             for region in row["regions"]
+        },
+        held_back_aliases={
+            family: row["reason"]
+            for row in images["held_back_aliases"]
+            for family in row["families"]
         },
         instances=data["instances"],
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.catalog.recorded import Pin
+from tools.catalog.recorded import Listing, Pin
 
 _FOLDER = "image_uri_config/"
 # The SDK's own derivation (image_uris.retrieve): what stands in the tag for the
@@ -32,11 +32,14 @@ class Release:
         tag: The image's tag, by the SDK's formula.
 
         accounts: The registry account of each region that lists it.
+
+        aliases: Other names of the version.
     """
 
     repository: str
     tag: str
     accounts: Mapping[str, str]
+    aliases: tuple[str, ...] = ()
 
 
 def download(pin: Pin, folder: Path) -> Path:
@@ -52,38 +55,70 @@ def download(pin: Pin, folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def read_wheel(wheel: Path, families: Iterable[str]) -> dict[str, dict[str, Release]]:
+def read_wheel(
+    wheel: Path, families: Iterable[str], listings: Mapping[str, Listing] | None = None
+) -> dict[str, dict[str, Release]]:
     """
     Read the releases of families, by family and version.
+
+    Args:
+        wheel: The SDK's wheel.
+
+        families: The families.
+
+        listings: Where a family is listed, where it is not under its own name.
 
     Raises:
         ValueError: If the package has no list of a family.
     """
+    wanted = {f: (listings or {}).get(f, Listing(f)) for f in families}
     with zipfile.ZipFile(wheel) as archive:
         paths = {Path(n).stem: n for n in archive.namelist() if _FOLDER in n}
-        missing = sorted(set(families) - set(paths))
+        missing = sorted({one.name for one in wanted.values()} - set(paths))
         if missing:
             raise ValueError(f"{wheel.name} lists no {', '.join(missing)}")
-        return {f: read_list(json.loads(archive.read(paths[f]))) for f in families}
+        return {
+            family: read_list(json.loads(archive.read(paths[one.name])), one.processor)
+            for family, one in wanted.items()
+        }
 
 
-def read_list(data: Mapping[str, Any]) -> dict[str, Release]:
+def read_list(data: Mapping[str, Any], processor: str = "") -> dict[str, Release]:
     """
     Read one of the SDK's files, by version.
+
+    Args:
+        data: The file's content.
+
+        processor: The kind of processor that images are wanted for; empty for the
+            only one that is listed.
     """
     served = data.get("inference", data)
-    return {version: _release(row) for version, row in served["versions"].items()}
+    aliases = (served.get("version_aliases") or {}).items()
+    return {
+        version: Release(
+            repository=row["repository"],
+            tag=_tag(row, processor),
+            accounts=row["registries"],
+            aliases=tuple(alias for alias, name in aliases if name == version),
+        )
+        for version, row in served["versions"].items()
+    }
 
 
-def _release(row: Mapping[str, Any]) -> Release:
-    return Release(
-        repository=row["repository"], tag=_tag(row), accounts=row["registries"]
-    )
-
-
-def _tag(row: Mapping[str, Any]) -> str:
-    parts = [row["tag_prefix"]]
-    for processor, container in row.get("container_version", {}).items():
-        kind = _IN_TAG.get(processor, processor)
-        parts = [row["tag_prefix"], kind, *row.get("py_versions", [])[:1], container]
+def _tag(row: Mapping[str, Any], processor: str) -> str:
+    containers = row.get("container_version", {})
+    if not containers:
+        tag: str = row["tag_prefix"]
+        return tag
+    if not processor:
+        (processor,) = containers
+    named = row.get("processor_in_tag", True)
+    parts = [
+        row["tag_prefix"],
+        *([_IN_TAG.get(processor, processor)] if named else []),
+        *row.get("py_versions", [])[:1],
+        *row.get("sdk_versions", [])[-1:],
+        containers[processor],
+    ]
     return "-".join(parts)

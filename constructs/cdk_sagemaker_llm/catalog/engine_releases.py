@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog._data import load
+from cdk_sagemaker_llm.catalog.image_rows import full_version
 
 EngineName = Literal["vllm", "sglang", "llama.cpp", "tei", "vllm-omni", "vllm-neuron"]
 
@@ -73,6 +74,7 @@ def find_engine_release(family: str, version: str) -> EngineRelease | None:
     a version that is not catalogued.
     """
     engine = _family(family).get("engine")
+    version = full_version(family, version)
     row = _row(family, version)
     if engine is None or row is None:
         return None
@@ -121,6 +123,7 @@ def pinned_version(family: str, version: str) -> str:
 
     A version that does not move is its own, and so is one that is not known.
     """
+    version = full_version(family, version)
     if not is_rolling(family, version):
         return version
     behind = [
@@ -142,7 +145,8 @@ def _family(name: str) -> Mapping[str, Any]:
 
 
 def _row(family: str, version: str) -> Mapping[str, Any] | None:
-    row: Mapping[str, Any] | None = _family(family)["versions"].get(version)
+    name = full_version(family, version)
+    row: Mapping[str, Any] | None = _family(family)["versions"].get(name)
     return row
 
 

@@ -7,21 +7,32 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog._data import load
+from cdk_sagemaker_llm.catalog.engine_releases import (
+    cuda_inside,
+    is_rolling,
+)
+from cdk_sagemaker_llm.catalog.image_rows import (
+    accounts_of,
+    all_accounts,
+    family_row,
+    full_version,
+    region_set,
+)
+from cdk_sagemaker_llm.catalog.image_tags import (
+    cuda_in,
+    is_digest,
+    is_of_cpu,
+    moves,
+    version_in,
+)
 from cdk_sagemaker_llm.wording import any_of, nearest
 
-# What the tags of each kind of image say of its version: LMI's own number where the
-# version alone has several images, TGI's after PyTorch's, and optimum's on Neuron.
-_NAMED = (
-    re.compile(r"-tgi(\d+(?:\.\d+)+)"),
-    re.compile(r"-optimum(\d+(?:\.\d+)+)"),
-    re.compile(r"\A(0\.36\.\d+-lmi\d+)"),
-    re.compile(r"\A(0\.\d+\.\d+)-"),
-)
+_CPU_FAMILIES = ("-cpu", "-arm64")
+_DIGEST_MARK = "sha256:"
 _TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
 _ECR_URI = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/"
@@ -142,8 +153,9 @@ class ImageRelease:
             family: The container family.
 
             image:
-                A tag in the family's own repository, which is sought in AWS's
-                registries; or the full URI of an image in Amazon ECR.
+                A tag in the family's own repository, or a digest as ``sha256:...``,
+                which is sought in AWS's registries; or the full URI of an image in
+                Amazon ECR.
 
             near: The catalogued version that it is like, in whose regions a tag is
                 taken to be.
@@ -153,8 +165,14 @@ class ImageRelease:
         """
         known = find_image(family, near)
         if "/" in image:
-            return replace(cls.from_uri(image), family=family, version=near)
-        if not _TAG.match(image):
+            return replace(cls.from_uri(image), family=family, version=known.version)
+        if image.startswith(_DIGEST_MARK):
+            if not is_digest(image):
+                raise ValueError(
+                    "the digest of an image is 'sha256:' and 64 hexadecimal digits in "
+                    f"small letters, got {image!r}"
+                )
+        elif not _TAG.match(image):
             raise ValueError(
                 "image must be a tag such as '0.36.0-lmi27.0.0-cu130', or a full URI "
                 f"in Amazon ECR, got {image!r}"
@@ -164,17 +182,73 @@ class ImageRelease:
     @property
     def cuda_version(self) -> str | None:
         """
-        The CUDA version the tag names, such as ``12.2``; ``None`` without one.
+        The image's CUDA version, such as ``12.2``; ``None`` without one.
+
+        A tag that names none is that of the version, and so is a digest.
         """
-        match = re.search(r"-cu(\d+)(\d)(?:-|$)", self.tag)
-        return f"{match[1]}.{match[2]}" if match else None
+        if self.is_for_cpu:
+            return None
+        named = cuda_in(self.tag)
+        return named or cuda_inside(self.family, self.version) or self._cuda_of_version
+
+    @property
+    def _cuda_of_version(self) -> str | None:
+        if not is_digest(self.tag) or self.family not in image_families():
+            return None
+        return cuda_in(family_row(self.family)["versions"][self.version]["tag"])
 
     @property
     def is_for_neuron(self) -> bool:
         """
         Whether the image is made for AWS Inferentia and Trainium.
         """
-        return "neuron" in self.tag
+        return "neuron" in self.tag or "neuron" in self.family
+
+    @property
+    def is_for_cpu(self) -> bool:
+        """
+        Whether the image needs no accelerator.
+        """
+        return is_of_cpu(self.tag) or self.family.endswith(_CPU_FAMILIES)
+
+    @property
+    def is_rolling(self) -> bool:
+        """
+        Whether AWS moves the tag to newer releases: what it is today it need not be
+        tomorrow.
+        """
+        if self.registry is not None and self.registry.account not in all_accounts():
+            return False
+        return moves(self.tag) or self._is_of_a_rolling_version
+
+    @property
+    def _is_of_a_rolling_version(self) -> bool:
+        if not is_rolling(self.family, self.version):
+            return False
+        return bool(
+            family_row(self.family)["versions"][self.version]["tag"] == self.tag
+        )
+
+    @property
+    def reference(self) -> str:
+        """
+        The repository with the tag or the digest, as an address ends.
+        """
+        mark = "@" if self.tag.startswith(_DIGEST_MARK) else ":"
+        return f"{self.repository}{mark}{self.tag}"
+
+    def account(self, region: str) -> str:
+        """
+        Return the account whose registry has the image in a region.
+
+        Raises:
+            ValueError: If the region does not list this version.
+        """
+        if self.registry is not None:
+            return self.registry.account
+        if region not in self.regions:
+            raise ValueError(self._missing_in(region))
+        return accounts_of(self.family)[region]
 
     def uri(self, region: str) -> str:
         """
@@ -187,14 +261,11 @@ class ImageRelease:
             return self.registry.uri
         if self.registry is not None:
             return self._uri_in(self.registry.account, self.registry.region)
-        if region not in self.regions:
-            raise ValueError(self._missing_in(region))
-        return self._uri_in(registry_account(region), region)
+        return self._uri_in(self.account(region), region)
 
     def _uri_in(self, account: str, region: str) -> str:
         registry = f"{account}.dkr.ecr.{region}.{dns_suffix(region)}"
-        mark = "@" if self.tag.startswith("sha256:") else ":"
-        return f"{registry}/{self.repository}{mark}{self.tag}"
+        return f"{registry}/{self.reference}"
 
     def _missing_in(self, region: str) -> str:
         image = f"image {self.family} {self.version}"
@@ -204,8 +275,8 @@ class ImageRelease:
             return f"region {region!r} has no registry with {image}; {hint}"
         versions = [
             version
-            for version, row in _family(self.family)["versions"].items()
-            if region in _regions(row["regions"])
+            for version, row in family_row(self.family)["versions"].items()
+            if region in region_set(row["regions"])
         ]
         way_out = (
             f"in that region are {any_of(versions)}"
@@ -227,7 +298,7 @@ def image_versions(family: str) -> list[str]:
     """
     Return the versions of a family, oldest first.
     """
-    return list(_family(family)["versions"])
+    return list(family_row(family)["versions"])
 
 
 @held
@@ -235,19 +306,26 @@ def find_image(family: str, version: str) -> ImageRelease:
     """
     Look an image up by family and version.
 
+    Args:
+        family: The container family, such as ``vllm-server``.
+
+        version: The version, such as ``2.6``; where the SageMaker SDK has other names
+            for versions, such as ``0.30`` and ``latest``, one of them.
+
     Raises:
         ValueError: If there is no such family or version; names the nearest ones.
     """
-    row = _family(family)
-    release = row["versions"].get(version)
+    row = family_row(family)
+    name = full_version(family, version)
+    release = row["versions"].get(name)
     if release is None:
         raise ValueError(_unknown_version(family, version))
     return ImageRelease(
         family=family,
-        version=version,
+        version=name,
         repository=row["repository"],
         tag=release["tag"],
-        regions=_regions(release["regions"]),
+        regions=region_set(release["regions"]),
     )
 
 
@@ -260,23 +338,23 @@ def nearest_version(family: str, version: str) -> str:
         ValueError: If there is no such family.
     """
     known = image_versions(family)
-    wanted = _numbers(version)
-    before = [one for one in known if _numbers(one) <= wanted]
-    return version if version in known else (before or known[:1])[-1]
+    wanted = full_version(family, version)
+    before = [one for one in known if _numbers(one) <= _numbers(wanted)]
+    return wanted if wanted in known else (before or known[:1])[-1]
 
 
 def named_version(image: str) -> str | None:
     """
     Return the version that a tag or a URI names; ``None`` where it names none.
     """
-    tag = image.rsplit("/", 1)[-1].rpartition(":")[2]
-    found = (form.search(tag) for form in _NAMED)
-    return next((match[1] for match in found if match), None)
+    return version_in(image.rsplit("/", 1)[-1].rpartition(":")[2])
 
 
 def registry_account(region: str) -> str:
     """
-    Return the account whose registry serves a region.
+    Return the account whose registry serves a region with nearly all families.
+
+    Where an image of TEI is, its release tells.
 
     Raises:
         ValueError: If the region has no such registry.
@@ -289,7 +367,7 @@ def registry_account(region: str) -> str:
 
 def registry_accounts() -> Mapping[str, str]:
     """
-    Return the registry account of every region that has one, 44 of them.
+    Return the registry account of every region that has one, 45 of them.
     """
     accounts: Mapping[str, str] = load("images.json")["accounts"]
     return accounts
@@ -304,27 +382,13 @@ def dns_suffix(region: str) -> str:
     return domains[max(matching, key=len)] if matching else domains["default"]
 
 
-def _family(name: str) -> Mapping[str, Any]:
-    families = load("images.json")["families"]
-    if name not in families:
-        raise ValueError(
-            f"unknown container family {name!r}; use {any_of(sorted(families))}"
-        )
-    family: Mapping[str, Any] = families[name]
-    return family
-
-
 def _numbers(version: str) -> tuple[int, ...]:
     match = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, match[0].split("."))) if match else ()
 
 
-def _regions(name: str) -> frozenset[str]:
-    return frozenset(load("images.json")["region_sets"][name])
-
-
 def _unknown_version(family: str, version: str) -> str:
-    known = image_versions(family)
+    known = [v for v in image_versions(family) if not is_rolling(family, v)]
     if _numbers(version) > max(map(_numbers, known)):
         # By its letters 9.9.9 is nearest to whatever ends in 9: the newest is meant.
         near = [one for one in reversed(known) if "-" not in one][:3]

@@ -19,8 +19,9 @@ from cdk_sagemaker_llm.catalog.images import (
 
 _ADDRESS = re.compile(r"([\w.-]+(?:/[\w.-]+)*):([\w.-]+)\Z")
 
-# By what a tag has in it, the telling marks first.
-_FAMILIES = {
+# By what a tag has in it, the telling marks first. AWS's repositories hold images for
+# other services too, whose tags have none of these.
+_FAMILIES: Mapping[str, Mapping[str, str]] = {
     "djl-inference": {
         "neuronx": "djl-neuronx",
         "tensorrtllm": "djl-tensorrtllm",
@@ -30,6 +31,34 @@ _FAMILIES = {
     "huggingface-pytorch-tgi-inference": {
         "neuronx": "huggingface-llm-neuronx",
         "tgi": "huggingface-llm",
+    },
+    "vllm": {
+        r"\Aomni-sagemaker-cuda": "vllm-omni",
+        r"\Aserver-sagemaker-cuda": "vllm-server",
+        r"-gpu-.*-sagemaker|-gpu-py\d+\Z": "vllm",
+    },
+    "sglang": {
+        r"\Aserver-sagemaker-cuda": "sglang-server",
+        r"-gpu-.*-sagemaker|-gpu-py\d+\Z": "sglang",
+    },
+    "huggingface-vllm": {"-gpu-": "huggingface-vllm"},
+    "huggingface-vllm-omni": {"-gpu-": "huggingface-vllm-omni"},
+    "huggingface-sglang": {"-gpu-": "huggingface-sglang"},
+    "huggingface-llamacpp": {
+        "-gpu-": "huggingface-llamacpp",
+        "-cpu-": "huggingface-llamacpp-cpu",
+    },
+    "llama-cpp": {
+        r"\Aserver-sagemaker-cuda": "llama-cpp",
+        r"\Aserver-sagemaker-cpu": "llama-cpp-cpu",
+    },
+    "llama-cpp-arm64": {r"\Aserver-sagemaker-cpu": "llama-cpp-arm64"},
+    "huggingface-vllm-inference-neuronx": {"optimum": "huggingface-vllm-neuronx"},
+    "tei": {"-gpu-": "tei"},
+    "tei-cpu": {"-cpu-": "tei-cpu"},
+    "ray": {
+        r"\Aserve-ml-sagemaker-cuda": "ray-serve",
+        r"\Aserve-ml-sagemaker-cpu": "ray-serve-cpu",
     },
 }
 
@@ -53,15 +82,24 @@ def image_near(address: str) -> ImageRelease | None:
     ``None`` where its repository is none of the catalogue's, or its tag names no
     version.
     """
-    match = _ADDRESS.search(address)
+    family = family_at(address)
     version = named_version(address)
-    if match is None or version is None:
-        return None
-    marks = _FAMILIES.get(match[1].rsplit("/", 1)[-1], {})
-    family = next((marks[mark] for mark in marks if mark in match[2]), None)
-    if family is None:
+    if family is None or version is None:
         return None
     return find_image(family, nearest_version(family, version))
+
+
+def family_at(address: str) -> str | None:
+    """
+    Return the family of an address by its repository and the form of its tag.
+
+    ``None`` where they are those of no family.
+    """
+    match = _ADDRESS.search(address)
+    if match is None:
+        return None
+    marks = _FAMILIES.get(match[1].rsplit("/", 1)[-1], {})
+    return next((marks[mark] for mark in marks if re.search(mark, match[2])), None)
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from __future__ import annotations
 from aws_cdk import Aws, CfnMapping
 from constructs import Construct
 
-from cdk_sagemaker_llm.catalog.images import ImageRelease, registry_account
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arns import address_names, partition
 from cdk_sagemaker_llm.hosting.statements import Statement, login_statement
@@ -26,7 +26,8 @@ class ServingImage:
 
     In a stack without a region the registry's account comes from a mapping of the
     regions that list the image, so that any other region is refused when the
-    deployment begins. The CDK's own table lacks 12 of the 44 regions
+    deployment begins. The CDK's own table lacks 13 of the 45 regions, and the accounts
+    that TEI is in
     (``FactName.DLC_REPOSITORY_ACCOUNT`` of aws-cdk-lib 2.275.0).
     """
 
@@ -44,10 +45,10 @@ class ServingImage:
             self._account = _mapping(scope, release).find_in_map(Aws.REGION, "account")
             domain = Aws.URL_SUFFIX
             registry = f"{self._account}.dkr.ecr.{Aws.REGION}.{domain}"
-            self.uri = f"{registry}/{release.repository}:{release.tag}"
+            self.uri = f"{registry}/{release.reference}"
         else:
             self._region = region
-            self._account = registry_account(region)
+            self._account = release.account(region)
             self.uri = release.uri(region)
 
     def pull_statements(self) -> list[Statement]:
@@ -121,7 +122,7 @@ def _mapping(scope: Construct, release: ImageRelease) -> CfnMapping:
         scope,
         "Registry",
         mapping={
-            region: {"account": registry_account(region)}
+            region: {"account": release.account(region)}
             for region in sorted(release.regions)
         },
     )

@@ -46,7 +46,7 @@ def host_findings(
 
         hosts_components: Whether the hosts are shared by inference components.
     """
-    if hardware is None or image.registry is not None:
+    if hardware is None or image.registry is not None or image.is_for_cpu:
         return []
     if hardware.accelerators == 0:
         return [

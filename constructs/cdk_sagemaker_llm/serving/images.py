@@ -8,14 +8,15 @@ import functools
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
     find_image,
     image_versions,
     named_version,
     nearest_version,
-    registry_accounts,
 )
+from cdk_sagemaker_llm.catalog.known_images import family_at
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
 
@@ -29,6 +30,9 @@ _ENDED = {
     "huggingface-llm": "Text Generation Inference was archived in 2026-03",
     "huggingface-llm-neuronx": "Text Generation Inference was archived in 2026-03",
 }
+
+# Repositories that hold several families, which are told apart by their tags alone.
+_SHARED = frozenset({"vllm", "sglang", "llama-cpp", "huggingface-llamacpp"})
 
 ENDED_FAMILY = Rule(
     "LLM201", "the image family gets no more releases", "AWS Deep Learning Containers"
@@ -69,15 +73,11 @@ def choose_image(family: str, version: str, image: str | None = None) -> ChosenI
         version: The version, as the catalogue has it.
 
         image:
-            A tag of the family's repository, or a full URI in Amazon ECR.
+            A tag or a digest of the family's repository, or a full URI in Amazon ECR.
             If left out, it is the catalogue's image of the version.
     """
     if image is None:
-        found = tuple(image_findings(family, version))
-        known = version in _versions(family)
-        return ChosenImage(
-            find_image(family, version) if known else None, version, found
-        )
+        return _catalogued(family, version)
     if is_unresolved(image):
         unknown = "image is known only at deployment, and is checked at synth"
         return _refused(version, UNREADABLE.finding(unknown, "use CustomContainer"))
@@ -98,20 +98,35 @@ def choose_image(family: str, version: str, image: str | None = None) -> ChosenI
     return ChosenImage(release, near, (*found, beside))
 
 
+def _catalogued(family: str, version: str) -> ChosenImage:
+    found = tuple(image_findings(family, version))
+    if UNKNOWN_IMAGE.code in {each.code for each in found}:
+        return ChosenImage(None, version, found)
+    known = find_image(family, version)
+    return ChosenImage(known, known.version, found)
+
+
 def _other_family(family: str, image: str, release: ImageRelease) -> Finding | None:
     """
     Find an image of AWS's own that is of another family: it reads other settings.
     """
     wanted = find_image(family, image_versions(family)[-1]).repository
-    is_of_aws = release.registry is not None and (
-        release.registry.account in registry_accounts().values()
-    )
-    if not is_of_aws or release.repository == wanted:
+    registry = release.registry
+    if registry is not None and registry.account not in all_accounts():
+        return None
+    if release.repository != wanted:
+        return UNKNOWN_IMAGE.finding(
+            f"image {image} is of {release.repository}, and what is written here is "
+            f"for images of {wanted}",
+            "use CustomContainer for it",
+        )
+    actual = family_at(release.reference)
+    if wanted not in _SHARED or actual in {None, family}:
         return None
     return UNKNOWN_IMAGE.finding(
-        f"image {image} is of {release.repository}, and what is written here is for "
-        f"images of {wanted}",
-        "use CustomContainer for it",
+        f"image {image} is of {actual}, and what is written here is for images of "
+        f"{family}",
+        "use the serving class of that one, or CustomContainer",
     )
 
 
@@ -121,13 +136,6 @@ def asked_version(version: str, image: str | None) -> str:
     """
     readable = image is not None and not is_unresolved(image)
     return (named_version(image) if image and readable else None) or version
-
-
-def _versions(family: str) -> list[str]:
-    try:
-        return image_versions(family)
-    except ValueError:
-        return []
 
 
 def _refused(version: str, fault: Finding) -> ChosenImage:

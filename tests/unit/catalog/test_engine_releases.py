@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.catalog._data import load
+from cdk_sagemaker_llm.catalog.engine_arguments import Engine, engine_releases
 from cdk_sagemaker_llm.catalog.engine_releases import (
     EngineRelease,
     cuda_inside,
@@ -321,3 +322,27 @@ def test_architectures_are_those_the_image_is_built_for() -> None:
         ("vllm-server", "2"): None,
         ("vllm", "0.30.0"): None,
     }
+
+
+@pytest.mark.parametrize(
+    ("engine", "families"),
+    [
+        ("vllm", ["vllm", "vllm-server", "huggingface-vllm"]),
+        ("sglang", ["sglang", "sglang-server", "huggingface-sglang"]),
+    ],
+)
+def test_the_tables_of_arguments_describe_every_release(
+    engine: Engine, families: list[str]
+) -> None:
+    """
+    But three that AWS built before the release: the table has the release itself.
+    """
+    inside = {
+        found.engine_version
+        for family, version in ROWS
+        if family in families and (found := find_engine_release(family, version))
+    }
+    before = {"0.20.0.dev60", "0.20.0.dev361", "0.22.1rc0"}
+
+    assert inside - set(engine_releases(engine)) - {None} <= before
+    assert {name[: len("0.20.0")] for name in before} <= set(engine_releases("vllm"))

@@ -52,6 +52,9 @@ def small_record(**changes: Any) -> Recorded:  # noqa: ANN401 - as replace() tak
         added=(),
         held_back_versions={},
         held_back_regions={},
+        held_back_aliases={},
+        listings={},
+        accounts={},
     )
     return dataclasses.replace(nothing, **changes)
 
@@ -60,40 +63,67 @@ def wheel_of(folder: Path, content: Mapping[str, Any], record: Recorded) -> Path
     """
     Make a wheel whose lists lead to a catalogue, by the record.
     """
-    added = {(image.family, image.version) for image in record.added}
+    lists: dict[str, dict[str, Any]] = {}
+    for family in content["families"]:
+        listing = record.listing(family)
+        own = sdk_list(content, family, record)
+        known = lists.setdefault(listing.name, own)
+        for version, row in own["versions"].items():
+            containers = known["versions"][version]["container_version"]
+            if listing.processor:
+                containers[listing.processor] = row["container_version"]["gpu"]
     wheel = folder / "sdk.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
-        for family, row in content["families"].items():
-            rows = {
-                version: sdk_row(content, row["repository"], release)
-                for version, release in row["versions"].items()
-                if (family, version) not in added
-            }
-            first = next(iter(rows.values()))
-            held = [v for f, v in record.held_back_versions if f == family]
-            rows |= dict.fromkeys(held, first)
-            for name, region in record.held_back_regions:
-                if name in (family, EVERY_FAMILY):
-                    account = content["accounts"].get(region, "000000000000")
-                    first["registries"][region] = account
+        for name, data in lists.items():
             archive.writestr(
-                f"sagemaker/core/image_uri_config/{family}.json",
-                json.dumps({"versions": rows}),
+                f"sagemaker/core/image_uri_config/{name}.json", json.dumps(data)
             )
     return wheel
 
 
-def sdk_row(
-    content: Mapping[str, Any], repository: str, release: Mapping[str, str]
+def sdk_list(
+    content: Mapping[str, Any], family: str, record: Recorded
 ) -> dict[str, Any]:
     """
-    Write a release as the SDK's DJL lists do.
+    Write a family as the SDK's lists have it, with what the record holds back of it.
     """
-    regions = content["region_sets"][release["regions"]]
+    added = {(image.family, image.version) for image in record.added}
+    row = content["families"][family]
+    rows = {
+        version: sdk_row(content, row, release)
+        for version, release in row["versions"].items()
+        if (family, version) not in added
+    }
+    first = next(iter(rows))
+    held = [v for f, v in record.held_back_versions if f == family]
+    rows |= dict.fromkeys(held, rows[first])
+    for name, region in record.held_back_regions:
+        if name in (family, EVERY_FAMILY):
+            account = content["accounts"].get(region, "000000000000")
+            rows[first]["registries"][region] = account
+    aliases = {"x": first} if family in record.held_back_aliases else {}
+    return {"versions": rows, "version_aliases": {**aliases, **row.get("aliases", {})}}
+
+
+def sdk_row(
+    content: Mapping[str, Any], family: Mapping[str, Any], release: Mapping[str, str]
+) -> dict[str, Any]:
+    """
+    Write a release as the SDK's lists do, without the kind of processor in its tag.
+    """
+    accounts = content["accounts"]
+    if "accounts" in family:
+        accounts = content["other_accounts"][family["accounts"]]
+    prefix, _, rest = release["tag"].partition("-")
     return {
-        "registries": {region: content["accounts"][region] for region in regions},
-        "repository": repository,
-        "tag_prefix": release["tag"],
+        "registries": {
+            region: accounts[region]
+            for region in content["region_sets"][release["regions"]]
+        },
+        "repository": family["repository"],
+        "tag_prefix": prefix,
+        "container_version": {"gpu": rest},
+        "processor_in_tag": False,
     }
 
 
@@ -144,7 +174,7 @@ def test_a_type_that_hosts_by_now_is_noticed() -> None:
 
 def test_the_sdks_tags_are_put_together_as_the_sdk_does() -> None:
     """
-    Three forms: the prefix alone, with a GPU, and with Neuron.
+    The prefix alone, with a GPU, with Neuron and its SDK, or without the processor.
     """
     releases = extract()
 
@@ -157,6 +187,116 @@ def test_the_sdks_tags_are_put_together_as_the_sdk_does() -> None:
         for family, rows in releases.items()
         for version in rows
     }
+
+
+@pytest.mark.parametrize(
+    ("row", "processor", "tag"),
+    [
+        ({"tag_prefix": "0.26.0-tensorrtllm0.7.1-cu122"}, "", None),
+        (
+            {
+                "tag_prefix": "0.30.0",
+                "py_versions": ["py312"],
+                "container_version": {"gpu": "cu130-ubuntu24.04-sagemaker"},
+            },
+            "",
+            "0.30.0-gpu-py312-cu130-ubuntu24.04-sagemaker",
+        ),
+        (
+            {
+                "tag_prefix": "server-sagemaker",
+                "container_version": {"gpu": "cuda-v2.6"},
+                "processor_in_tag": False,
+            },
+            "",
+            "server-sagemaker-cuda-v2.6",
+        ),
+        (
+            {
+                "tag_prefix": "b9522",
+                "container_version": {"gpu": "cu130-ubuntu24.04", "cpu": "ubuntu24.04"},
+            },
+            "gpu",
+            "b9522-gpu-cu130-ubuntu24.04",
+        ),
+        (
+            {
+                "tag_prefix": "b9522",
+                "container_version": {"gpu": "cu130-ubuntu24.04", "cpu": "ubuntu24.04"},
+            },
+            "cpu",
+            "b9522-cpu-ubuntu24.04",
+        ),
+        (
+            {
+                "tag_prefix": "0.11.0-optimum0.4.4",
+                "py_versions": ["py310"],
+                "sdk_versions": ["sdk2.26.0", "sdk2.26.1"],
+                "container_version": {"neuronx": "ubuntu22.04"},
+            },
+            "",
+            "0.11.0-optimum0.4.4-neuronx-py310-sdk2.26.1-ubuntu22.04",
+        ),
+    ],
+    ids=str,
+)
+def test_a_tag_is_put_together_of_its_parts(
+    row: Mapping[str, Any], processor: str, tag: str | None
+) -> None:
+    """
+    As the SDK does.
+    """
+    whole = {"repository": "r", "registries": {}, **row}
+    found = sdk.read_list({"versions": {"1": whole}}, processor)
+
+    assert found["1"].tag == (tag or row["tag_prefix"])
+
+
+def test_fails_if_nobody_says_for_which_processor_an_image_is_wanted() -> None:
+    """
+    A list that begins to have two is two families.
+    """
+    row = {
+        "repository": "r",
+        "registries": {},
+        "tag_prefix": "1",
+        "container_version": {"gpu": "a", "cpu": "b"},
+    }
+
+    with pytest.raises(ValueError, match="unpack"):
+        sdk.read_list({"versions": {"1": row}})
+
+
+def test_other_names_of_versions_are_taken() -> None:
+    """
+    Unless they are held back.
+    """
+    row = sdk.Release("r", "t", {"us-east-1": "1"}, ("0.5", "latest"))
+    lists = {"a": {"0.5.1": row}}
+    taken = images.build(lists, small_record(families=("a",)), shipped("images.json"))
+    record = small_record(families=("a",), held_back_aliases={"a": "r", "b": "r"})
+    held_back = images.build(lists, record, shipped("images.json"))
+
+    assert taken["families"]["a"]["aliases"] == {"0.5": "0.5.1", "latest": "0.5.1"}
+    assert "aliases" not in held_back["families"]["a"]
+    assert images.stale_records(lists, record) == [
+        "b by another name is listed no more"
+    ]
+
+
+def test_a_family_may_have_registries_of_its_own() -> None:
+    """
+    Beside those of all others, in the same region.
+    """
+    lists = {"a": {"1": release("us-east-1")}, "b": {"1": release("us-east-1", "2")}}
+    record = small_record(families=("a", "b"), accounts={"b": "own"})
+    content = images.build(lists, record, shipped("images.json"))
+
+    assert content["accounts"] == {"us-east-1": "1"}
+    assert content["other_accounts"] == {"own": {"us-east-1": "2"}}
+    assert "accounts" not in content["families"]["a"]
+    assert content["families"]["b"]["accounts"] == "own"
+    assert json.loads(images.render(content)) == content
 
 
 def test_a_catalogue_is_built_of_the_sdks_lists() -> None:
@@ -214,6 +354,26 @@ def test_recorded_differences_are_applied() -> None:
     assert content["region_sets"]["regions_1"] == ["us-east-1"]
     assert list(content["accounts"]) == ["cn-north-1", "us-east-1"]
     assert images.stale_records(extract(), record) == []
+
+
+def test_a_version_of_which_nobody_says_what_is_inside_is_noticed() -> None:
+    """
+    A new one, and one that is described and gone.
+    """
+    rows: dict[str, Any] = {
+        "vllm": {"versions": {"1": {}, "2": {}}},
+        "djl-lmi": {"versions": {"1": {}}},
+    }
+    inside: dict[str, Any] = {"families": {"vllm": {"versions": {"2": {}, "3": {}}}}}
+
+    assert images.undescribed({"families": rows}, inside) == [
+        "vllm 1 is not in engine_releases.json",
+        "vllm 3 is in engine_releases.json only",
+    ]
+    assert (
+        images.undescribed(shipped("images.json"), shipped("engine_releases.json"))
+        == []
+    )
 
 
 def test_sets_of_as_many_regions_are_told_apart() -> None:
@@ -316,7 +476,7 @@ def test_the_command_writes_the_change(
     """
     Into the catalogue, which is then what the SDK says.
     """
-    for name in ("images.json", "instances.json"):
+    for name in ("images.json", "instances.json", "engine_releases.json"):
         (tmp_path / name).write_text((CATALOG / name).read_text("utf-8"), "utf-8")
     monkeypatch.setattr(command, "CATALOG", tmp_path)
     content = shipped("images.json")

@@ -215,3 +215,44 @@ def test_a_tag_beside_the_catalogue_is_pulled_from_the_registry_of_the_region(
         f"626614931356.dkr.ecr.af-south-1.amazonaws.com/djl-inference:{tag}",
         "arn:${AWS::Partition}:ecr:af-south-1:626614931356:repository/djl-inference",
     )
+
+
+TEI = "tei:2.0.1-tei1.8.2-gpu-py310-cu122-ubuntu22.04"
+
+
+def test_tei_is_pulled_from_an_account_of_its_own(app: App) -> None:
+    """
+    In the image's address and in what the role may pull.
+    """
+    stack = Stack(app, "It", env=Environment(account=ACCOUNT, region="eu-west-1"))
+    Model(stack, "Model", serving=CustomContainer(find_image("tei", "1.8.2")))
+
+    assert pulled(stack) == (
+        f"141502667606.dkr.ecr.eu-west-1.amazonaws.com/{TEI}",
+        "arn:${AWS::Partition}:ecr:eu-west-1:141502667606:repository/tei",
+    )
+
+
+def test_without_a_region_teis_accounts_are_looked_up(agnostic_stack: Stack) -> None:
+    """
+    And no others.
+    """
+    Model(agnostic_stack, "Model", serving=CustomContainer(find_image("tei", "1.8.2")))
+    (mapping,) = Template.from_stack(agnostic_stack).find_mappings("*").values()
+
+    assert len(mapping) == 35
+    assert mapping["us-east-1"] == {"account": "683313688378"}
+    assert mapping["cn-north-1"] == {"account": "450853457545"}
+
+
+@pytest.mark.parametrize("region", ["us-east-1", None])
+def test_a_digest_is_pulled_by_an_at_sign(app: App, region: str | None) -> None:
+    """
+    With a region and without.
+    """
+    digest = "sha256:" + "0a" * 32
+    serving = TensorRtLlm("0.26.0", tensor_parallel_degree=4, image=digest)
+    stack = Stack(app, "It", env=Environment(region=region))
+    model = Model(stack, "Model", model=MISTRAL, serving=serving)
+
+    assert model.image_uri.endswith(f"/djl-inference@{digest}")

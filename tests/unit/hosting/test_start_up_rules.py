@@ -4,6 +4,8 @@ What a host needs to start an image, without a stack.
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from aws_cdk import CfnParameter, Stack
 
@@ -54,6 +56,20 @@ def test_hosts_that_are_not_known_pass() -> None:
 
     assert found(None, NEURON, OLD_HOST) == []
     assert found(INF2, own, None) == []
+
+
+@pytest.mark.parametrize("family", ["llama-cpp-cpu", "llama-cpp-arm64"])
+def test_an_image_for_cpus_needs_no_devices(family: str) -> None:
+    """
+    Nor a driver; one for GPUs does.
+    """
+    bare = dataclasses.replace(G5, accelerators=0)
+    image = find_image(family, "1.0.1")
+    told = [each.code for each in found(bare, find_image("llama-cpp", "1.0.1"), None)]
+
+    assert found(bare, image, None) == []
+    assert found(G5, image, OLD_HOST) == []
+    assert told == ["LLM127"]
 
 
 def test_other_devices_are_named_both_ways_round() -> None:

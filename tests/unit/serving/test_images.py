@@ -95,12 +95,7 @@ def test_a_family_that_is_released_is_not_doubted() -> None:
         (
             "djl-lmy",
             "0.28.0",
-            (
-                "LLM102 unknown container family 'djl-lmy'; use djl-deepspeed, "
-                "djl-fastertransformer, djl-lmi, djl-neuronx, djl-tensorrtllm, "
-                "huggingface-llm, huggingface-llm-neuronx, huggingface-sglang or "
-                "huggingface-vllm"
-            ),
+            "LLM102 unknown container family 'djl-lmy'; use djl-lmi",
         ),
     ],
 )
@@ -280,3 +275,87 @@ def test_fails_if_an_image_of_awss_own_is_of_another_family(
 
     assert ("LLM102" in [each.code for each in found]) is refused
     assert choose_image(family, versions[family], mirror).release is not None
+
+
+AWS = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "image", "refused"),
+    [
+        ("vllm-server", "2.6", "server-sagemaker-cuda-v2.7", False),
+        ("vllm-server", "2.6", "omni-sagemaker-cuda-v1.8", True),
+        ("vllm-server", "2.6", f"{AWS}/vllm:omni-sagemaker-cuda-v1.8", True),
+        ("vllm-server", "2.6", "0.30.0-gpu-py312-cu130-ubuntu24.04-sagemaker", True),
+        ("vllm", "0.30.0", "0.31.0-gpu-py312-cu130-ubuntu24.04-sagemaker", False),
+        ("vllm", "0.30.0", "of-tomorrow", False),
+        ("sglang", "0.5.20", "server-sagemaker-cuda-v1.4", True),
+        ("llama-cpp", "1.0.1", "server-sagemaker-cpu-v1.0.1", True),
+        ("llama-cpp-cpu", "1.0.1", "server-sagemaker-cpu-v1.0.1", False),
+        ("vllm", "0.30.0", f"{AWS}/sglang:server-sagemaker-cuda-v1.4", True),
+        (
+            "vllm",
+            "0.30.0",
+            "111111111111.dkr.ecr.us-east-1.amazonaws.com/vllm:omni-sagemaker-cuda-v1",
+            False,
+        ),
+    ],
+)
+def test_families_that_share_a_repository_are_told_apart(
+    family: str, version: str, image: str, *, refused: bool
+) -> None:
+    """
+    By the form of the tag, where it is AWS's own.
+    """
+    found = choose_image(family, version, image)
+
+    assert ("LLM102" in [each.code for each in found.findings]) is refused
+    assert (found.release is None) is refused
+
+
+def test_the_family_that_an_image_is_of_is_named() -> None:
+    """
+    Word for word.
+    """
+    (found,) = choose_image("vllm", "0.30.0", "omni-sagemaker-cuda-v1.8").findings
+
+    assert str(found) == (
+        "LLM102 image omni-sagemaker-cuda-v1.8 is of vllm-omni, and what is written "
+        "here is for images of vllm; use the serving class of that one, or "
+        "CustomContainer"
+    )
+
+
+def test_an_image_is_pinned_by_its_digest() -> None:
+    """
+    It is checked as the version beside it, and runs on the hosts of that one.
+    """
+    digest = "sha256:" + "0a" * 32
+    found = choose_image("vllm-server", "2.6", digest)
+
+    assert found.release is not None
+    assert found.release.uri("us-east-1") == f"{AWS}/vllm@{digest}"
+    assert found.release.cuda_version == "13.0"
+    assert found.version == "2.6"
+    assert [each.code for each in found.findings] == ["LLM224"]
+
+
+def test_fails_if_a_digest_is_cut_short() -> None:
+    """
+    In the caller's words.
+    """
+    (found,) = choose_image("vllm-server", "2.6", "sha256:0a").findings
+
+    assert str(found) == (
+        "LLM102 the digest of an image is 'sha256:' and 64 hexadecimal digits in small "
+        "letters, got 'sha256:0a'"
+    )
+
+
+def test_another_name_of_a_version_is_that_version() -> None:
+    """
+    From there on.
+    """
+    release = find_image("vllm", "0.30.0")
+
+    assert choose_image("vllm", "0.30") == ChosenImage(release, "0.30.0", ())

@@ -71,8 +71,9 @@ class ServingFolder:
 
         image:
             Another image of the family than the catalogue has of that version: its
-            tag, or its full URI in Amazon ECR. It is checked as the catalogued
-            version nearest to the one that its tag names, or else to ``version``.
+            tag or digest, or its full URI in Amazon ECR. It is checked as the
+            catalogued version nearest to the one that its tag names, or else to
+            ``version``.
             If left out, it is the catalogue's.
     """
 

@@ -93,9 +93,10 @@ class Tgi:
         version: The TGI version of the ``huggingface-llm`` image.
 
         image:
-            Another image than the catalogue has of that version: its tag in the same
-            repository, or its full URI in Amazon ECR. It is checked as the catalogued
-            version nearest to the one that its tag names, or else to ``version``.
+            Another image than the catalogue has of that version: its tag or digest in
+            the same repository, or its full URI in Amazon ECR. It is checked as the
+            catalogued version nearest to the one that its tag names, or else to
+            ``version``.
             If left out, it is the catalogue's.
 
         max_input_length:

@@ -81,9 +81,10 @@ class TgiNeuron:
         version: The version of the ``huggingface-llm-neuronx`` image.
 
         image:
-            Another image than the catalogue has of that version: its tag in the same
-            repository, or its full URI in Amazon ECR. It is checked as the catalogued
-            version nearest to the one that its tag names, or else to ``version``.
+            Another image than the catalogue has of that version: its tag or digest in
+            the same repository, or its full URI in Amazon ECR. It is checked as the
+            catalogued version nearest to the one that its tag names, or else to
+            ``version``.
             If left out, it is the catalogue's.
 
         num_cores: Over how many Neuron cores the model is split; a chip of

@@ -1,0 +1,69 @@
+"""
+What the tags of serving images say by their form.
+"""
+
+from __future__ import annotations
+
+import re
+
+# The version that a tag names: LMI's own number where the version alone has several
+# images, TGI's and TEI's after PyTorch's, optimum's on Neuron, llama.cpp's build, that
+# of AWS's images on Amazon Linux, and a minor release that moves from patch to patch.
+_NAMED = (
+    re.compile(r"-tgi(\d+(?:\.\d+)+)"),
+    re.compile(r"-tei(\d+(?:\.\d+)+)"),
+    re.compile(r"-optimum(\d+(?:\.\d+)+)"),
+    re.compile(r"\A(0\.36\.\d+-lmi\d+)"),
+    re.compile(r"\A(0\.\d+\.\d+)-"),
+    re.compile(r"\A(b\d+)-[cg]pu-"),
+    re.compile(r"\A(?:server|omni|serve-ml)-sagemaker-c(?:uda|pu)-v(\d+(?:\.\d+)*)\Z"),
+    re.compile(r"\A(0\.\d+)-gpu-"),
+)
+_NEWEST = re.compile(r"\A(?:server|omni|serve-ml)-sagemaker-c(?:uda|pu)\Z")
+_ROLLING = re.compile(
+    r"\A(?:server|omni|serve-ml)-sagemaker-c(?:uda|pu)(?:-v\d+)?\Z|\A0\.\d+-gpu-"
+)
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
+_CPU = re.compile(r"(?:\A|-)cpu(?:-|\Z)")
+_CUDA = re.compile(r"-cu(\d+)(\d)(?:-|$)")
+
+
+def version_in(tag: str) -> str | None:
+    """
+    Return the version that a tag names; ``None`` where it names none.
+
+    ``latest`` is that of a tag that follows all releases of its family.
+    """
+    if _NEWEST.match(tag):
+        return "latest"
+    found = (form.search(tag) for form in _NAMED)
+    return next((match[1] for match in found if match), None)
+
+
+def cuda_in(tag: str) -> str | None:
+    """
+    Return the CUDA version that a tag names, such as ``12.2``; ``None`` without one.
+    """
+    match = _CUDA.search(tag)
+    return f"{match[1]}.{match[2]}" if match else None
+
+
+def is_of_cpu(tag: str) -> bool:
+    """
+    Whether a tag says that its image is for CPUs.
+    """
+    return _CPU.search(tag) is not None
+
+
+def moves(tag: str) -> bool:
+    """
+    Whether AWS moves a tag of this form from one release to the next.
+    """
+    return _ROLLING.match(tag) is not None
+
+
+def is_digest(text: str) -> bool:
+    """
+    Whether a text is the digest of an image.
+    """
+    return _DIGEST.match(text) is not None
