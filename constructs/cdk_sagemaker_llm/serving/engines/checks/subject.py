@@ -13,11 +13,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.serving.engines.checks.options import Option, find_option
 from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
 from cdk_sagemaker_llm.serving.engines.supervision import StartError, supervised
-from cdk_sagemaker_llm.serving.engines.translation import (
-    Passed,
-    is_supervised,
-    passed_on,
-)
+from cdk_sagemaker_llm.serving.engines.translation import is_supervised, passed_on
 from cdk_sagemaker_llm.serving.engines.values import ValueFaultError, read_value
 
 # vLLM's parser has an optional positional argument since then (parsing.py).
@@ -219,16 +215,14 @@ def tell(
     watched = is_supervised(environment, rule)
     for passed in passed_on(environment, rule):
         option = find_option(table, release, passed.flag)
-        is_intact = not watched or passes(environment, rule, passed)
-        yield Told(passed.variable, option, passed.values, is_intact)
-
-
-def passes(environment: Mapping[str, str], rule: EntryPoint, passed: Passed) -> bool:
-    """
-    Whether a supervisor hands on what a variable becomes as it is.
-    """
-    tokens = [passed.flag, *passed.values]
-    return arrival(environment, rule, tokens) == tokens
+        values, is_intact = passed.values, True
+        if watched:
+            tokens = [passed.flag, *passed.values]
+            got = arrival(environment, rule, tokens)
+            # A per cent sign is written twice there, and arrives as one.
+            is_intact = got == [token.replace("%%", "%") for token in tokens]
+            values = tuple(got[1:]) if is_intact else values
+        yield Told(passed.variable, option, values, is_intact)
 
 
 def arrival(
