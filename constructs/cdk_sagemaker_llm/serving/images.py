@@ -134,8 +134,10 @@ def asked_version(version: str, image: str | None) -> str:
     """
     Return the version that an image's tag names, or else the one that was given.
     """
-    readable = image is not None and not is_unresolved(image)
-    return (named_version(image) if image and readable else None) or version
+    if image is None or is_unresolved(image):
+        return version
+    named = named_version(image)
+    return version if named in {None, "latest"} else named
 
 
 def _refused(version: str, fault: Finding) -> ChosenImage:

@@ -449,7 +449,7 @@ def test_a_tag_names_its_version(image: str, version: str | None) -> None:
         ("sglang:0.5.21-gpu-py312-cu130-ubuntu24.04-sagemaker", "sglang", "0.5.20"),
         ("sglang:server-sagemaker-cuda-v1.5", "sglang-server", "1.4"),
         (
-            "huggingface-vllm:0.30.0-transformers5.15.0-gpu-py312-cu130-ubuntu24.04",
+            "huggingface-vllm:0.29.0-transformers5.15.0-gpu-py312-cu130-ubuntu24.04",
             "huggingface-vllm",
             "0.29.0",
         ),

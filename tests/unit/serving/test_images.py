@@ -359,3 +359,16 @@ def test_another_name_of_a_version_is_that_version() -> None:
     release = find_image("vllm", "0.30.0")
 
     assert choose_image("vllm", "0.30") == ChosenImage(release, "0.30.0", ())
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "checked_as"),
+    [("vllm-server", "2.5", "2.5"), ("djl-lmi", "0.36.0", "0.36.0")],
+)
+def test_a_tag_that_follows_all_releases_is_checked_as_what_was_said(
+    family: str, version: str, checked_as: str
+) -> None:
+    """
+    It names no version.
+    """
+    assert choose_image(family, version, "server-sagemaker-cuda").version == checked_as
