@@ -21,6 +21,7 @@ _CACHES = (
     "HF_HUB_CACHE",
     "HUGGINGFACE_HUB_CACHE",
     "TRANSFORMERS_CACHE",
+    "LLAMA_CACHE",
 )
 _ADDRESSES = ("s3://", "gs://", "az://", "http://", "https://")
 _INSTALLS = "STANDARD_AUTO_INSTALL_REQ"
@@ -211,20 +212,25 @@ def _remote(subject: EngineSubject) -> tuple[str, str] | None:
     """
     Return the variable that names a model elsewhere, and the model.
     """
-    rule, environment = subject.rule, subject.environment
-    variable = HUB
-    if subject.image.engine != "tei":
-        if rule is None:
-            return None
-        name = "model-path" if rule.insists_on_model else "model"
-        own = rule.variable(name)
-        if subject.is_set(own):
-            variable = own
-        elif not rule.finds_model or subject.model_data:
-            return None
-    model = environment.get(variable, "")
+    variable = _naming_variable(subject)
+    model = subject.environment.get(variable, "")
     is_local = not model or model.startswith(("/", "."))
     return None if is_local else (variable, model)
+
+
+def _naming_variable(subject: EngineSubject) -> str:
+    """
+    Return the variable that names what is served; empty if it is what is in the folder.
+    """
+    rule = subject.rule
+    if rule is None:
+        return HUB
+    if subject.image.engine == "llama.cpp":
+        return rule.variable("hf-repo")
+    own = rule.variable("model-path" if rule.insists_on_model else "model")
+    if subject.is_set(own):
+        return own
+    return HUB if rule.finds_model and not subject.model_data else ""
 
 
 def _has_cache(subject: EngineSubject) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import argument_names, spellings
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.models import HUB
 from cdk_sagemaker_llm.serving.engines.checks.sources import ENTRY_POINTS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.entry_points import (
@@ -124,10 +125,12 @@ def check_host(subject: EngineSubject) -> Iterator[Finding]:
 
 
 def _meant(subject: EngineSubject, name: str) -> str | None:
-    usual = usual_mistake(name)
+    usual, rule = usual_mistake(name), subject.rule
+    if usual == HUB and rule is not None and not rule.finds_model:
+        # It would be ignored as well.
+        return subject.variable("model-path" if rule.insists_on_model else "model")
     if usual is not None and not usual.startswith("OPTION_"):
         return usual
-    rule = subject.rule
     if rule is None or name.startswith((*_PREFIXES, _OF_HUGGING_FACE)) or name in _OWN:
         return None
     upper = name.upper()
