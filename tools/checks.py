@@ -15,9 +15,9 @@ _HEAD = """\
 # Checks
 
 Every finding has a code.
-Codes that begin with `LLM1` or `LLM3` are errors: the synthesis stops, and says what
-to do.
-Codes that begin with `LLM2` or `LLM4` are warnings: acknowledge one with
+Codes that begin with `LLM1`, `LLM3` or `LLM5` are errors: the synthesis stops, and says
+what to do.
+Codes that begin with `LLM2`, `LLM4` or `LLM6` are warnings: acknowledge one with
 `Annotations.of(construct).acknowledge_warning("cdk-sagemaker-llm:LLM201", "why")`.
 `sagemaker-llm check` prints the same findings.
 

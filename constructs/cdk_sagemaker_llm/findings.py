@@ -59,7 +59,7 @@ class Rule:
     ``yield NO_SHARD.finding("num_gpus must be at least 1, got 0")``
 
     Args:
-        code: ``LLM1xx`` and ``LLM3xx`` stop the synthesis, ``LLM2xx`` and ``LLM4xx``
+        code: Odd hundreds, such as ``LLM1xx``, stop the synthesis, even ones
             are shown and let it go on.
             A code keeps its meaning once it was released, so that acknowledging one
             stays right.

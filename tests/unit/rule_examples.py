@@ -59,6 +59,7 @@ from cdk_sagemaker_llm.serving import check_environment, check_properties
 from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.capacity_rule_examples import CAPACITY
+from tests.unit.engine_rule_examples import ENGINES
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
     DS,
@@ -433,6 +434,7 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM228": _lmi({"HUGGINGFACE_MODEL_ID": "c/d"}),
     "LLM229": _lmi({"OPTION_MODEL_ID": "c/d"}),
     "LLM230": _lmi({}, file={"engine": "Python"}),
+    **ENGINES,
 }
 
 

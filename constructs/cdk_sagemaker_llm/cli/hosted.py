@@ -57,6 +57,8 @@ class _Subject:
     container: Mapping[str, Any]
     files: Mapping[str, bytes]
     accelerators: int | None
+    is_isolated: bool = False
+    instance_type: str | None = None
 
     @property
     def model_data(self) -> str:
@@ -116,7 +118,12 @@ def _report(
     if isinstance(container, str):
         return _unchecked(subject, container)
     return _container_report(
-        subject, stack, container, _accelerators(stacks, stack, name)
+        subject,
+        stack,
+        container,
+        _accelerators(stacks, stack, name),
+        is_isolated=properties.get("EnableNetworkIsolation") is True,
+        instance_type=_instance_type(stacks, stack, name),
     )
 
 
@@ -150,6 +157,9 @@ def _container_report(
     stack: Stack,
     container: Mapping[str, Any],
     accelerators: int | None,
+    *,
+    is_isolated: bool = False,
+    instance_type: str | None = None,
 ) -> Report:
     image = image_of(container)
     if image is None:
@@ -162,7 +172,9 @@ def _container_report(
         artifact = artifact_files(stack, container)
     except (ArtifactError, OSError) as fault:
         return Report(subject, ended, is_checked=False, fault=str(fault))
-    known = _Subject(image, container, artifact.files, accelerators)
+    known = _Subject(
+        image, container, artifact.files, accelerators, is_isolated, instance_type
+    )
     left_out = tuple(_left_out(known))
     found = [*_read_findings(subject, artifact), *_findings(known)]
     is_checked = bool(artifact.sizes or _environment(container) or not left_out)
@@ -228,6 +240,8 @@ def _findings(subject: _Subject) -> list[Finding]:
         ),
         accelerators=subject.accelerators,
         has_model_data=bool(subject.model_data),
+        network_isolation=subject.is_isolated,
+        instance_type=subject.instance_type,
     )
 
 
@@ -290,6 +304,21 @@ def _reserved(specification: Mapping[str, Any]) -> int | None:
     needs = specification.get("ComputeResourceRequirements", {})
     number = needs.get("NumberOfAcceleratorDevicesRequired")
     return number if isinstance(number, int) else None
+
+
+def _instance_type(stacks: Sequence[Stack], stack: Stack, model: str) -> str | None:
+    """
+    Return the only instance type that variants run a model on.
+    """
+    found = {
+        str(pool.get("InstanceType"))
+        for other in stacks
+        for _, properties in other.of_type("EndpointConfig")
+        for variant in variants_in(properties)
+        for pool in pools_in(variant)
+        if means(other, model_in(variant, pool), stack, model)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _of_variants(stacks: Sequence[Stack], stack: Stack, model: str) -> int | None:

@@ -4,14 +4,19 @@ Checks of a container's environment, whichever image of the catalogue reads it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from cdk_sagemaker_llm.arguments import held
+from cdk_sagemaker_llm.catalog.engine_releases import (
+    engine_families,
+    is_rolling,
+    pinned_version,
+)
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
-from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import device_findings
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE
@@ -29,7 +34,14 @@ from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 TGI = "huggingface-llm"
-CHECKED_FAMILIES = (*LMI, TGI, TGI_NEURON)
+ENGINES = engine_families()
+CHECKED_FAMILIES = (*LMI, TGI, TGI_NEURON, *ENGINES)
+
+ROLLING_TAG = Rule(
+    "LLM627",
+    "AWS moves the image's tag to newer releases of the engine",
+    "the release data of aws/deep-learning-containers",
+)
 
 
 @held
@@ -40,18 +52,22 @@ def check_environment(
     version: str,
     accelerators: int | None,
     architecture: str | Architecture | Mapping[str, Any] | None = None,
+    instance_type: str | None = None,
 ) -> list[Finding]:
     """
-    Check the environment of an LMI or TGI container, without a file beside it.
+    Check the environment of a serving container, without a file beside it.
 
     ``check_environment({"HF_MODEL_ID": "gpt2", "OPTION_MAX_MODEL_LEN": "512"},
     container="djl-lmi", version="0.36.0", accelerators=1)``
+    ``check_environment({"HF_MODEL_ID": "gpt2", "SM_VLLM_MAX_MODEL_LEN": "512"},
+    container="vllm-server", version="2.6", accelerators=1)``
 
     Args:
         environment: The variables, as the container gets them.
 
-        container: ``djl-lmi``, ``djl-tensorrtllm``, ``djl-deepspeed``,
-            ``djl-neuronx``, ``huggingface-llm`` or ``huggingface-llm-neuronx``.
+        container: The image family: ``djl-lmi`` and its kin, ``huggingface-llm`` and
+            ``huggingface-llm-neuronx``, or that of an engine's own server, such as
+            ``vllm-server``, ``vllm``, ``sglang-server``, ``llama-cpp`` or ``tei``.
 
         version: The image's version.
             A TGI version without a table of its own is read by the newest before it.
@@ -63,6 +79,10 @@ def check_environment(
             The model's class such as ``MistralForCausalLM``, its config.json as a
             mapping, or a ``ModelArchitecture``.
             If left out, it is what the catalogue knows of the model that is named.
+
+        instance_type:
+            What it runs on, such as ``ml.g6.12xlarge``.
+            If left out, what the image is built for is not compared with its GPUs.
 
     Returns:
         What was found, errors and warnings, in the order of the checks.
@@ -76,9 +96,9 @@ def check_environment(
         raise ValueError(
             f"container must be {any_of(CHECKED_FAMILIES)}, got {container!r}{hint}"
         )
-    if container in LMI:
+    if container in LMI or container in ENGINES:
         try:
-            find_image(container, version)
+            version = find_image(container, version).version
         except ValueError as fault:
             return [UNKNOWN_IMAGE.finding(str(fault))]
     impossible = device_findings(accelerators)
@@ -92,6 +112,15 @@ def check_environment(
             accelerators=accelerators,
             architecture=architecture,
         )
+    if container in ENGINES:
+        return _engine_findings(
+            environment,
+            container,
+            version,
+            accelerators,
+            architecture,
+            instance_type=instance_type,
+        )
     return _tgi_findings(environment, container, version, accelerators, architecture)
 
 
@@ -101,11 +130,13 @@ def container_findings(
     accelerators: int | None,
     architecture: Config = None,
     has_model_data: bool | None = None,
+    instance_type: str | None = None,
+    network_isolation: bool = False,
 ) -> list[Finding]:
     """
     Check a container's variables with the files beside them.
 
-    Nothing is found of an image that is neither LMI nor TGI, and nothing that the
+    Nothing is found of an image that the catalogue does not have, and nothing that the
     files break by themselves.
 
     Args:
@@ -118,6 +149,10 @@ def container_findings(
         has_model_data:
             Whether SageMaker puts something into ``/opt/ml/model``.
             If left out, that is not known.
+
+        instance_type: What it runs on. If left out, that is not known.
+
+        network_isolation: Whether the container is cut off from the network.
     """
     image = _recognised(container.image)
     near = None if image.family in CHECKED_FAMILIES else _near(image)
@@ -131,6 +166,8 @@ def container_findings(
             accelerators=accelerators,
             architecture=architecture,
             has_model_data=has_model_data,
+            instance_type=instance_type,
+            network_isolation=network_isolation,
         )
         return [beside, *found]
     if image.family in LMI:
@@ -145,6 +182,17 @@ def container_findings(
         )
     if image.family not in CHECKED_FAMILIES:
         return []
+    if image.family in ENGINES:
+        return _rolling_findings(image) + _engine_findings(
+            container.environment,
+            image.family,
+            image.version,
+            accelerators,
+            architecture,
+            instance_type=instance_type,
+            model_data=_model_data(container, has_model_data=has_model_data),
+            network_isolation=network_isolation,
+        )
     if "HF_MODEL_ID" not in container.environment:
         return [
             NO_WEIGHTS.finding(
@@ -188,7 +236,7 @@ def added_findings(
             architecture=architecture,
         )
 
-    if not further or _recognised(container.image).family not in LMI:
+    if not further or _recognised(container.image).family not in (*LMI, *ENGINES):
         return []
     before = of(container.environment)
     together = of({**container.environment, **further})
@@ -229,6 +277,59 @@ def _near(image: ImageRelease) -> ImageRelease | None:
     if image.registry is None:
         return None
     return image_near(f"{image.repository}:{image.tag}")
+
+
+def _engine_findings(
+    environment: Mapping[str, str],
+    family: str,
+    version: str,
+    accelerators: int | None,
+    architecture: Config,
+    *,
+    instance_type: str | None = None,
+    model_data: Collection[str] | None = None,
+    network_isolation: bool = False,
+) -> list[Finding]:
+    # The checks of these engines load the parsers that those use.
+    from cdk_sagemaker_llm.serving.engines.environment import (  # noqa: PLC0415
+        engine_findings,
+    )
+
+    return engine_findings(
+        environment,
+        family=family,
+        version=version,
+        accelerators=accelerators,
+        architecture=architecture,
+        instance_type=instance_type,
+        model_data=model_data,
+        network_isolation=network_isolation,
+    )
+
+
+def _model_data(
+    container: Container, *, has_model_data: bool | None
+) -> Collection[str] | None:
+    """
+    Return the files in ``/opt/ml/model``; ``None`` where they are not all known.
+    """
+    if has_model_data is False:
+        return ()
+    is_whole = container.files and container.weights_uri is None
+    return tuple(container.files) if is_whole else None
+
+
+def _rolling_findings(image: ImageRelease) -> list[Finding]:
+    if not is_rolling(image.family, image.version):
+        return []
+    pinned = pinned_version(image.family, image.version)
+    return [
+        ROLLING_TAG.finding(
+            f"image {image.repository}:{image.tag} is moved to newer releases: the "
+            "same template deploys another engine later",
+            f"take the tag of version {pinned}" if pinned != image.version else "",
+        )
+    ]
 
 
 def _tgi_findings(

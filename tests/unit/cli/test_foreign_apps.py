@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.cli import check, plan
 
 ENVIRONMENT = Environment(account="111111111111", region="us-east-1")
 LMI = find_image("djl-lmi", "0.36.0").uri("us-east-1")
-VLLM = find_image("huggingface-vllm", "0.21.0").uri("us-east-1")
+RAY = find_image("ray-serve", "1.4").uri("us-east-1")
 OWN = "111111111111.dkr.ecr.us-east-1.amazonaws.com/mine:1"
 ROLE = "arn:aws:iam::111111111111:role/it"
 MODEL = {"HF_MODEL_ID": "a/b"}
@@ -133,7 +133,7 @@ def test_variables_beside_a_tarball_are_held_against_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("image", "environment", "more", "reason"),
     [
-        (VLLM, MODEL, {}, "there are no checks of the image huggingface-vllm 0.21.0"),
+        (RAY, MODEL, {}, "there are no checks of the image ray-serve 1.4"),
         (
             OWN,
             MODEL,

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.cli.hosted import hosted_reports, variants_in
 from tests.unit.cli.test_foreign_apps import LMI, MODEL
 from tests.unit.cli.test_subjects import assembly, template
 
+SERVER = find_image("vllm-server", "2.6").uri("eu-west-1")
+ROLLING = find_image("vllm-server", "2").uri("eu-west-1")
 CHOSEN = {"Fn::If": ["Condition", {"Image": LMI}, {"Image": "other"}]}
 BROKEN = {**MODEL, "OPTION_DTYPE": "fp4"}
 
@@ -105,6 +108,36 @@ BROKEN = {**MODEL, "OPTION_DTYPE": "fp4"}
             },
             [],
             ["OPTION_DTYPE: known at deployment only"],
+            True,
+        ),
+        # An engine's own server, with a network or without.
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": SERVER,
+                    "Environment": {**MODEL, "SM_VLLM_DTYPE": "fp4"},
+                }
+            },
+            ["LLM504"],
+            [],
+            True,
+        ),
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": SERVER,
+                    "Environment": {**MODEL, "HF_HUB_OFFLINE": 1},
+                },
+                "EnableNetworkIsolation": True,
+            },
+            ["LLM514"],
+            [],
+            True,
+        ),
+        (
+            {"PrimaryContainer": {"Image": ROLLING, "Environment": MODEL}},
+            ["LLM627"],
+            [],
             True,
         ),
         # Weights under a prefix may hold a serving.properties; variables are checked.

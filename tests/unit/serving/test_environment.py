@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.catalog.images import find_image, image_versions
+from cdk_sagemaker_llm.catalog.images import (
+    ImageRelease,
+    find_image,
+    image_versions,
+)
 from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving import check_environment
@@ -158,7 +162,8 @@ def test_an_image_of_ones_own_is_not_checked() -> None:
     """
     Neither it nor what is added.
     """
-    container = Container(image=find_image("huggingface-vllm", "0.21.0"))
+    own = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team:1"
+    container = Container(image=ImageRelease.from_uri(own))
 
     assert container_findings(container, accelerators=1) == []
     assert added_findings({"OPTION_DTYPE": "?"}, container, accelerators=1) == []

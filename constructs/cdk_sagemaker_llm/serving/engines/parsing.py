@@ -76,6 +76,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ParserError(f"{self.prog}: error: {message}")
 
+    def print_help(self, file: object = None) -> NoReturn:
+        del file
+        raise ParserError(f"{self.prog} prints its help and ends")
+
 
 def _add(
     parser: _Parser, argument: EngineArgument, engine: Engine, release: str

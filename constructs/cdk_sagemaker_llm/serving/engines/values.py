@@ -70,6 +70,8 @@ def _one_of(choices: tuple[Any, ...], text: str) -> str:
 
 
 def _reader(argument: EngineArgument, engine: Engine, release: str) -> Read:
+    if argument.action == "LoRAParserAction":
+        return _lora_module
     if argument.kind == "json" and argument.schema:
         keys = schema_keys(argument.schema, release)
         return lambda text: _json(text, keys)
@@ -129,6 +131,21 @@ def _pairs(text: str) -> dict[str, int]:
         return {key.strip(): int(value) for key, value in pairs}
     except ValueError:
         raise ValueFaultError("pairs such as image=4,video=1") from None
+
+
+def _lora_module(text: str) -> str:
+    """
+    Read ``name=path``, or the same as JSON, as vLLM does.
+    """
+    if "=" in text and "," not in text:
+        # With two of them vLLM fails to take it apart.
+        is_one = text.count("=") == 1
+    else:
+        module = _json_or_text(text)
+        is_one = isinstance(module, Mapping) and {"name", "path"} <= module.keys()
+    if text and not is_one:
+        raise ValueFaultError('name=path, or JSON such as {"name": "a", "path": "/b"}')
+    return text
 
 
 def _size(text: str, engine: Engine, release: str, *, is_auto: bool) -> int:

@@ -1,0 +1,151 @@
+"""
+Checks of how the engine is split over the accelerators, and of what these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
+from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+
+_TENSOR = {"vllm": "tensor-parallel-size", "sglang": "tp-size"}
+_STAGES = {"vllm": "pipeline-parallel-size", "sglang": "pp-size"}
+_COPIES = {"vllm": "data-parallel-size", "sglang": "dp-size"}
+# With these the devices are counted in another way, or on other machines.
+_ELSEWHERE = (
+    "nnodes",
+    "base-gpu-id",
+    "gpu-id-step",
+    "data-parallel-size-local",
+    "data-parallel-rank",
+    "data-parallel-start-rank",
+    "data-parallel-backend",
+    "distributed-executor-backend",
+    "device",
+    "config",
+)
+# Compute capability by the names of instances.json.
+_CAPABILITIES = {
+    "V100": "7.0",
+    "T4": "7.5",
+    "A100-40GB": "8.0",
+    "A100-80GB": "8.0",
+    "A10G": "8.6",
+    "L4": "8.9",
+    "L40S": "8.9",
+    "H100": "9.0",
+    "H200": "9.0",
+    "B200": "10.0",
+    "B200(GB200)": "10.0",
+    "B300": "10.3",
+    "RTX-PRO-4500": "12.0",
+    "RTX-PRO-6000-Server": "12.0",
+}
+
+TOO_FEW_DEVICES = Rule(
+    "LLM516", "the engine is split over more accelerators than it has", PARSERS
+)
+IDLE_DEVICES = Rule(
+    "LLM618",
+    "accelerators stay idle: the engine does not split itself over them",
+    "docs/vllm/configuration.md of aws/deep-learning-containers",
+)
+
+
+def check_devices(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    The engine is split over the accelerators that there are: nothing derives that.
+    """
+    table, present = subject.table, subject.accelerators
+    if table is None or not present or any(map(subject.is_told, _ELSEWHERE)):
+        return
+    names = _parts(subject, table)
+    sizes = {name: subject.number(name) for name in names if subject.is_told(name)}
+    if any(size is None or size < 1 for size in sizes.values()):
+        return
+    needed = 1
+    for size in sizes.values():
+        needed *= size or 1
+    said = " x ".join(
+        f"{subject.variable(name)}={size}" for name, size in sizes.items()
+    )
+    tensor = subject.variable(_TENSOR[table])
+    if needed > present:
+        yield TOO_FEW_DEVICES.finding(
+            f"{said} needs {needed} accelerators, and there are {present}",
+            f"write {tensor}={present}" if len(sizes) == 1 else "",
+        )
+    elif needed < present:
+        left = f"{said} takes {needed}" if said else f"{tensor} left out is 1"
+        yield IDLE_DEVICES.finding(
+            f"{left} of {present} accelerators: the others stay idle",
+            f"set {tensor}, or give each copy fewer accelerators",
+        )
+
+
+UNEVEN_HEADS = Rule(
+    "LLM517",
+    "vLLM's tensor parallel size does not divide the attention heads",
+    "verify_with_parallel_config in vllm/config/model.py",
+)
+UNEVEN_HEADS_OF_SGLANG = Rule(
+    "LLM619",
+    "SGLang's tensor parallel size does not divide the attention heads",
+    "the models of SGLang, some of which fill heads up",
+)
+
+
+def check_heads(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Tensor parallelism divides the attention heads.
+    """
+    table, heads = subject.table, subject.attention_heads
+    if table is None or not heads or subject.is_told("hf-overrides"):
+        return
+    size = subject.number(_TENSOR[table])
+    if not size or size < 1 or heads % size == 0:
+        return
+    rule = UNEVEN_HEADS if table == "vllm" else UNEVEN_HEADS_OF_SGLANG
+    fitting = [str(each) for each in (1, 2, 4, 8, 16) if heads % each == 0]
+    yield rule.finding(
+        f"{subject.variable(_TENSOR[table])} must divide the {heads} attention heads, "
+        f"got {size}",
+        f"use {', '.join(fitting)}",
+    )
+
+
+NO_KERNELS = Rule(
+    "LLM518", "TEI's image has no program for the GPU", "the entry point of TEI 1.9.3"
+)
+OTHER_ARCHITECTURE = Rule(
+    "LLM620",
+    "the image is not built for the GPU's architecture",
+    "the build files of aws/deep-learning-containers",
+)
+
+
+def check_gpu(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    The image has kernels for the GPUs: TEI's ends without, others may have some.
+    """
+    built = subject.image.gpu_architectures
+    model = subject.accelerator_model
+    capability = _CAPABILITIES.get(model or "")
+    if built is None or capability is None or capability in built:
+        return
+    is_tei = subject.image.engine == "tei"
+    rule = NO_KERNELS if is_tei else OTHER_ARCHITECTURE
+    yield rule.finding(
+        f"{subject.image.family} {subject.image.version} is built for compute "
+        f"capability {', '.join(built)}, and {model} has {capability}",
+        "take another instance type, or another image",
+    )
+
+
+def _parts(subject: EngineSubject, table: str) -> tuple[str, ...]:
+    # SGLang's data parallel attention splits the devices of tensor parallelism.
+    is_within = table == "sglang" and subject.is_told("enable-dp-attention")
+    copies = () if is_within else (_COPIES[table],)
+    return (_TENSOR[table], _STAGES[table], *copies)

@@ -1,0 +1,132 @@
+"""
+Checks of engines whose arguments no table describes: what is known of their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.known_names import (
+    GONE_FROM_LLAMA_CPP,
+    LLAMA_CPP,
+    NEURON,
+    TEI,
+    TEI_CHOICES,
+    TEI_NUMBERS,
+)
+from cdk_sagemaker_llm.serving.engines.translation import passed_on
+from cdk_sagemaker_llm.serving.spelling import MISSPELT, almost
+from cdk_sagemaker_llm.wording import any_of, nearest
+
+_GGUF = ".gguf"
+_HUB_MODELS = ("hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
+
+UNKNOWN_NAME = Rule(
+    "LLM624",
+    "an engine without a described parser is told what it is not known to read",
+    "llama-server --help; optimum-cli neuron serve",
+)
+
+
+def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Each variable behind the prefix is known to be an argument.
+    """
+    rule, known = subject.rule, _known(subject)
+    if rule is None or not known:
+        return
+    for passed in passed_on(subject.environment, rule):
+        name = passed.flag.removeprefix("--").replace("_", "-")
+        if name in known or name.removeprefix("no-") in known:
+            continue
+        word = subject.word(passed.variable)
+        if subject.image.engine == "llama.cpp" and name in GONE_FROM_LLAMA_CPP:
+            yield UNKNOWN_NAME.finding(
+                f"{word} is gone from llama.cpp v0.4.1, which AWS has put under older "
+                "tags",
+                f"use {subject.variable('load-mode')}",
+            )
+            continue
+        near = nearest(name, known, count=1)
+        yield UNKNOWN_NAME.finding(
+            f"{word} becomes {passed.flag}, which {subject.title} is not known to have",
+            f"did you mean {subject.variable(near[0])}?" if near else "",
+        )
+
+
+NO_GGUF = Rule(
+    "LLM625",
+    "llama.cpp is given a model that is no GGUF file, or none",
+    "the entry points of aws/deep-learning-containers",
+)
+
+
+def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    llama.cpp serves a GGUF file.
+    """
+    rule = subject.rule
+    if rule is None or subject.image.engine != "llama.cpp":
+        return
+    variable = rule.variable("model")
+    model = subject.environment.get(variable, "")
+    if model and not model.lower().endswith(_GGUF):
+        yield NO_GGUF.finding(
+            f"{subject.word(variable)}={model} is no {_GGUF} file, which llama.cpp "
+            "reads alone",
+            f"name a {_GGUF} file",
+        )
+        return
+    is_elsewhere = any(subject.is_set(rule.variable(name)) for name in _HUB_MODELS)
+    is_found = rule.name == "llama-cpp" and _has_gguf(subject)
+    if not subject.is_set(variable) and not is_elsewhere and not is_found:
+        yield NO_GGUF.finding(
+            "nothing names a model that this image reads: it reads no HF_MODEL_ID",
+            f"set {variable}, or {rule.variable('hf-repo')}",
+        )
+
+
+TEI_VALUE = Rule(
+    "LLM626",
+    "TEI is given a value that it is not known to take",
+    "docs/source/en/cli_arguments.md of TEI",
+)
+
+
+def check_tei(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI's own variables are spelt so, and hold what its router reads.
+    """
+    if subject.image.engine != "tei":
+        return
+    for name, value in subject.environment.items():
+        meant = almost(name, TEI)
+        if meant:
+            yield MISSPELT.finding(
+                f"{name} is no variable of {subject.image.family}: it is ignored",
+                f"did you mean {meant}?",
+            )
+        if name in TEI_NUMBERS and not value.strip().isdecimal():
+            yield TEI_VALUE.finding(f"{name} should be a whole number, got {value!r}")
+        choices = TEI_CHOICES.get(name)
+        if choices and value not in choices:
+            yield TEI_VALUE.finding(
+                f"{name} should be {any_of(choices)}, got {value!r}"
+            )
+
+
+def _known(subject: EngineSubject) -> tuple[str, ...]:
+    if subject.image.engine == "llama.cpp":
+        return LLAMA_CPP
+    if subject.image.engine == "vllm-neuron":
+        # What it does not know it hands on.
+        return (*NEURON, *argument_names("vllm", subject.release))
+    return ()
+
+
+def _has_gguf(subject: EngineSubject) -> bool:
+    data = subject.model_data
+    return data is None or any(path.lower().endswith(_GGUF) for path in data)

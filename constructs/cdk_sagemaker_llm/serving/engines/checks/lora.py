@@ -1,0 +1,75 @@
+"""
+Checks of LoRA adapters: the switches that go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
+from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+
+_UPDATES = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
+_NEEDING = (
+    "lora-modules",
+    "max-loras",
+    "max-lora-rank",
+    "max-cpu-loras",
+    "fully-sharded-loras",
+    "default-mm-loras",
+)
+
+WITHOUT_LORA = Rule(
+    "LLM621", "settings of LoRA adapters at an engine that has them off", PARSERS
+)
+
+
+def check_lora(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    What is said of adapters is said to an engine that takes them.
+    """
+    if subject.table != "vllm" or subject.is_told("config"):
+        return
+    switch = subject.variable("enable-lora")
+    is_hidden = subject.is_told("enable-lora") and subject.find("enable-lora") is None
+    if is_hidden or subject.value("enable-lora") is True:
+        return
+    for name in _NEEDING:
+        told = subject.find(name)
+        if told is not None:
+            yield WITHOUT_LORA.finding(
+                f"{subject.word(told.variable)} has no effect, or fails, without "
+                f"{switch}",
+                f"set {switch}",
+            )
+    if _is_on(subject.environment.get(_UPDATES)):
+        yield WITHOUT_LORA.finding(
+            f"{_UPDATES} has no effect without {switch}: adapters cannot be loaded",
+            f"set {switch}",
+        )
+
+
+SEVERAL_SERVERS = Rule(
+    "LLM622",
+    "adapters are loaded at run time into one of several API servers",
+    "vllm/entrypoints/cli/serve.py of 0.13.0",
+)
+
+
+def check_servers(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Adapters that come later are known to one API server alone.
+    """
+    servers = subject.number("api-server-count")
+    updates = _is_on(subject.environment.get(_UPDATES))
+    if subject.table == "vllm" and updates and servers is not None and servers > 1:
+        yield SEVERAL_SERVERS.finding(
+            f"{_UPDATES} does not go together with "
+            f"{subject.variable('api-server-count')}={servers}",
+            "leave one of them out",
+        )
+
+
+def _is_on(value: str | None) -> bool:
+    return value is not None and value.strip().lower() in {"1", "true"}

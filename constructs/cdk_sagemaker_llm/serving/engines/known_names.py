@@ -1,0 +1,99 @@
+"""
+Names that engines without a table of arguments are known to have.
+
+llama.cpp: ``llama-server --help`` as tools/server/README.md has it (2026), with what
+older builds had; TEI: its router's own variables; vLLM on Neuron: optimum-cli neuron
+serve, which hands all others on to vLLM.
+"""
+
+from __future__ import annotations
+
+# Lines of words are read sooner than a column of two hundred.
+LLAMA_CPP = tuple(
+    """
+    adaptive-decay adaptive-target agent alias api-key api-key-file api-prefix
+    backend-sampling batch-size cache-idle-slots cache-prompt cache-ram cache-reuse
+    cache-type-k cache-type-k-draft cache-type-v cache-type-v-draft chat-template
+    chat-template-file chat-template-kwargs check-tensors checkpoint-min-step
+    cont-batching context-shift control-vector control-vector-layer-range
+    control-vector-scaled cors-credentials cors-headers cors-methods cors-origins
+    cpu-mask cpu-mask-batch cpu-moe cpu-range cpu-range-batch cpu-strict
+    cpu-strict-batch ctx-checkpoints ctx-size ctx-size-draft defrag-thold device
+    device-draft docker-repo draft draft-max draft-min draft-p-min dry-allowed-length
+    dry-base dry-multiplier dry-penalty-last-n dry-sequence-breaker dynatemp-exp
+    dynatemp-range embd-normalize embedding embeddings escape fit fit-ctx fit-target
+    flash-attn frequency-penalty gpu-layers gpu-layers-draft grammar grammar-file
+    hf-file hf-file-v hf-repo hf-repo-draft hf-repo-v hf-token host ignore-eos
+    image-max-tokens image-min-tokens jinja json-schema json-schema-file keep
+    kv-offload kv-unified kv-unified-per-slot lazy-mode load-mode log-colors
+    log-disable log-file log-jsonl log-prefix log-timestamps log-verbose log-verbosity
+    logit-bias lookup-cache-dynamic lookup-cache-static lora lora-init-without-apply
+    lora-scaled main-gpu mcp-servers-config mcp-servers-json media-path metrics min-p
+    mirostat mirostat-ent mirostat-lr mmproj mmproj-auto mmproj-device mmproj-offload
+    mmproj-url model model-draft model-url model-vocoder models-autoload models-dir
+    models-max models-preset moe-cache-mib mtmd-batch-max-tokens n-cpu-ffn n-cpu-moe
+    n-gpu-layers n-gpu-layers-draft n-predict numa offline op-offload override-kv
+    override-tensor parallel path perf poll poll-batch pooling port predict
+    prefill-assistant presence-penalty prio prio-batch props reasoning reasoning-budget
+    reasoning-budget-message reasoning-effort reasoning-format reasoning-preserve
+    repack repeat-last-n repeat-penalty rerank reranking reuse-port reverse-prompt
+    rope-freq-base rope-freq-scale rope-scale rope-scaling rpc sampler-seq samplers
+    sampling-seq seed slot-prompt-similarity slot-save-path slots spec-default
+    spec-draft-hf spec-draft-model spec-draft-n-max spec-draft-n-min spec-draft-type-k
+    spec-draft-type-v spec-type special split-mode spm-infill sse-ping-interval
+    ssl-cert-file ssl-key-file swa-checkpoints swa-full tags temp temperature
+    tensor-split threads threads-batch threads-batch-draft threads-draft threads-http
+    timeout tools tools-runtime top-k top-n-sigma top-nsigma top-p typical typical-p
+    ubatch-size ui ui-config ui-config-file ui-mcp-proxy verbose verbosity video-fps
+    video-timestamp-interval warmup webui webui-config webui-config-file
+    webui-mcp-proxy xtc-probability xtc-threshold yarn-attn-factor yarn-beta-fast
+    yarn-beta-slow yarn-ext-factor yarn-orig-ctx
+    """.split()  # noqa: SIM905 - a list of two hundred literals is no easier to read
+)
+# Gone since v0.4.1, which came under the tags of b10433.
+GONE_FROM_LLAMA_CPP = ("mmap", "mlock", "direct-io", "no-mmap")
+
+NEURON = (
+    "allow-non-cached-model",
+    "batch-size",
+    "data-parallel-size",
+    "model",
+    "port",
+    "sequence-length",
+    "served-model-name",
+    "task",
+    "tensor-parallel-size",
+)
+
+TEI = (
+    "API_KEY",
+    "AUTO_TRUNCATE",
+    "CORS_ALLOW_ORIGIN",
+    "DEFAULT_PROMPT",
+    "DEFAULT_PROMPT_NAME",
+    "DENSE_PATH",
+    "DISABLE_SPANS",
+    "DTYPE",
+    "HF_API_TOKEN",
+    "HF_MODEL_ID",
+    "HF_MODEL_REVISION",
+    "HF_TOKEN",
+    "HUGGINGFACE_HUB_CACHE",
+    "JSON_OUTPUT",
+    "MAX_BATCH_REQUESTS",
+    "MAX_BATCH_TOKENS",
+    "MAX_CLIENT_BATCH_SIZE",
+    "MAX_CONCURRENT_REQUESTS",
+    "OTLP_ENDPOINT",
+    "OTLP_SERVICE_NAME",
+    "PAYLOAD_LIMIT",
+    "POOLING",
+    "PROMETHEUS_PORT",
+    "TASK",
+    "TOKENIZATION_WORKERS",
+)
+TEI_NUMBERS = tuple(name for name in TEI if name.startswith("MAX_"))
+TEI_CHOICES = {
+    "DTYPE": ("float16", "float32", "bfloat16"),
+    "POOLING": ("cls", "mean", "splade", "last-token"),
+}

@@ -1,0 +1,507 @@
+"""
+What is found of an engine's environment, and what is not, on both sides of each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.serving import check_environment
+from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.environment import added_findings, container_findings
+
+SERVER = ("vllm-server", "2.6")
+SGLANG = ("sglang-server", "1.4")
+BEFORE_LISTS = ("vllm-server", "2.2")
+OLD = ("vllm", "0.15.1")
+OPEN = "${Token[TOKEN.12]}"
+HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 28}
+
+
+def found(
+    image: tuple[str, str],
+    environment: Mapping[str, str],
+    accelerators: int | None = None,
+    **given: Any,  # noqa: ANN401 - what the checks take by keyword
+) -> list[Finding]:
+    """
+    Return what is found.
+    """
+    return engine_findings(
+        environment,
+        family=image[0],
+        version=image[1],
+        accelerators=accelerators,
+        **given,
+    )
+
+
+def codes(*arguments: Any, **given: Any) -> list[str]:  # noqa: ANN401 - as above
+    """
+    Return the codes of what is found.
+    """
+    return [finding.code for finding in found(*arguments, **given)]
+
+
+@pytest.mark.parametrize(
+    ("image", "environment", "expected"),
+    [
+        (SERVER, {"SM_VLLM_MAX_MODEL_LEN": "8K"}, []),
+        (SERVER, {"SM_VLLM_MAX_MODEL_LEN": "auto"}, []),
+        (SERVER, {"SM_VLLM_MAX_MODEL_LEN": "8Ki"}, ["LLM504"]),
+        (SGLANG, {"SM_SGLANG_MAX_RUNNING_REQUESTS": "8"}, []),
+        (SERVER, {"SM_VLLM_ENFORCE_EAGER": "True"}, []),
+        (SERVER, {"SM_VLLM_ENFORCE_EAGER": " true "}, []),
+        (BEFORE_LISTS, {"SM_VLLM_ENFORCE_EAGER": " true "}, ["LLM604"]),
+        (SERVER, {"SM_VLLM_ENFORCE_EAGER": ""}, []),
+        (SERVER, {"SM_VLLM_ENFORCE_EAGER": "false"}, []),
+        (SERVER, {"SM_VLLM_ENFORCE_EAGER": "no"}, ["LLM604"]),
+        (OLD, {"SM_VLLM_ENFORCE_EAGER": ""}, []),
+        (OLD, {"SM_VLLM_ENFORCE_EAGER": "true"}, ["LLM604"]),
+        (
+            OLD,
+            {"SM_VLLM_ENFORCE_EAGER": "true", "SM_VLLM_TRUST_REMOTE_CODE": "true"},
+            ["LLM506", "LLM506"],
+        ),
+        (SGLANG, {"SM_SGLANG_TRUST_REMOTE_CODE": "true"}, []),
+        (("sglang", "0.5.8"), {"SM_SGLANG_TRUST_REMOTE_CODE": "true"}, ["LLM506"]),
+        (("sglang", "0.5.8"), {"SM_SGLANG_TRUST_REMOTE_CODE": ""}, []),
+        # Which entry point 0.5.9 has depends on the day of its build.
+        (("sglang", "0.5.9"), {"SM_SGLANG_TRUST_REMOTE_CODE": "true"}, ["LLM609"]),
+        (SERVER, {"SM_VLLM_NO_ENABLE_PREFIX_CACHING": "true"}, []),
+        (SERVER, {"SM_VLLM_ENABLE_PREFIX_CACHING": "false"}, ["LLM608"]),
+        (SERVER, {"SM_VLLM_NO_SUCH_THING": "false"}, ["LLM608"]),
+        (SERVER, {"SM_VLLM_SERVED_MODEL_NAME": '["a","b"]'}, []),
+        (BEFORE_LISTS, {"SM_VLLM_SERVED_MODEL_NAME": '["a","b"]'}, ["LLM607"]),
+        (BEFORE_LISTS, {"SM_VLLM_LORA_MODULES": "a=/x", "SM_VLLM_ENABLE_LORA": ""}, []),
+        (
+            BEFORE_LISTS,
+            {"SM_VLLM_LORA_MODULES": "a=/x b=/y", "SM_VLLM_ENABLE_LORA": ""},
+            ["LLM504"],
+        ),
+        (
+            SERVER,
+            {"SM_VLLM_LORA_MODULES": '["a=/x","b=/y"]', "SM_VLLM_ENABLE_LORA": ""},
+            [],
+        ),
+        (SERVER, {"SM_VLLM_HF_OVERRIDES": '{"a": "b c"}'}, []),
+        (("vllm", "0.20.2"), {"SM_VLLM_POOLER_CONFIG": '{"a": 1}'}, ["LLM508"]),
+        (
+            ("vllm", "0.20.2"),
+            {"SM_VLLM_POOLER_CONFIG": "{}", "PROCESS_AUTO_RECOVERY": "false"},
+            [],
+        ),
+        # Which supervisor 0.23.0 has depends on the day of its build.
+        (("vllm", "0.23.0"), {"SM_VLLM_SPECULATIVE_CONFIG": '{"a": 1}'}, ["LLM609"]),
+        (SERVER, {"SM_VLLM_SERVED_MODEL_NAME": "50%"}, ["LLM508"]),
+        (SERVER, {"SM_VLLM_SERVED_MODEL_NAME": "50%%"}, []),
+        (
+            SERVER,
+            {"SM_VLLM_SERVED_MODEL_NAME": "50%", "PROCESS_AUTO_RECOVERY": "false"},
+            [],
+        ),
+        (SERVER, {"SM_VLLM_SERVED_MODEL_NAME": "a\nb"}, []),
+        (BEFORE_LISTS, {"SM_VLLM_SERVED_MODEL_NAME": "a\nb"}, ["LLM606"]),
+        (BEFORE_LISTS, {"SM_VLLM_REVISION": "a="}, ["LLM606"]),
+        (BEFORE_LISTS, {"SM_VLLM_REVISION": "a=="}, []),
+        (SERVER, {"SM_VLLM_REVISION": "a="}, []),
+        (SERVER, {"SM_VLLM_GPU_MEMORY_UTILIZATION": "1"}, []),
+        (SERVER, {"SM_VLLM_GPU_MEMORY_UTILIZATION": "0"}, ["LLM507"]),
+        (SERVER, {"SM_VLLM_GPU_MEMORY_UTILIZATION": "1.01"}, ["LLM507"]),
+        (SERVER, {"SM_VLLM_MAX_NUM_SEQS": "0"}, ["LLM507"]),
+        (SERVER, {"SM_VLLM_MAX_NUM_SEQS": "1"}, []),
+        (SERVER, {"SM_VLLM_QUANTIZATION": "FP8"}, []),
+        (SERVER, {"SM_VLLM_TOOL_CALL_PARSER": "mine"}, ["LLM605"]),
+        (
+            SERVER,
+            {"SM_VLLM_TOOL_CALL_PARSER": "mine", "SM_VLLM_TOOL_PARSER_PLUGIN": "/p.py"},
+            [],
+        ),
+        (SERVER, {"SM_VLLM_ENABLE_AUTO_TOOL_CHOICE": "true"}, ["LLM510"]),
+        (
+            SERVER,
+            {
+                "SM_VLLM_ENABLE_AUTO_TOOL_CHOICE": "true",
+                "SM_VLLM_TOOL_CALL_PARSER": OPEN,
+            },
+            [],
+        ),
+        (
+            SERVER,
+            {
+                "SM_VLLM_ENABLE_AUTO_TOOL_CHOICE": "true",
+                "SM_VLLM_CONFIG": "/opt/ml/model/settings.yaml",
+            },
+            [],
+        ),
+        (SERVER, {"SM_VLLM_DTYPE": OPEN, "SM_VLLM_PORT": OPEN}, []),
+        (SERVER, {"SM_VLLM_CHAT_TEMPLATE": "examples/tool_chat.jinja"}, []),
+        (SERVER, {"SM_VLLM_CHAT_TEMPLATE": "mine/tool_chat.jinja"}, ["LLM509"]),
+        (SERVER, {"SM_VLLM_HELP": "true"}, ["LLM501"]),
+        (SGLANG, {"SM_SGLANG_PORT": "8080"}, []),
+        (SGLANG, {"SM_SGLANG_PORT": "8000"}, ["LLM512"]),
+        (SERVER, {"SM_VLLM_HOST": "::"}, []),
+        (SERVER, {"LOG_LEVEL": "WARN"}, []),
+        (SERVER, {"LOG_LEVEL": "warning"}, ["LLM511"]),
+        (SERVER, {"LOG_LEVEL": "warning", "PROCESS_AUTO_RECOVERY": "false"}, []),
+        (OLD, {"LOG_LEVEL": "warning"}, []),
+        (OLD, {"PROCESS_AUTO_RECOVERY": "false"}, ["LLM623"]),
+        (SERVER, {"PROCESS_MAX_START_RETRIES": "100"}, []),
+        (SERVER, {"PROCESS_MAX_START_RETRIES": "101"}, ["LLM623"]),
+        (SERVER, {"SM_VLLM_MAX_LORA_RANK": "8", "SM_VLLM_ENABLE_LORA": OPEN}, []),
+        (SERVER, {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true"}, ["LLM621"]),
+        (SERVER, {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "false"}, []),
+    ],
+)
+def test_arguments(
+    image: tuple[str, str], environment: dict[str, str], expected: list[str]
+) -> None:
+    """
+    What the engine would do otherwise than it is told is found, and nothing else.
+    """
+    assert codes(image, environment) == expected
+
+
+@pytest.mark.parametrize(
+    ("environment", "remedy"),
+    [
+        ({"SM_VLLM_ROPE_SCALING": "{}"}, "use hf-overrides"),
+        (
+            {"SM_VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1"},
+            "write VLLM_ALLOW_RUNTIME_LORA_UPDATING, which vLLM reads itself",
+        ),
+        ({"SM_VLLM_MAX_MODEL_LENGTH": "1"}, "did you mean SM_VLLM_MAX_MODEL_LEN?"),
+        ({"SM_VLLM_ENABLE_PREFIX_CACHING": "0", "SM_VLLM_SEED": "x"}, None),
+    ],
+)
+def test_a_way_out_is_named(environment: dict[str, str], remedy: str | None) -> None:
+    """
+    Of what is gone, misspelt or meant for the process.
+    """
+    first = found(SERVER, environment)[0]
+
+    if remedy is not None:
+        assert first.remedy == remedy
+
+
+def test_what_came_later_and_what_is_gone_say_so() -> None:
+    """
+    With the release.
+    """
+    (gone,) = found(SERVER, {"SM_VLLM_SWAP_SPACE": "4"})
+    (young,) = found(("vllm", "0.13.0"), {"SM_VLLM_SPEC_TOKENS": "4"})
+
+    assert "last known in 0.17.1" in gone.message
+    assert "it came with" in young.message
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("SM_VLMM_DTYPE", "LLM228"),
+        ("VLLM_TENSOR_PARALLEL_SIZE", "LLM228"),
+        ("TENSOR_PARALLEL_SIZE", "LLM228"),
+        ("sm_vllm_dtype", "LLM228"),
+        ("HF_MODEL", "LLM228"),
+        ("OPTION_DTYPE", "LLM610"),
+        ("SM_SGLANG_DTYPE", "LLM610"),
+    ],
+)
+def test_a_name_that_the_image_does_not_read(name: str, expected: str) -> None:
+    """
+    Is ignored, and said so.
+    """
+    assert codes(SERVER, {name: "auto"}) == [expected]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HF_TOKEN",
+        "VLLM_USE_V1",
+        "VLLM_LOGGING_LEVEL",
+        "VLLM_ATTENTION_BACKEND",
+        "VLLM_API_KEY",
+        "NCCL_DEBUG",
+        "SM_NUM_GPUS",
+        "SAGEMAKER_ENABLE_LOAD_AWARE",
+        "PYTORCH_CUDA_ALLOC_CONF",
+    ],
+)
+def test_variables_of_the_process_are_left_alone(name: str) -> None:
+    """
+    The entry point passes them by, and something else reads them.
+    """
+    assert codes(SERVER, {name: "1"}) == []
+
+
+def test_devices() -> None:
+    """
+    The product of the sizes is held to the accelerators.
+    """
+    tensor = {"SM_VLLM_TENSOR_PARALLEL_SIZE": "2"}
+    both = {**tensor, "SM_VLLM_DATA_PARALLEL_SIZE": "2"}
+
+    assert codes(SERVER, tensor, 2) == []
+    assert codes(SERVER, tensor, 1) == ["LLM516"]
+    assert codes(SERVER, tensor, 4) == ["LLM618"]
+    assert codes(SERVER, {}, 4) == ["LLM618"]
+    assert codes(SERVER, {}, 1) == []
+    assert codes(SERVER, both, 4) == []
+    assert codes(SERVER, both, 2) == ["LLM516"]
+    assert codes(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": OPEN}, 4) == []
+    assert codes(SERVER, {**tensor, "SM_VLLM_NNODES": "2"}, 1) == []
+    within = {
+        "SM_SGLANG_TP_SIZE": "8",
+        "SM_SGLANG_DP_SIZE": "8",
+        "SM_SGLANG_ENABLE_DP_ATTENTION": "true",
+    }
+    assert codes(SGLANG, within, 8) == []
+    assert codes(SGLANG, {"SM_SGLANG_TP": "8"}, 8) == ["LLM601"]
+
+
+def test_heads() -> None:
+    """
+    vLLM refuses a size that does not divide them; SGLang may.
+    """
+    eight = {"SM_VLLM_TENSOR_PARALLEL_SIZE": "8"}
+    assert codes(SERVER, eight, 8, architecture=HEADS) == ["LLM517"]
+    known = {**eight, "SM_VLLM_MODEL": "Qwen/Qwen2.5-7B-Instruct"}
+    assert codes(SERVER, known, 8) == ["LLM517"]
+    seven = {"SM_VLLM_TENSOR_PARALLEL_SIZE": "7"}
+    assert codes(SERVER, seven, 7, architecture=HEADS) == []
+    sglang = {"SM_SGLANG_TP_SIZE": "8"}
+    assert codes(SGLANG, sglang, 8, architecture=HEADS) == ["LLM619"]
+
+
+def test_models() -> None:
+    """
+    A model is named where the entry point looks for it.
+    """
+    hub, own = {"HF_MODEL_ID": "a/b"}, {"SM_VLLM_MODEL": "a/b"}
+
+    assert codes(SERVER, hub) == []
+    assert codes(SERVER, hub, model_data=()) == []
+    assert codes(SERVER, {}, model_data=()) == ["LLM614"]
+    assert codes(SERVER, {}, model_data=["config.json"]) == []
+    assert codes(SERVER, hub, model_data=["config.json"]) == ["LLM616"]
+    assert codes(SERVER, {**hub, **own}, model_data=["model.py"]) == []
+    assert codes(OLD, hub) == ["LLM615"]
+    assert codes(SGLANG, hub) == ["LLM615"]
+    assert codes(SGLANG, hub, model_data=()) == ["LLM513"]
+    assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}) == ["LLM615"]
+    assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}, model_data=()) == ["LLM513"]
+    assert codes(SGLANG, {"SM_SGLANG_MODEL_PATH": "a/b"}, model_data=()) == []
+    gated = {"SM_VLLM_MODEL": "meta-llama/Llama-3.1-8B"}
+    assert codes(SERVER, gated) == ["LLM214"]
+    assert codes(SERVER, {**gated, "HF_TOKEN": OPEN}) == []
+
+
+def test_isolation() -> None:
+    """
+    Without network nothing is fetched.
+    """
+    offline = {"HF_HUB_OFFLINE": "1"}
+
+    def isolated(environment: dict[str, str], *files: str) -> list[str]:
+        given = {**offline, **environment}
+        return codes(SERVER, given, model_data=files, network_isolation=True)
+
+    assert isolated({"SM_VLLM_MODEL": "/opt/ml/model"}, "config.json") == []
+    assert isolated({"SM_VLLM_MODEL": "a/b"}) == ["LLM514"]
+    assert isolated({"SM_VLLM_MODEL": "s3://bucket/a/"}) == ["LLM514"]
+    assert isolated({"HF_MODEL_ID": "a/b"}) == ["LLM514"]
+    cached = {"SM_VLLM_MODEL": "a/b", "HF_HOME": "/opt/ml/model/cache"}
+    assert isolated(cached, "cache/hub") == []
+    needs = ("config.json", "requirements.txt")
+    assert isolated({}, *needs) == ["LLM515"]
+    assert isolated({"STANDARD_AUTO_INSTALL_REQ": "false"}, *needs) == []
+    assert isolated({"STANDARD_PIP_ARGS": "--no-index"}, *needs) == []
+    hub = {"HF_MODEL_ID": "a/b"}
+    assert codes(("tei", "1.8.2"), hub, network_isolation=True) == ["LLM514"]
+    repo = {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF"}
+    assert codes(("llama-cpp", "1.0.1"), repo, network_isolation=True) == ["LLM514"]
+
+
+def test_engines_without_a_table() -> None:
+    """
+    Names that are known pass, others with a warning.
+    """
+    amazon, huggingface = ("llama-cpp", "1.0.1"), ("huggingface-llamacpp", "b9522")
+    file = {"SM_LLAMA_CPP_MODEL": "/opt/ml/model/a.gguf"}
+
+    assert codes(amazon, {**file, "SM_LLAMA_CPP_CTX_SIZE": "1"}) == []
+    assert codes(amazon, {**file, "SM_LLAMA_CPP_NO_WARMUP": "true"}) == []
+    assert codes(amazon, {**file, "SM_LLAMA_CPP_CONTEXT": "1"}) == ["LLM624"]
+    assert codes(amazon, {**file, "SM_LLAMA_CPP_MLOCK": "true"}) == ["LLM624"]
+    assert codes(amazon, {}) == []
+    assert codes(amazon, {}, model_data=["model.safetensors"]) == ["LLM625"]
+    assert codes(huggingface, {"HF_MODEL_ID": "a/b"}) == ["LLM625"]
+    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b"}) == []
+    neuron = ("huggingface-vllm-neuronx", "0.4.4")
+    assert codes(neuron, {"SM_ON_MODEL": "a/b", "SM_ON_BATCH_SIZE": "4"}) == []
+    assert codes(neuron, {"SM_ON_MODEL": "a/b", "SM_ON_FOO": "4"}) == ["LLM624"]
+    tei = ("tei", "1.8.2")
+    assert codes(tei, {}) == ["LLM112"]
+    assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "1"}) == []
+    assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "?"}) == ["LLM626"]
+    assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKEN": "1"}) == ["LLM228"]
+
+
+def test_graphics_processors() -> None:
+    """
+    TEI has a program for each architecture; other images may run on more than theirs.
+    """
+    hub, tei = {"HF_MODEL_ID": "a/b"}, ("tei", "1.9.3")
+
+    assert codes(tei, hub, instance_type="ml.g5.xlarge") == []
+    assert codes(tei, hub, instance_type="ml.p3.2xlarge") == ["LLM518"]
+    assert codes(SGLANG, {}, instance_type="ml.p5.48xlarge") == []
+    assert codes(SGLANG, {}, instance_type="ml.g5.xlarge") == ["LLM620"]
+    assert codes(SGLANG, {}, instance_type="ml.unknown.xlarge") == []
+
+
+def test_a_release_that_is_not_known_for_certain_refuses_nothing() -> None:
+    """
+    Of a tag that moves, and of an engine that adds arguments of its own.
+    """
+    for image in (("vllm-server", "2"), ("vllm-omni", "1.8")):
+        given = {"SM_VLLM_FOO": "1", "SM_VLLM_MAX_NUM_SEQS": "0"}
+        assert set(codes(image, given)) == {"LLM609"}
+
+
+def test_what_is_not_to_be_checked_is_not() -> None:
+    """
+    And what it would have been taken for is not missed.
+    """
+    given = {"SM_VLLM_FOO": "1", "SM_VLLM_ENABLE_AUTO_TOOL_CHOICE": "true"}
+    assert codes(SERVER, given, unchecked=list(given)) == []
+
+
+def test_the_users_words_are_used() -> None:
+    """
+    Where a variable is written by a class.
+    """
+    (only,) = found(SERVER, {"SM_VLLM_DTYPE": "?"}, words={"SM_VLLM_DTYPE": "dtype"})
+
+    assert only.message.startswith("dtype must be auto")
+
+
+def test_an_image_without_such_an_engine() -> None:
+    """
+    Is nobody's business here.
+    """
+    assert codes(("djl-lmi", "0.36.0"), {"SM_VLLM_FOO": "1"}) == []
+
+
+def test_through_the_front_door() -> None:
+    """
+    Containers and versions are those of the catalogue, aliases included.
+    """
+
+    def check(container: str, version: str, **variables: str) -> list[str]:
+        given = check_environment(
+            variables,
+            container=container,
+            version=version,
+            accelerators=1,
+            instance_type="ml.g6.xlarge",
+        )
+        return [finding.code for finding in given]
+
+    assert check("vllm-server", "2.6", SM_VLLM_DTYPE="auto") == []
+    assert check("vllm", "0.28.0", SM_VLLM_DTYPE="fp16") == ["LLM504"]
+    assert check("sglang-server", "1.4", SM_SGLANG_TP_SIZE="1") == ["LLM620"]
+    assert check("tei-cpu", "1.8.2", HF_MODEL_ID="a/b") == []
+    assert check("vllm-server", "9.9") == ["LLM102"]
+
+
+def test_a_container_with_its_files() -> None:
+    """
+    The files stand for what is in the folder, and a tag that moves is told of.
+    """
+    image = find_image("vllm-server", "2.6")
+    named = {"HF_MODEL_ID": "a/b"}
+
+    def of(container: Container, **given: Any) -> list[str]:  # noqa: ANN401 - as above
+        found = container_findings(container, accelerators=1, **given)
+        return [finding.code for finding in found]
+
+    with_files = Container(image=image, environment=named, files={"model.py": b""})
+    assert of(Container(image=image, environment=named)) == []
+    assert of(with_files) == ["LLM616"]
+    assert of(Container(image=image), has_model_data=False) == ["LLM614"]
+    rolling = Container(image=find_image("vllm-server", "2"), environment=named)
+    assert of(rolling) == ["LLM627"]
+    address = f"111111111111.dkr.ecr.eu-west-1.amazonaws.com/{image.repository}"
+    copied = ImageRelease.from_uri(f"{address}:{image.tag}")
+    bad = {"SM_VLLM_FOO": "1"}
+    assert of(Container(image=copied, environment=bad)) == ["LLM501"]
+    added = added_findings(bad, Container(image=image), accelerators=1)
+    assert [finding.code for finding in added] == ["LLM501"]
+
+
+# Shapes that public notebooks deploy with, at the release that they name.
+IN_USE = [
+    (
+        ("vllm", "0.20.1"),
+        {
+            "SM_VLLM_NO_ENABLE_FLASHINFER_AUTOTUNE": "true",
+            "SM_VLLM_TRUST_REMOTE_CODE": "true",
+            "SM_VLLM_BLOCK_SIZE": "256",
+            "SM_VLLM_SPECULATIVE_CONFIG": '{"method": "mtp", "draft_tokens": 3}',
+        },
+    ),
+    (
+        ("vllm", "0.16.0"),
+        {"SM_VLLM_MODEL": "/opt/ml/model", "SM_VLLM_ENFORCE_EAGER": "true"},
+    ),
+    (
+        ("vllm", "0.15.1"),
+        {"SM_VLLM_ENABLE_PREFIX_CACHING": "", "SM_VLLM_ENABLE_CHUNKED_PREFILL": ""},
+    ),
+    (
+        ("vllm", "0.17.1"),
+        {
+            "SM_VLLM_COMPILATION_CONFIG": '{"cudagraph_mode": "PIECEWISE"}',
+            "SM_VLLM_ENABLE_AUTO_TOOL_CHOICE": "true",
+            "SM_VLLM_TOOL_CALL_PARSER": "qwen3_coder",
+        },
+    ),
+    (
+        ("sglang", "0.5.13"),
+        {
+            "SM_SGLANG_TP": "8",
+            "SM_SGLANG_SPECULATIVE_ALGO": "EAGLE",
+            "SM_SGLANG_CUDA_GRAPH_MAX_BS": "32",
+        },
+    ),
+    (
+        ("sglang", "0.5.9"),
+        {
+            "SGLANG_DISABLE_CUDNN_CHECK": "1",
+            "SM_SGLANG_TENSOR_PARALLEL_SIZE": "8",
+            "SM_SGLANG_ENABLE_FLASHINFER_ALLREDUCE_FUSION": "true",
+        },
+    ),
+    (
+        ("vllm", "0.20.2"),
+        {"HF_MODEL_ID": OPEN, "SM_VLLM_MAX_NUM_SEQS": "4"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("image", "environment"), IN_USE)
+def test_what_runs_is_not_refused(
+    image: tuple[str, str], environment: dict[str, str]
+) -> None:
+    """
+    However it is written.
+    """
+    assert errors_of(found(image, environment)) == []

@@ -1,0 +1,138 @@
+"""
+Every argument of the tables, at every image: known where it is, and only there.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    EngineArgument,
+    all_argument_names,
+    engine_releases,
+    find_argument,
+)
+from cdk_sagemaker_llm.catalog.engine_releases import (
+    EngineRelease,
+    engine_families,
+    find_engine_release,
+)
+from cdk_sagemaker_llm.catalog.images import image_versions
+from cdk_sagemaker_llm.findings import errors_of
+from cdk_sagemaker_llm.serving.engines.checks.options import find_option
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
+from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.writing import UntellableError, write
+
+# One that the checks of its combination look at.
+BESIDE = {
+    "enable-auto-tool-choice": {"TOOL_CALL_PARSER": "hermes"},
+    "enable-log-outputs": {"ENABLE_LOG_REQUESTS": "true"},
+}
+UNKNOWN = {"LLM501", "LLM502", "LLM503"}
+VALUES = {
+    "port": "8080",
+    "lora-modules": "a=/opt/ml/model/a",
+    "chat-template": "/opt/ml/model/chat.jinja",
+}
+
+
+def images() -> list[EngineRelease]:
+    """
+    Return one image for each release of an engine and each entry point of it.
+    """
+    found: dict[tuple[str, str | None, str | None], EngineRelease] = {}
+    for family in engine_families():
+        for version in image_versions(family):
+            image = find_engine_release(family, version)
+            assert image is not None
+            key = (image.engine, image.engine_version, image.rule)
+            if image.engine in {"vllm", "sglang"} and not image.is_rolling:
+                found.setdefault(key, image)
+    return [
+        image
+        for image in found.values()
+        if image.engine_version in engine_releases(engine_of(image))
+    ]
+
+
+def engine_of(image: EngineRelease) -> Engine:
+    """
+    Return the engine whose table describes an image.
+    """
+    return "sglang" if image.engine == "sglang" else "vllm"
+
+
+def valid(argument: EngineArgument) -> str:
+    """
+    Return a value that the argument takes.
+    """
+    if argument.name in VALUES:
+        return VALUES[argument.name]
+    if argument.choices:
+        return str(argument.choices[0])
+    if argument.known:
+        return argument.known[0]
+    if argument.kind in {"int", "human_int", "human_int_or_auto", "float"}:
+        return _number(argument)
+    if argument.kind == "json" and argument.schema:
+        return "{}"
+    return {
+        "json": json.dumps({}),
+        "json_or_str": "{}",
+        "kvs": "image=1",
+        "bool": "true",
+    }.get(argument.kind, "a")
+
+
+def _number(argument: EngineArgument) -> str:
+    upper = argument.bounds.get("le", argument.bounds.get("lt"))
+    if upper is not None and argument.kind == "float":
+        return "0.5"
+    return "1"
+
+
+@pytest.mark.parametrize(
+    "image", images(), ids=lambda image: f"{image.family}-{image.version}"
+)
+def test_each_argument_is_taken_where_it_is_known(image: EngineRelease) -> None:
+    """
+    With a value that it takes; and refused by its name where it is not.
+    """
+    engine = engine_of(image)
+    assert image.engine_version is not None
+    assert image.rule is not None
+    rule = ENTRY_POINTS[image.rule]
+    for name in all_argument_names(engine):
+        argument = find_argument(engine, name, image.engine_version)
+        variables = {rule.variable(name): "true" if rule.reads_truth else ""}
+        if argument is not None:
+            try:
+                value = True if argument.is_switch else valid(argument)
+                variables = dict(write(argument, value, rule).variables)
+            except UntellableError:
+                continue
+            bare = "true" if rule.reads_truth else ""
+            for other, text in BESIDE.get(name, {}).items():
+                variables[rule.prefix + other] = bare if text == "true" else text
+        found = errors_of(
+            engine_findings(
+                variables,
+                family=image.family,
+                version=image.version,
+                accelerators=None,
+            )
+        )
+
+        if argument is not None:
+            assert found == [], (name, variables)
+            continue
+        option = find_option(engine, image.engine_version, f"--{name}")
+        if option.argument is not None:
+            # It is the beginning of another one, which is taken instead.
+            assert not option.is_exact or f"--{name}" in option.argument.aliases
+            continue
+        assert next(finding.code for finding in found) in UNKNOWN, (name, found)
