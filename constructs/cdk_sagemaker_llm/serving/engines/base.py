@@ -4,8 +4,9 @@ What the classes of engines in images of their own have in common.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
@@ -13,9 +14,10 @@ from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import (
     EngineRelease,
     find_engine_release,
+    pinned_version,
 )
 from cdk_sagemaker_llm.demand import Demand
-from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model, kind_of
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
@@ -42,6 +44,13 @@ from cdk_sagemaker_llm.serving.loading import start_up_seconds
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
 
 Distribution = Literal["aws", "huggingface"]
+_VARIABLE = re.compile(r"SM_\w+")
+
+ROLLING_TAG = Rule(
+    "LLM557",
+    "a version whose tag is moved to newer engines",
+    "aws/deep-learning-containers, whose releases move these tags",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,7 @@ class EngineServing:
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         found = [*chosen.findings, *self._general_findings(model)]
+        found += self._rolling_findings(chosen)
         if chosen.release is None or release is None or release.rule is None:
             return Prepared(None, tuple(found), demand)
         rule = ENTRY_POINTS[release.rule]
@@ -182,8 +192,6 @@ class EngineServing:
         return Telling(self.engine, number, rule, label)
 
     def _names(self) -> dict[str, str]:
-        from dataclasses import fields  # noqa: PLC0415 - beside its only use
-
         return {
             one.metadata["argument"]: one.name
             for one in fields(self)
@@ -223,6 +231,18 @@ class EngineServing:
             found += gated_findings(model.model_id, has_token=model.token is not None)
         return found
 
+    def _rolling_findings(self, chosen: ChosenImage) -> list[Finding]:
+        if chosen.release is None or not chosen.release.is_rolling:
+            return []
+        pinned = pinned_version(self.container_family, chosen.version)
+        return [
+            ROLLING_TAG.finding(
+                f"version {chosen.version} of {self.container_family} is a tag that AWS "
+                "moves: the next instance may start another engine",
+                f"name {pinned}, or the image's digest in image=",
+            )
+        ]
+
     def _environment_findings(
         self,
         environment: Mapping[str, str],
@@ -232,19 +252,36 @@ class EngineServing:
     ) -> list[Finding]:
         release = find_engine_release(self.container_family, chosen.version)
         rule = ENTRY_POINTS[release.rule] if release and release.rule else None
-        return engine_findings(
+        words = words_of(self, rule) if rule else {}
+        found = engine_findings(
             environment,
             family=self.container_family,
             version=chosen.version,
             accelerators=devices,
             architecture=kind_of(model),
             model_data=self._model_data(model),
-            words=words_of(self, rule) if rule else {},
+            words=words,
             unchecked=self._unchecked(rule) if rule else (),
         )
+        return [_renamed(one, words) for one in found]
 
     def _model_data(self, model: ModelSource | None) -> tuple[str, ...] | None:
         """
         Return what is known to be in ``/opt/ml/model``; ``None`` if it is not known.
         """
         return None if isinstance(model, S3Model) else tuple(self._files())
+
+
+def _renamed(finding: Finding, words: Mapping[str, str]) -> Finding:
+    """
+    Return a finding that calls variables what the user does.
+    """
+
+    def rename(match: re.Match[str]) -> str:
+        return words.get(match[0], match[0])
+
+    return replace(
+        finding,
+        message=_VARIABLE.sub(rename, finding.message),
+        remedy=_VARIABLE.sub(rename, finding.remedy),
+    )

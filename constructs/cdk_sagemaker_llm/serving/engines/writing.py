@@ -122,8 +122,7 @@ def _text(values: Sequence[str], rule: EntryPoint) -> str:
     if rule.spreads_lists:
         return json.dumps(list(values), separators=(",", ":"), ensure_ascii=False)
     raise UntellableError(
-        f"it takes one value, got {len(values)}: images before rule vllm-C pass each "
-        "variable on as one"
+        f"this image takes one value for each variable, got {len(values)}"
     )
 
 
