@@ -91,6 +91,10 @@ if TYPE_CHECKING:
         ServingConfiguration,
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.engines.base import ImageDistribution
+    from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+    from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
     from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
@@ -98,7 +102,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
-    from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
     from cdk_sagemaker_llm.serving.tgi.environment import EnvironmentValue
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
@@ -107,6 +111,7 @@ __all__ = [
     "Accelerators",
     "AdapterInferenceComponent",
     "AllAtOnce",
+    "ArgumentValue",
     "Assumptions",
     "AsyncInference",
     "AsyncTopic",
@@ -132,6 +137,7 @@ __all__ = [
     "EnvironmentValue",
     "Finding",
     "HuggingFaceModel",
+    "ImageDistribution",
     "ImageRelease",
     "InferenceComponent",
     "InferenceComponentBase",
@@ -142,6 +148,7 @@ __all__ = [
     "LlmDashboard",
     "LlmEndpoint",
     "LmiDist",
+    "LmiVllm",
     "LoraAdapter",
     "ManagedInstanceScaling",
     "MemoryTerms",
@@ -182,6 +189,7 @@ __all__ = [
     "ServingFolder",
     "Setting",
     "Severity",
+    "Sglang",
     "ShadowVariant",
     "SmoothQuant",
     "Statement",
@@ -202,13 +210,14 @@ _HOMES = {
     "Accelerators": "serving.configuration",
     "AdapterInferenceComponent": "hosting.adapters",
     "AllAtOnce": "hosting.rollout",
+    "ArgumentValue": "serving.engines.writing",
     "Assumptions": "demand",
-    "Canary": "hosting.rollout",
-    "AvailabilityZoneBalance": "hosting.scheduling",
-    "CapacityReservation": "hosting.capacity",
     "AsyncInference": "hosting.asynchronous",
     "AsyncTopic": "hosting.asynchronous",
+    "AvailabilityZoneBalance": "hosting.scheduling",
     "BacklogScaling": "hosting.backlog",
+    "Canary": "hosting.rollout",
+    "CapacityReservation": "hosting.capacity",
     "CaptureMode": "hosting.data_capture",
     "Case": "fit.releases",
     "Connection": "hosting.connection",
@@ -227,6 +236,7 @@ _HOMES = {
     "EnvironmentValue": "serving.tgi.environment",
     "Finding": "findings",
     "HuggingFaceModel": "models",
+    "ImageDistribution": "serving.engines.base",
     "ImageRelease": "catalog.images",
     "InferenceComponent": "hosting.inference_component",
     "InferenceComponentBase": "hosting.component_base",
@@ -237,6 +247,7 @@ _HOMES = {
     "LlmDashboard": "hosting.monitoring.dashboard",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
+    "LmiVllm": "serving.lmi.vllm",
     "LoraAdapter": "hosting.adapter_artifact",
     "ManagedInstanceScaling": "hosting.variant",
     "MemoryTerms": "fit.memory",
@@ -268,15 +279,16 @@ _HOMES = {
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
     "ScalableTargetBase": "hosting.scaling",
-    "ScalingStep": "hosting.scaling",
-    "Schema": "client.requests",
     "ScaleInPolicy": "hosting.capacity",
     "ScaleInStrategy": "hosting.capacity",
+    "ScalingStep": "hosting.scaling",
+    "Schema": "client.requests",
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
     "Setting": "fit.memory",
     "Severity": "findings",
+    "Sglang": "serving.engines.sglang",
     "ShadowVariant": "hosting.shadow",
     "SmoothQuant": "serving.lmi.tuning",
     "Statement": "hosting.statements",
@@ -287,7 +299,7 @@ _HOMES = {
     "TgiNeuron": "serving.tgi.neuron",
     "Units": "fit.placement",
     "VariantMetricOptions": "hosting.monitoring.options",
-    "Vllm": "serving.lmi.vllm",
+    "Vllm": "serving.engines.vllm",
     "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",

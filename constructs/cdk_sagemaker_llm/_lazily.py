@@ -19,7 +19,7 @@ def lazily(
     """
     Make a package's ``__getattr__`` and ``__dir__``.
 
-    ``__getattr__, __dir__ = lazily(__name__, {"Vllm": "serving.lmi.vllm"})``
+    ``__getattr__, __dir__ = lazily(__name__, {"LmiVllm": "serving.lmi.vllm"})``
 
     Args:
         package: The package's full name.

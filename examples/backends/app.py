@@ -10,18 +10,18 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     LlmEndpoint,
     LmiDist,
+    LmiVllm,
     NeuronX,
     RopeScaling,
     SmoothQuant,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.serving import ServingConfiguration
 
 ON_GPUS: dict[str, ServingConfiguration] = {
-    "Vllm": Vllm(max_model_len=8192, rope_scaling=RopeScaling("linear", factor=2)),
-    "VllmEager": Vllm("0.27.0", tensor_parallel_degree=4, enforce_eager=True),
+    "Vllm": LmiVllm(max_model_len=8192, rope_scaling=RopeScaling("linear", factor=2)),
+    "VllmEager": LmiVllm("0.27.0", tensor_parallel_degree=4, enforce_eager=True),
     "LmiDist": LmiDist("0.28.0", tensor_parallel_degree=4, enable_lora=True),
     "SmoothQuant": TensorRtLlm(
         "0.27.0",

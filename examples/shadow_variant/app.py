@@ -13,8 +13,8 @@ from cdk_sagemaker_llm import (
     DataCapture,
     HuggingFaceModel,
     LlmEndpoint,
+    LmiVllm,
     ShadowVariant,
-    Vllm,
 )
 
 
@@ -45,9 +45,9 @@ class TrialStack(Stack):
             self,
             "Chat",
             model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"),
-            serving=Vllm(max_rolling_batch_size=64),
+            serving=LmiVllm(max_rolling_batch_size=64),
             instance_type="ml.g5.2xlarge",
-            shadow=ShadowVariant(serving=Vllm(max_rolling_batch_size=16), share=0.5),
+            shadow=ShadowVariant(serving=LmiVllm(max_rolling_batch_size=16), share=0.5),
             data_capture=DataCapture(bucket=captured, prefix="chat"),
         )
 

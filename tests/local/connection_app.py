@@ -8,8 +8,8 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     Tgi,
-    Vllm,
 )
 
 app = App()
@@ -25,7 +25,7 @@ endpoint = LlmEndpoint(
 endpoint.store_connection(parameter_name="/llm/chat")
 endpoint.output_connection(export_prefix="chat")
 host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g5.12xlarge")
-component = host.add_model("Zephyr", model=ZEPHYR, serving=Vllm())
+component = host.add_model("Zephyr", model=ZEPHYR, serving=LmiVllm())
 component.store_connection(parameter_name="/llm/zephyr")
 component.output_connection()
 app.synth()

@@ -12,8 +12,8 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     ScalingStep,
-    Vllm,
 )
 
 app = App()
@@ -24,7 +24,7 @@ stack = Stack(
 )
 ZEPHYR = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 endpoint = LlmEndpoint(
-    stack, "Filled", model=ZEPHYR, serving=Vllm(), instance_type="ml.g5.2xlarge"
+    stack, "Filled", model=ZEPHYR, serving=LmiVllm(), instance_type="ml.g5.2xlarge"
 )
 host = InferenceComponentEndpoint(
     stack,

@@ -34,6 +34,7 @@ from cdk_sagemaker_llm import (
     LlmDashboard,
     LlmEndpoint,
     LmiDist,
+    LmiVllm,
     LoraAdapter,
     ManagedInstanceScaling,
     Model,
@@ -54,6 +55,7 @@ from cdk_sagemaker_llm import (
     ScalingStep,
     ServingArtifact,
     ServingFolder,
+    Sglang,
     ShadowVariant,
     SmoothQuant,
     StepScaling,
@@ -90,7 +92,7 @@ def an_endpoint(stack: Stack) -> LlmEndpoint:
     """
     Return a defined endpoint.
     """
-    return LlmEndpoint(stack, "Llm", model=GPT2, serving=Vllm(), instance_type=TYPE)
+    return LlmEndpoint(stack, "Llm", model=GPT2, serving=LmiVllm(), instance_type=TYPE)
 
 
 def waiting(stack: Stack) -> LlmEndpoint:
@@ -195,7 +197,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             LlmDashboard, stack, "It", endpoints=[an_endpoint(stack)]
         ),
     ),
-    "Model": (Model, of_stack(Model, serving=Vllm(), model=GPT2)),
+    "Model": (Model, of_stack(Model, serving=LmiVllm(), model=GPT2)),
     "EndpointConfig": (EndpointConfig, of_stack(EndpointConfig, variants=[])),
     "Endpoint": (
         Endpoint,
@@ -218,7 +220,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             stack,
             "It",
             endpoint=a_host(stack).endpoint,
-            model=Model(stack, "Model", serving=Vllm(), model=GPT2),
+            model=Model(stack, "Model", serving=LmiVllm(), model=GPT2),
             resources=ResourceRequirements(accelerators=1),
         ),
     ),
@@ -460,5 +462,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "TensorRtLlm": (TensorRtLlm, plain(TensorRtLlm, version="0.26.0")),
     "Tgi": (Tgi, plain(Tgi, version="3.3.6")),
     "TgiNeuron": (TgiNeuron, plain(TgiNeuron, version="0.0.28")),
+    "LmiVllm": (LmiVllm, plain(LmiVllm)),
+    "Sglang": (Sglang, plain(Sglang)),
     "Vllm": (Vllm, plain(Vllm)),
 }

@@ -33,6 +33,7 @@ from cdk_sagemaker_llm import (
     Linear,
     LlmDashboard,
     LlmEndpoint,
+    LmiVllm,
     LoraAdapter,
     ManagedInstanceScaling,
     Model,
@@ -48,6 +49,7 @@ from cdk_sagemaker_llm import (
     ScalingStep,
     ServingConfiguration,
     ServingFolder,
+    Sglang,
     ShadowVariant,
     TensorRtLlm,
     Tgi,
@@ -270,7 +272,7 @@ def _kept_awake(stack: Stack) -> object:
 
 
 def _split_too_far(stack: Stack) -> object:
-    model = Model(stack, "Model", serving=Vllm(tensor_parallel_degree=4), model=GPT2)
+    model = Model(stack, "Model", serving=LmiVllm(tensor_parallel_degree=4), model=GPT2)
     variant = ProductionVariant(instance_type="ml.g5.xlarge", model=model)
     return EndpointConfig(stack, "It", variants=[variant])
 
@@ -489,7 +491,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
             ROOT / "assets" / "mixtral-8x7b", container_family=TRT, version="0.26.0"
         ),
     ),
-    "LLM119": partial(_model, serving=Vllm(), network=Network(isolated=True)),
+    "LLM119": partial(_model, serving=LmiVllm(), network=Network(isolated=True)),
     "LLM120": partial(_model, serving=TGI, environment={"V": "x" * 1025}),
     "LLM121": _variant(volume_size=Size.gibibytes(30)),
     "LLM122": _variant(
@@ -506,6 +508,16 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM160": partial(_model, serving=Tgi("3.3.6", options={"MAX_BEST": 4})),
     "LLM163": partial(
         _model, serving=Tgi("3.3.6", speculate=2, options={"SPECULATE": 3})
+    ),
+    "LLM551": partial(_model, serving=Vllm(options={"max_num_sequence": 4})),
+    "LLM553": partial(_model, serving=Vllm(options={"swap_space": 4})),
+    "LLM555": partial(_model, serving=Sglang(lora_paths=["a=b", "c=d"])),
+    "LLM557": partial(_model, serving=Vllm("2")),
+    "LLM652": partial(
+        _model,
+        serving=Vllm(
+            "0.24.0", options={"generation_config": "a #b"}, tensor_parallel_size=1
+        ),
     ),
     "LLM180": partial(_model, serving=TgiNeuron("0.0.28", auto_cast_type="bfloat16")),
     "LLM188": _of_another_account,
@@ -539,8 +551,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM197": _component(resources=ResourceRequirements()),
     "LLM325": _adapted(artifact="s3://bucket/adapter"),
     "LLM326": _adapted(TGI),
-    "LLM327": _adapted(Vllm("0.30.0")),
-    "LLM328": _adapted(Vllm(enable_lora=False)),
+    "LLM327": _adapted(LmiVllm("0.30.0")),
+    "LLM328": _adapted(LmiVllm(enable_lora=False)),
     "LLM329": _adapted(artifact=LoraAdapter("s3://bucket/adapters/a/", rank=17)),
     "LLM330": _adapted_twice,
     "LLM420": _adapted_elsewhere,
@@ -554,7 +566,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _endpoint,
         instance_type="ml.g5.xlarge",
         model=CODE_LLAMA,
-        serving=Vllm("0.34.0", max_model_len=16384),
+        serving=LmiVllm("0.34.0", max_model_len=16384),
     ),
     "LLM301": _scaled_twice,
     "LLM302": _follows_elsewhere,
@@ -568,7 +580,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM201": partial(_model, serving=TGI),
     "LLM202": partial(_model, serving=TGI, model=WITH_TOKEN),
     "LLM203": _scaled_too_far,
-    "LLM213": partial(_endpoint, serving=Vllm(model_loading_timeout=7200)),
+    "LLM213": partial(_endpoint, serving=LmiVllm(model_loading_timeout=7200)),
     "LLM219": partial(
         _model,
         serving=TensorRtLlm("0.25.0"),
@@ -596,7 +608,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         serving=TGI,
         model=HuggingFaceModel("a/b", architecture="LlamForCausalLM"),
     ),
-    "LLM224": partial(_model, serving=Vllm(image=f"{TEAM}/vllm:1")),
+    "LLM224": partial(_model, serving=LmiVllm(image=f"{TEAM}/vllm:1")),
     "LLM335": partial(_endpoint, instance_count=2, rollout=Canary()),
     "LLM336": partial(_endpoint, rollout=Canary(percent=50)),
     "LLM337": partial(
@@ -623,7 +635,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _endpoint,
         instance_type="ml.g5.xlarge",
         model=CODE_LLAMA,
-        serving=Vllm("0.30.0", max_model_len=14000),
+        serving=LmiVllm("0.30.0", max_model_len=14000),
     ),
     "LLM291": partial(
         _endpoint,
@@ -662,7 +674,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         _endpoint,
         instance_type="ml.g5.xlarge",
         model=CODE_LLAMA,
-        serving=Vllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
+        serving=LmiVllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
     ),
     **CAPACITY,
 }

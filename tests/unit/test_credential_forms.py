@@ -14,11 +14,11 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
     LlmEndpoint,
+    LmiVllm,
     Model,
     S3Model,
     ServingFolder,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.credential_forms import kind_of, redacted
 from cdk_sagemaker_llm.findings import Rule
@@ -103,14 +103,14 @@ def test_fails_if_a_credential_is_anywhere(stack: Stack) -> None:
     definitions: list[
         tuple[ServingConfiguration, HuggingFaceModel, dict[str, str] | None]
     ] = [
-        (Vllm(), HuggingFaceModel(TOKEN), None),
+        (LmiVllm(), HuggingFaceModel(TOKEN), None),
         (Tgi("3.3.6"), HuggingFaceModel("a/b", revision=TOKEN), None),
-        (Vllm(options={"option.env": f'{{"a": "{TOKEN}"}}'}), gpt2, None),
-        (Vllm(unchecked_options={"option.x": TOKEN}), gpt2, None),
-        (Vllm(dtype=TOKEN), gpt2, None),
+        (LmiVllm(options={"option.env": f'{{"a": "{TOKEN}"}}'}), gpt2, None),
+        (LmiVllm(unchecked_options={"option.x": TOKEN}), gpt2, None),
+        (LmiVllm(dtype=TOKEN), gpt2, None),
         (CustomContainer.from_uri(URI, environment={"X": TOKEN}), gpt2, None),
         (CustomContainer.from_uri(URI, files=code), gpt2, None),
-        (Vllm(), gpt2, {"X": TOKEN}),
+        (LmiVllm(), gpt2, {"X": TOKEN}),
     ]
     for number, (serving, model, environment) in enumerate(definitions):
         with pytest.raises(ValueError, match="LLM1") as raised:

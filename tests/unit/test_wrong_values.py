@@ -18,6 +18,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     Model,
     NeuronX,
     ProductionVariant,
@@ -25,7 +26,6 @@ from cdk_sagemaker_llm import (
     S3Model,
     ServingArtifact,
     TensorRtLlm,
-    Vllm,
 )
 from cdk_sagemaker_llm.arguments import kind_of
 from tests.unit.public_calls import CALLS, GPT2, TYPE
@@ -41,7 +41,7 @@ WRONG: Mapping[str, object] = {
     "list": [math.nan],
     "mapping": {"name": math.nan},
     "object": object(),
-    "class": Vllm,
+    "class": LmiVllm,
 }
 # Which of those an annotation declares to be right.
 RIGHT = {
@@ -51,12 +51,14 @@ RIGHT = {
     "str": {"text"},
     "PropertyValue": {"text", "float", "bool"},
     "EnvironmentValue": {"text", "float", "bool"},
+    "ArgumentValue": {"text", "float", "bool", "list", "mapping"},
 }
 # What is handed out, or has no initialiser that users call.
 NOT_CALLED = {
     "Range",
     "WeightFormat",
     "Accelerators",
+    "ArgumentValue",
     "AsyncTopic",
     "BacklogScaling",
     "CaptureMode",
@@ -69,6 +71,7 @@ NOT_CALLED = {
     "EngineName",
     "EnvironmentValue",
     "Finding",
+    "ImageDistribution",
     "ImageRelease",
     "InferenceComponentBase",
     "MemoryTerms",
@@ -197,10 +200,10 @@ def test_fails_in_the_callers_words(
             ),
         ),
         (
-            wrongly(LlmEndpoint, instance_type=TYPE, serving=Vllm),
+            wrongly(LlmEndpoint, instance_type=TYPE, serving=LmiVllm),
             (
                 "serving must be a serving configuration such as Vllm(), got the class "
-                "Vllm; write Vllm(...)"
+                "LmiVllm; write LmiVllm(...)"
             ),
         ),
         (
@@ -292,19 +295,19 @@ def test_fails_with_one_message(
             "uri must be text, got None",
         ),
         (
-            wrongly(Vllm, max_model_len="4096"),
+            wrongly(LmiVllm, max_model_len="4096"),
             "max_model_len must be a whole number, got '4096' (str); write 4096",
         ),
         (
-            wrongly(Vllm, enforce_eager="yes"),
+            wrongly(LmiVllm, enforce_eager="yes"),
             "enforce_eager must be True or False, got 'yes' (str)",
         ),
         (
-            wrongly(Vllm, tensor_parallel_degree="all"),
+            wrongly(LmiVllm, tensor_parallel_degree="all"),
             "tensor_parallel_degree must be a whole number or 'max', got 'all' (str)",
         ),
         (
-            wrongly(Vllm, options={"option.max_model_len": None}),
+            wrongly(LmiVllm, options={"option.max_model_len": None}),
             (
                 "options['option.max_model_len'] must be text, a finite number or "
                 "True or False, got None; leave it out"
@@ -356,7 +359,7 @@ def test_fails_for_fewer_devices_than_none(stack: Stack) -> None:
         ValueError,
         match=r"^Test/It: LLM105 accelerators must be at least 0, got -1$",
     ):
-        Model(stack, "It", serving=Vllm(), model=GPT2, accelerators=-1)
+        Model(stack, "It", serving=LmiVllm(), model=GPT2, accelerators=-1)
 
 
 @pytest.mark.parametrize(

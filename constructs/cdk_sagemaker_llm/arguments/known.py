@@ -15,9 +15,14 @@ from cdk_sagemaker_llm.arguments.kinds import Kind
 
 # What stands for several kinds under one name.
 ALIASES: Mapping[str, str] = {
+    "ArgumentValue": (
+        "str | int | float | bool | Sequence[str | int | float | bool] "
+        "| Mapping[str, Any]"
+    ),
     "Copies": "int | Literal['fill']",
     "EngineName": "Literal['vllm', 'tgi', 'tensorrt-llm']",
     "EnvironmentValue": "str | int | float | bool | Sequence[str] | Sequence[int]",
+    "ImageDistribution": "Literal['aws', 'huggingface']",
     "PropertyValue": "str | int | float | bool",
 }
 

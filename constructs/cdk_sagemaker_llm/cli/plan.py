@@ -26,15 +26,15 @@ from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving import (
     LmiDist,
+    LmiVllm,
     ServingConfiguration,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 
 FITS, DOES_NOT_FIT, MISUSE = 0, 1, 2
 _ENGINES: Mapping[str, ServingConfiguration] = {
-    "vllm": Vllm(),
+    "vllm": LmiVllm(),
     "lmi-dist": LmiDist("0.32.0"),
     "trtllm": TensorRtLlm("0.33.0"),
     "tgi": Tgi("3.3.6"),

@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
-from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
 from cdk_sagemaker_llm.serving.lmi.vllm_family import vllm_release
 
 Traffic = Literal["uneven", "even"]
@@ -43,7 +43,7 @@ class Recommendation:
         plan: How the model fits; ``None`` on Neuron, whose memory is not modelled.
     """
 
-    serving: Vllm | TensorRtLlm | NeuronX
+    serving: LmiVllm | TensorRtLlm | NeuronX
     reasons: Mapping[str, str]
     plan: Plan | None = None
 
@@ -93,7 +93,7 @@ def recommend(
         model = ModelArchitecture.of(model)
     if hardware.has_neuron_cores:
         return _on_neuron(model, hardware, context_length)
-    newest = vllm_release(Vllm().version)
+    newest = vllm_release(LmiVllm().version)
     found = plan(model, hardware, context_length=context_length, engine_version=newest)
     if not found.may_fit:
         raise ValueError(
@@ -113,7 +113,7 @@ def _on_vllm(model: ModelArchitecture, found: Plan, traffic: Traffic) -> Recomme
         else f"TensorRT-LLM on LMI does not compile {model.architecture} at start-up"
     )
     return Recommendation(
-        serving=Vllm(
+        serving=LmiVllm(
             tensor_parallel_degree=found.tensor_parallel_degree,
             max_model_len=found.context_length,
             max_rolling_batch_size=batch,

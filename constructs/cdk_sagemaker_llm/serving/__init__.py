@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         ServingConfiguration,
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
     from cdk_sagemaker_llm.serving.environment import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
     from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
-    from cdk_sagemaker_llm.serving.lmi.vllm import Vllm
+    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
@@ -38,11 +40,13 @@ __all__ = [
     "DeepSpeed",
     "Finding",
     "LmiDist",
+    "LmiVllm",
     "NeuronX",
     "Prepared",
     "RopeScaling",
     "ServingConfiguration",
     "ServingFolder",
+    "Sglang",
     "SmoothQuant",
     "TensorRtLlm",
     "Tgi",
@@ -59,16 +63,18 @@ _HOMES = {
     "DeepSpeed": "serving.lmi.deepspeed",
     "Finding": "findings",
     "LmiDist": "serving.lmi.lmi_dist",
+    "LmiVllm": "serving.lmi.vllm",
     "NeuronX": "serving.lmi.neuronx",
     "Prepared": "serving.configuration",
     "RopeScaling": "serving.lmi.tuning",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
+    "Sglang": "serving.engines.sglang",
     "SmoothQuant": "serving.lmi.tuning",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
-    "Vllm": "serving.lmi.vllm",
+    "Vllm": "serving.engines.vllm",
     "check_environment": "serving.environment",
     "check_properties": "serving.lmi.checks",
 }

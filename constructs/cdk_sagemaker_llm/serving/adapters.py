@@ -121,14 +121,14 @@ def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
         yield NO_ADAPTERS.finding(
             f"image {host.image.family} {host.image.version} takes no adapter "
             "components: TGI loads those that its own lora_adapters name",
-            "serve the base with Vllm(enable_lora=True)",
+            "serve the base with LmiVllm(enable_lora=True)",
         )
         return
     if _ENGINES.isdisjoint(launch.backends):
         yield NO_ADAPTERS.finding(
             f"the base runs {' or '.join(launch.backends)}, and only vLLM and LMI-Dist "
             "take adapters",
-            "serve the base with Vllm(enable_lora=True)",
+            "serve the base with LmiVllm(enable_lora=True)",
         )
         return
     yield from _version_findings(launch)

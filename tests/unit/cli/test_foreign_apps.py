@@ -16,7 +16,7 @@ from aws_cdk import App, CfnParameter, Environment, NestedStack, Stack, Stage
 from aws_cdk import aws_sagemaker as sagemaker
 from typer.testing import CliRunner, Result
 
-from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, Vllm
+from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, LmiVllm
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.cli import check, plan
 
@@ -79,7 +79,7 @@ def llm(scope: Any) -> LlmEndpoint:  # noqa: ANN401 - a construct
         scope,
         "Qwen",
         model=HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct"),
-        serving=Vllm(),
+        serving=LmiVllm(),
         instance_type="ml.g5.12xlarge",
         instance_count=2,
     )

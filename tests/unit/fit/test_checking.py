@@ -13,6 +13,7 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
     LmiDist,
+    LmiVllm,
     ModelArchitecture,
     NeuronX,
     S3Model,
@@ -20,7 +21,6 @@ from cdk_sagemaker_llm import (
     SmoothQuant,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
@@ -76,14 +76,20 @@ def checked(
         ),
         (TensorRtLlm("0.26.0"), MIXTRAL, "ml.p4d.24xlarge", 8, []),
         (REFERENCE_C, LLAMA_13B, "ml.p4d.24xlarge", 1, []),
-        (Vllm(), MIXTRAL, "ml.g5.12xlarge", 4, ["LLM190"]),
-        (Vllm(tensor_parallel_degree=2), LLAMA_70B, "ml.p4d.24xlarge", 8, ["LLM190"]),
-        (Tgi("3.3.6"), LLAMA_13B, "ml.g5.2xlarge", 1, ["LLM190"]),
-        (Vllm(quantize="awq"), LLAMA_13B, "ml.g5.2xlarge", 1, []),
-        (Vllm(), QWEN_7B, "ml.p4d.24xlarge", 8, ["LLM191"]),
-        (Vllm(max_model_len=32768), MISTRAL, "ml.g4dn.12xlarge", 4, []),
+        (LmiVllm(), MIXTRAL, "ml.g5.12xlarge", 4, ["LLM190"]),
         (
-            Vllm("0.30.0", max_model_len=16384),
+            LmiVllm(tensor_parallel_degree=2),
+            LLAMA_70B,
+            "ml.p4d.24xlarge",
+            8,
+            ["LLM190"],
+        ),
+        (Tgi("3.3.6"), LLAMA_13B, "ml.g5.2xlarge", 1, ["LLM190"]),
+        (LmiVllm(quantize="awq"), LLAMA_13B, "ml.g5.2xlarge", 1, []),
+        (LmiVllm(), QWEN_7B, "ml.p4d.24xlarge", 8, ["LLM191"]),
+        (LmiVllm(max_model_len=32768), MISTRAL, "ml.g4dn.12xlarge", 4, []),
+        (
+            LmiVllm("0.30.0", max_model_len=16384),
             HuggingFaceModel("codellama/CodeLlama-7b-hf"),
             "ml.g5.xlarge",
             1,
@@ -96,11 +102,11 @@ def checked(
             1,
             ["LLM291"],
         ),
-        (Vllm(), HuggingFaceModel("org/unknown"), "ml.g5.xlarge", 1, []),
-        (Vllm(), S3Model("s3://bucket/model/"), "ml.g5.xlarge", 1, []),
-        (Vllm(), MIXTRAL, "ml.inf2.xlarge", 1, []),
+        (LmiVllm(), HuggingFaceModel("org/unknown"), "ml.g5.xlarge", 1, []),
+        (LmiVllm(), S3Model("s3://bucket/model/"), "ml.g5.xlarge", 1, []),
+        (LmiVllm(), MIXTRAL, "ml.inf2.xlarge", 1, []),
         (
-            Vllm(),
+            LmiVllm(),
             S3Model("s3://bucket/model/", architecture="meta-llama/Llama-2-70b-hf"),
             "ml.g5.xlarge",
             1,
@@ -134,7 +140,7 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
     """
     What is needed, what there is, and a degree that fits.
     """
-    serving = Vllm(tensor_parallel_degree=2)
+    serving = LmiVllm(tensor_parallel_degree=2)
     (found,) = checked(serving, LLAMA_70B, "ml.p4d.24xlarge", 8)
 
     assert "at best 64.70 GiB of 39.40 GiB per accelerator" in found.message
@@ -145,14 +151,17 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
 @pytest.mark.parametrize(
     ("serving", "message"),
     [
-        (Vllm(), "a copy has 8 accelerators, and 8 does not divide the 28 attention"),
         (
-            Vllm(tensor_parallel_degree=8),
+            LmiVllm(),
+            "a copy has 8 accelerators, and 8 does not divide the 28 attention",
+        ),
+        (
+            LmiVllm(tensor_parallel_degree=8),
             "tensor_parallel_degree is 8, and 8 does not divide the 28 attention heads",
         ),
         (Tgi("3.3.6", num_gpus=3), "num_gpus is 3, and 3 does not divide"),
         (
-            Vllm(tensor_parallel_degree=14),
+            LmiVllm(tensor_parallel_degree=14),
             "tensor_parallel_degree is 14, and ml.p4d.24xlarge has 8 accelerators",
         ),
     ],
@@ -178,7 +187,7 @@ def test_a_degree_is_not_refused_twice() -> None:
     """
     known = ModelArchitecture.of("Qwen/Qwen2.5-7B-Instruct")
     model = HuggingFaceModel("org/model", architecture=known)
-    prepared = Vllm(tensor_parallel_degree=8).prepare(model, 8)
+    prepared = LmiVllm(tensor_parallel_degree=8).prepare(model, 8)
     found = plan_of(prepared.demand, find_instance_type("ml.p4d.24xlarge"), 8)
 
     assert [one.code for one in prepared.findings] == ["LLM156"]
@@ -219,7 +228,7 @@ def test_a_folder_that_cannot_be_read_is_not_planned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("serving", "model", "instance_type", "reason"),
     [
-        (Vllm(), MIXTRAL, None, "the instance type is known only at deployment"),
+        (LmiVllm(), MIXTRAL, None, "the instance type is known only at deployment"),
         (
             NeuronX("0.29.0"),
             LLAMA_13B,
@@ -227,19 +236,19 @@ def test_a_folder_that_cannot_be_read_is_not_planned(tmp_path: Path) -> None:
             "how much memory the serving configuration takes is not modelled",
         ),
         (
-            Vllm(),
+            LmiVllm(),
             HuggingFaceModel("org/unknown"),
             "ml.g5.xlarge",
             "the size of the model is not known",
         ),
         (
-            Vllm(),
+            LmiVllm(),
             HuggingFaceModel("org/known", architecture="MistralForCausalLM"),
             "ml.g5.xlarge",
             "the size of the model is not known",
         ),
         (
-            Vllm(max_model_len=0),
+            LmiVllm(max_model_len=0),
             LLAMA_13B,
             "ml.g5.xlarge",
             "the longest sequence that is accepted is of 0 tokens",
@@ -251,7 +260,7 @@ def test_a_folder_that_cannot_be_read_is_not_planned(tmp_path: Path) -> None:
             "a copy is split over 0 devices",
         ),
         (
-            Vllm(),
+            LmiVllm(),
             LLAMA_13B,
             "ml.inf2.xlarge",
             (
@@ -304,7 +313,7 @@ def test_each_engine_takes_its_share() -> None:
     """
     Eager engines record no graphs, TGI takes all of the memory, fp8 halves the cache.
     """
-    eager = demanded(Vllm(enforce_eager=True, kv_cache_dtype="fp8"))
+    eager = demanded(LmiVllm(enforce_eager=True, kv_cache_dtype="fp8"))
     dist = demanded(LmiDist("0.28.0", gpu_memory_utilization=0.8))
     trt = demanded(TensorRtLlm("0.26.0", smoothquant=SmoothQuant()))
     tgi = demanded(REFERENCE_C)
@@ -339,7 +348,7 @@ def test_only_what_fails_in_the_best_case_is_an_error(
     """
     What fails in the expected case is a warning.
     """
-    serving = Vllm(
+    serving = LmiVllm(
         "0.34.0",
         max_model_len=512,
         max_rolling_batch_size=32,
@@ -354,7 +363,7 @@ def test_a_warning_names_the_two_ways_out() -> None:
     """
     Another machine or other weights; or figures that were measured.
     """
-    serving = Vllm(
+    serving = LmiVllm(
         "0.34.0",
         max_model_len=512,
         max_rolling_batch_size=32,
@@ -374,8 +383,8 @@ def test_a_warning_names_the_two_ways_out() -> None:
     [
         # vLLM 0.10 does not start with more than its cache holds; 0.2.7 did, and so
         # does TGI; a window of Mistral's is not in the way.
-        (Vllm("0.34.0", max_model_len=16384), "LLM194"),
-        (Vllm("0.26.0", max_model_len=16384), "LLM290"),
+        (LmiVllm("0.34.0", max_model_len=16384), "LLM194"),
+        (LmiVllm("0.26.0", max_model_len=16384), "LLM290"),
         (Tgi("3.3.6", max_total_tokens=16384), "LLM290"),
     ],
 )
@@ -396,7 +405,7 @@ def test_a_window_is_not_in_the_way_of_a_long_context() -> None:
     """
     Of 32,768 tokens Mistral's cache may keep 4,096: that is no error.
     """
-    serving = Vllm("0.34.0", max_model_len=32768, gpu_memory_utilization=0.75)
+    serving = LmiVllm("0.34.0", max_model_len=32768, gpu_memory_utilization=0.75)
     (found,) = checked(serving, MISTRAL, "ml.g5.xlarge", 1)
 
     assert found.code == "LLM290"
@@ -407,7 +416,7 @@ def test_what_is_not_assumed_stays_as_the_configuration_says() -> None:
     One figure is overridden, and the others are not.
     """
     demand = (
-        Vllm(gpu_memory_utilization=0.8, kv_cache_dtype="fp8")
+        LmiVllm(gpu_memory_utilization=0.8, kv_cache_dtype="fp8")
         .prepare(MISTRAL, 1)
         .demand
     )
@@ -426,7 +435,7 @@ def test_what_is_not_assumed_stays_as_the_configuration_says() -> None:
 @pytest.mark.parametrize(
     "serving",
     [
-        Vllm(options={"option.cpu_offload_gb": 20}),
+        LmiVllm(options={"option.cpu_offload_gb": 20}),
         LmiDist("0.32.0", pipeline_parallel_degree=2),
     ],
     ids=["offloaded", "in a pipeline"],
@@ -458,7 +467,7 @@ def test_what_is_known_to_run_is_not_refused(
     """
     With the weights as they are published.
     """
-    serving = Vllm(max_model_len=1024)
+    serving = LmiVllm(max_model_len=1024)
     found = checked(serving, HuggingFaceModel(model), instance_type, accelerators)
 
     assert [one for one in found if one.severity is Severity.ERROR] == []
@@ -478,7 +487,7 @@ def test_a_context_that_nobody_wrote_is_no_error() -> None:
     """
     vLLM refuses 4,096 tokens, which nobody asked for; the way out is the cautious one.
     """
-    serving = Vllm("0.34.0", max_rolling_batch_size=32, gpu_memory_utilization=0.93)
+    serving = LmiVllm("0.34.0", max_rolling_batch_size=32, gpu_memory_utilization=0.93)
     (found,) = checked(serving, LLAMA_7B, "ml.g4dn.xlarge", 1)
 
     assert found.code == "LLM290"
@@ -490,7 +499,7 @@ def test_a_context_that_nobody_wrote_is_no_error() -> None:
     ("serving", "instance_type", "accelerators"),
     [
         # In 16 bits no four A10G hold it; vLLM would take eight A100, and TGI four.
-        (Vllm(quantize="awq", tensor_parallel_degree=1), "ml.g5.12xlarge", 4),
+        (LmiVllm(quantize="awq", tensor_parallel_degree=1), "ml.g5.12xlarge", 4),
         (
             Tgi("3.3.6", num_gpus=2, max_total_tokens=2048, max_input_length=1024),
             "ml.p4d.24xlarge",
@@ -515,7 +524,7 @@ def test_a_copy_has_as_many_devices_as_it_needs() -> None:
     """
     Where neither configuration nor component says how many: 26 GB on A10G.
     """
-    demand = demanded(Vllm(), LLAMA_13B)
+    demand = demanded(LmiVllm(), LLAMA_13B)
     found = plan_of(demand, find_instance_type("ml.g5.12xlarge"))
 
     assert isinstance(found, Plan)
@@ -543,7 +552,7 @@ def test_a_context_may_be_longer_than_the_models_own() -> None:
     """
     With RoPE scaling Llama 2 takes twice its 4,096 tokens.
     """
-    demand = replace(demanded(Vllm(), LLAMA_13B), context_length=8192)
+    demand = replace(demanded(LmiVllm(), LLAMA_13B), context_length=8192)
     found = plan_of(demand, find_instance_type("ml.p4d.24xlarge"), 1)
 
     assert isinstance(found, Plan)

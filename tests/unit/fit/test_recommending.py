@@ -8,10 +8,10 @@ import pytest
 
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
+    LmiVllm,
     ModelArchitecture,
     NeuronX,
     TensorRtLlm,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.findings import errors_of
@@ -29,9 +29,9 @@ LARGE = (
 @pytest.mark.parametrize(
     ("model", "instance_type", "traffic", "backend"),
     [
-        (MISTRAL, "ml.g5.12xlarge", "uneven", "Vllm"),
+        (MISTRAL, "ml.g5.12xlarge", "uneven", "LmiVllm"),
         (MISTRAL, "ml.g5.12xlarge", "even", "TensorRtLlm"),
-        ("deepseek-ai/DeepSeek-V2-Lite", "ml.p4d.24xlarge", "even", "Vllm"),
+        ("deepseek-ai/DeepSeek-V2-Lite", "ml.p4d.24xlarge", "even", "LmiVllm"),
         (MISTRAL, "ml.inf2.48xlarge", "uneven", "NeuronX"),
     ],
 )
@@ -106,7 +106,7 @@ def test_uneven_traffic_gets_the_context_that_is_asked_for() -> None:
     """
     found = recommend(MISTRAL, "ml.g5.12xlarge", context_length=8192)
 
-    assert isinstance(found.serving, Vllm)
+    assert isinstance(found.serving, LmiVllm)
     assert found.serving.max_model_len == 8192
     assert found.serving.max_rolling_batch_size == 5
     assert found.reasons == {

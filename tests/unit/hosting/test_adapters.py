@@ -26,6 +26,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     LmiDist,
+    LmiVllm,
     LoraAdapter,
     Model,
     NeuronX,
@@ -35,7 +36,6 @@ from cdk_sagemaker_llm import (
     ServingConfiguration,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from tests.unit.hosting.expected import KEY_ARN
 from tests.unit.hosting.written import (
@@ -48,7 +48,7 @@ from tests.unit.hosting.written import (
 COMPONENT = "SageMaker::InferenceComponent"
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 ONE = ResourceRequirements(accelerators=1)
-LORA = Vllm(enable_lora=True)
+LORA = LmiVllm(enable_lora=True)
 FOLDER = "s3://bucket/adapters/a/"
 READ = {
     "Sid": "ReadAdapters",
@@ -322,10 +322,10 @@ def test_fails_if_the_bucket_is_hidden_in_a_placeholder(stack: Stack) -> None:
     [
         (Tgi("3.3.6"), "LLM326", "TGI loads those that its own lora_adapters name"),
         (TensorRtLlm("0.30.0"), "LLM326", "the base runs trtllm, and only vLLM and"),
-        (Vllm("0.30.0"), "LLM327", "LMI 0.30 does not read which adapter"),
+        (LmiVllm("0.30.0"), "LLM327", "LMI 0.30 does not read which adapter"),
         (LmiDist("0.30.0"), "LLM327", "LMI 0.30 does not read which adapter"),
         (
-            Vllm("0.36.0", enable_lora=False),
+            LmiVllm("0.36.0", enable_lora=False),
             "LLM328",
             "the base is served with enable_lora=False; leave it out, or serve",
         ),
@@ -362,7 +362,7 @@ def test_fails_on_neuron(stack: Stack) -> None:
 
 @pytest.mark.parametrize(
     "serving",
-    [Vllm("0.31.0"), LmiDist("0.31.0"), Vllm("0.35.0"), Vllm()],
+    [LmiVllm("0.31.0"), LmiDist("0.31.0"), LmiVllm("0.35.0"), LmiVllm()],
     ids=["0.31", "LMI-Dist", "0.35", "newest"],
 )
 def test_a_base_that_says_nothing_is_told_to_take_adapters(
@@ -398,7 +398,7 @@ def test_a_variable_says_it_as_well(stack: Stack, value: str) -> None:
     """
     It is LMI's other way to set an option.
     """
-    base = base_of(stack, Vllm(), environment={"OPTION_ENABLE_LORA": value})
+    base = base_of(stack, LmiVllm(), environment={"OPTION_ENABLE_LORA": value})
     if value == "false":
         with pytest.raises(ValueError, match="LLM328"):
             base.add_adapter("A", artifact=FOLDER)
@@ -423,20 +423,20 @@ def test_switching_it_on_is_checked_like_the_rest(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("serving", "rank", "told"),
     [
-        (Vllm(), 17, "the adapter's rank is 17, and its base takes ranks up to 16"),
+        (LmiVllm(), 17, "the adapter's rank is 17, and its base takes ranks up to 16"),
         (LORA, 64, "serve the base with enable_lora=True and max_lora_rank=64"),
         (LORA, 65, "max_lora_rank=128"),
         (LORA, 257, "max_lora_rank=320"),
         (LORA, 513, "train an adapter of a smaller rank"),
         (
-            Vllm(enable_lora=True, max_lora_rank=64),
+            LmiVllm(enable_lora=True, max_lora_rank=64),
             65,
             "the adapter's rank is 65, and its base takes ranks up to 64",
         ),
     ],
 )
 def test_fails_if_the_rank_is_above_the_bases(
-    stack: Stack, serving: Vllm, rank: int, told: str
+    stack: Stack, serving: LmiVllm, rank: int, told: str
 ) -> None:
     """
     16 is what a base takes that says nothing.
@@ -449,10 +449,11 @@ def test_fails_if_the_rank_is_above_the_bases(
 
 
 @pytest.mark.parametrize(
-    ("serving", "rank"), [(Vllm(), 16), (Vllm(enable_lora=True, max_lora_rank=64), 64)]
+    ("serving", "rank"),
+    [(LmiVllm(), 16), (LmiVllm(enable_lora=True, max_lora_rank=64), 64)],
 )
 def test_a_rank_may_be_the_bases_largest(
-    stack: Stack, serving: Vllm, rank: int
+    stack: Stack, serving: LmiVllm, rank: int
 ) -> None:
     """
     And a rank that deployment decides is not judged.
@@ -469,7 +470,7 @@ def test_fails_with_all_reasons_at_once(stack: Stack) -> None:
     """
     Rank, artifact, version and name.
     """
-    base = base_of(stack, Vllm("0.30.0"))
+    base = base_of(stack, LmiVllm("0.30.0"))
 
     with pytest.raises(ValueError, match="Host/Chat/Component/A: 4 errors") as raised:
         base.add_adapter(

@@ -16,7 +16,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, Model, Network, Vllm
+from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, LmiVllm, Model, Network
 from cdk_sagemaker_llm.arguments import kind_of
 
 ARN = "arn:aws:{}:us-east-1:111111111111:{}"
@@ -136,7 +136,7 @@ def test_nothing_is_made_of_what_is_refused(stack: Stack) -> None:
             stack,
             "It",
             model=model,
-            serving=Vllm,  # type: ignore[arg-type] # the mistake
+            serving=LmiVllm,  # type: ignore[arg-type] # the mistake
             instance_type="ml.g5.xlarge",
         )
 
@@ -144,7 +144,7 @@ def test_nothing_is_made_of_what_is_refused(stack: Stack) -> None:
         stack,
         "It",
         model=model,
-        serving=Vllm(),
+        serving=LmiVllm(),
         instance_type="ml.g5.xlarge",
         network=Network(),
     )

@@ -17,9 +17,9 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     InstancePool,
     LlmEndpoint,
+    LmiVllm,
     ResourceRequirements,
     ServingFolder,
-    Vllm,
 )
 from cdk_sagemaker_llm.fit import checking, fleet
 from cdk_sagemaker_llm.hosting import hosts
@@ -44,7 +44,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(owner, attribute, ask)
 
-    counted("prepare", Vllm, "prepare")
+    counted("prepare", LmiVllm, "prepare")
     counted("prepare", ServingFolder, "prepare")
     counted("folder", folder, "folder_files")
     counted("walk", read_folder, "size_findings")

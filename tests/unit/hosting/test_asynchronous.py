@@ -20,8 +20,8 @@ from cdk_sagemaker_llm import (
     EndpointConfig,
     HuggingFaceModel,
     LlmEndpoint,
+    LmiVllm,
     ProductionVariant,
-    Vllm,
 )
 from cdk_sagemaker_llm.hosting.async_access import async_statements
 from tests.unit.hosting.expected import KEY_ARN
@@ -41,7 +41,7 @@ def endpoint_of(stack: Stack, given: AsyncInference | None) -> LlmEndpoint:
         stack,
         "Llm",
         model=ZEPHYR,
-        serving=Vllm(),
+        serving=LmiVllm(),
         instance_type="ml.g5.12xlarge",
         async_inference=given,
     )
@@ -336,7 +336,7 @@ def test_components_are_told_not_to_be_documented(
     EndpointConfig(
         stack,
         "Config",
-        variants=[ProductionVariant(instance_type="ml.g5.12xlarge", engine=Vllm())],
+        variants=[ProductionVariant(instance_type="ml.g5.12xlarge", engine=LmiVllm())],
         execution_role=own_role,
         async_inference=AsyncInference(output="s3://bucket"),
     )

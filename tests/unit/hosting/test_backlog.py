@@ -16,8 +16,8 @@ from cdk_sagemaker_llm import (
     EndpointConfig,
     HuggingFaceModel,
     LlmEndpoint,
+    LmiVllm,
     ScalableInstanceCount,
-    Vllm,
 )
 from tests.unit.hosting.written import codes_of, keywords_of, written
 
@@ -35,7 +35,7 @@ def _waiting(stack: Stack) -> LlmEndpoint:
         stack,
         "Llm",
         model=ZEPHYR,
-        serving=Vllm(),
+        serving=LmiVllm(),
         instance_type="ml.g5.12xlarge",
         async_inference=AsyncInference(output="s3://answers"),
     )

@@ -26,11 +26,11 @@ from cdk_sagemaker_llm import (
     InferenceComponentBase,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     ResourceRequirements,
     Schema,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from tests.conftest import ACCOUNT, REGION
 from tests.unit.hosting.written import written
@@ -64,7 +64,7 @@ def component(scope: Stack) -> InferenceComponent:
     return host.add_model(
         "Gpt",
         model=GPT2,
-        serving=Vllm(enable_lora=True),
+        serving=LmiVllm(enable_lora=True),
         resources=ResourceRequirements(accelerators=1),
     )
 

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
-    Vllm,
+    LmiVllm,
 )
 from tests.unit.hosting.expected import CAPTURE_CONFIG, KEY_ARN, WRITE_CAPTURED
 from tests.unit.hosting.written import (
@@ -43,7 +43,7 @@ def endpoint_of(
         stack,
         "Llm",
         model=ZEPHYR,
-        serving=Vllm(),
+        serving=LmiVllm(),
         instance_type="ml.g5.12xlarge",
         data_capture=capture,
         async_inference=async_inference,

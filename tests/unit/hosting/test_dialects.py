@@ -11,13 +11,13 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
     ImageRelease,
+    LmiVllm,
     Model,
     Schema,
     ServingConfiguration,
     TensorRtLlm,
     Tgi,
     TgiNeuron,
-    Vllm,
     find_image,
 )
 from cdk_sagemaker_llm.hosting.dialects import (
@@ -36,8 +36,8 @@ SWITCHED_ON = {"MESSAGES_API_ENABLED": "true"}
 
 SERVED: dict[str, tuple[ServingConfiguration, Dialect]] = {
     "LMI 0.26": (TensorRtLlm("0.26.0"), Dialect(Schema.LMI, takes_chats=False)),
-    "LMI 0.27": (Vllm("0.27.0"), Dialect(Schema.LMI, takes_chats=True)),
-    "LMI": (Vllm(), Dialect(Schema.LMI, takes_chats=True)),
+    "LMI 0.27": (LmiVllm("0.27.0"), Dialect(Schema.LMI, takes_chats=True)),
+    "LMI": (LmiVllm(), Dialect(Schema.LMI, takes_chats=True)),
     "LMI without a rolling batch": (
         CustomContainer(
             find_image("djl-lmi", "0.30.0"),
@@ -117,7 +117,7 @@ def test_models_of_one_endpoint_are_asked_alike_or_it_is_unknown(stack: Stack) -
     """
     tgi = Model(stack, "Tgi", serving=Tgi("3.3.6"), model=GPT2).definition
     same = Model(stack, "Same", serving=Tgi("2.4.0"), model=GPT2).definition
-    lmi = Model(stack, "Lmi", serving=Vllm(), model=GPT2).definition
+    lmi = Model(stack, "Lmi", serving=LmiVllm(), model=GPT2).definition
 
     assert common_dialect([tgi, same]) == Dialect(Schema.TGI, takes_chats=True)
     assert common_dialect([tgi, lmi]) == UNKNOWN

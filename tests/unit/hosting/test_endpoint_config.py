@@ -24,6 +24,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
+    LmiVllm,
     ManagedInstanceScaling,
     Model,
     Network,
@@ -33,7 +34,6 @@ from cdk_sagemaker_llm import (
     ScaleInPolicy,
     ScaleInStrategy,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
@@ -291,7 +291,7 @@ def test_a_chosen_host_image_stays(stack: Stack) -> None:
     """
     The one that would be derived does not replace it.
     """
-    new = Model(stack, "New", model=HuggingFaceModel("a/b"), serving=Vllm())
+    new = Model(stack, "New", model=HuggingFaceModel("a/b"), serving=LmiVllm())
     chosen = "al2-ami-sagemaker-inference-gpu-3-1"
     variants = [
         ProductionVariant(
@@ -323,8 +323,8 @@ def _worded(value: object) -> str:
     ("purpose", "expected"),
     [
         ({}, NEWEST_HOST),
-        ({"engine": Vllm()}, NEWEST_HOST),
-        ({"engine": Vllm("0.33.0")}, "al2-ami-sagemaker-inference-gpu-3-1"),
+        ({"engine": LmiVllm()}, NEWEST_HOST),
+        ({"engine": LmiVllm("0.33.0")}, "al2-ami-sagemaker-inference-gpu-3-1"),
         ({"engine": Tgi("1.4.5")}, None),
         ({"engine": CustomContainer(find_image("djl-lmi", "0.30.0"))}, OLDER_HOST),
         ({"cuda_version": "13.0"}, NEWEST_HOST),
@@ -358,7 +358,7 @@ def test_the_host_image_stays_whatever_models_come_and_go(
     A driver that follows the newest model would be swapped under all the others.
     """
     servings: dict[str, ServingConfiguration] = {
-        "New": Vllm("0.34.0"),
+        "New": LmiVllm("0.34.0"),
         "Old": Tgi("3.3.6"),
     }
     host = InferenceComponentEndpoint(
@@ -378,14 +378,14 @@ def test_the_host_image_stays_whatever_models_come_and_go(
     ("purpose", "message"),
     [
         (
-            {"cuda_version": "12.8", "engine": Vllm()},
+            {"cuda_version": "12.8", "engine": LmiVllm()},
             (
                 "LLM196 cuda_version and engine each say which driver the hosts have; "
                 "give one of them"
             ),
         ),
         (
-            {"inference_ami_version": OLDER_HOST, "engine": Vllm()},
+            {"inference_ami_version": OLDER_HOST, "engine": LmiVllm()},
             (
                 "LLM196 inference_ami_version and engine each say which driver "
                 "the hosts have; give one of them"
@@ -422,7 +422,9 @@ def test_fails_if_the_driver_of_a_models_own_hosts_is_derived_from_another(
     """
     The model's image decides.
     """
-    hosts = ProductionVariant(instance_type="ml.g5.xlarge", model=model, engine=Vllm())
+    hosts = ProductionVariant(
+        instance_type="ml.g5.xlarge", model=model, engine=LmiVllm()
+    )
     message = (
         "LLM196 engine is for hosts of inference components; the host image of a "
         "variant with a model follows the model's image; leave it out"
@@ -634,7 +636,7 @@ def test_fails_if_a_model_is_split_over_more_devices_than_its_hosts_have(
         stack,
         "Split",
         model=HuggingFaceModel("a/b"),
-        serving=Vllm(tensor_parallel_degree=4),
+        serving=LmiVllm(tensor_parallel_degree=4),
     )
     variant = ProductionVariant(instance_type=instance_type, model=split)
     if not refused:
@@ -658,7 +660,7 @@ def test_fails_if_a_model_does_not_load_on_the_hosts_of_its_variant(
         stack,
         "Large",
         model=HuggingFaceModel("Qwen/Qwen2.5-32B-Instruct"),
-        serving=Vllm(),
+        serving=LmiVllm(),
     )
     variant = ProductionVariant(instance_type="ml.g5.xlarge", model=large)
     with pytest.raises(ValueError, match="LLM190"):

@@ -12,11 +12,11 @@ from aws_cdk import CfnParameter, Stack
 
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
+    LmiVllm,
     Model,
     ProductionVariant,
     ServingFolder,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.host_image import image_of, purpose_findings
@@ -40,7 +40,7 @@ def told(*, has_model: bool, **purpose: Any) -> list[str]:  # noqa: ANN401 - any
     ("purpose", "name"),
     [
         ({"cuda_version": "12.8"}, "cuda_version"),
-        ({"engine": Vllm()}, "engine"),
+        ({"engine": LmiVllm()}, "engine"),
         ({"inference_ami_version": "x", "cuda_version": "12.8"}, "cuda_version"),
     ],
     ids=["CUDA", "engine", "image too"],
@@ -112,7 +112,7 @@ def test_the_image_of_a_configuration_is_known_whoever_names_the_model(
     assert (found.family, found.version) == ("djl-tensorrtllm", "0.26.0")
     assert given is not None
     assert (given.family, given.version) == ("huggingface-llm", "1.4.5")
-    assert image_of(Vllm("0.99.0")) is None
+    assert image_of(LmiVllm("0.99.0")) is None
 
 
 def test_hosts_for_a_folder_are_asked_for_by_its_image(root: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_model_that_is_named_goes_before_the_hosts_purpose(stack: Stack) -> No
     What was asked for by name goes before both.
     """
     model = Model(stack, "Model", model=HuggingFaceModel("a/b"), serving=Tgi("1.4.5"))
-    filled = ProductionVariant(instance_type=G5, model=model, engine=Vllm())
+    filled = ProductionVariant(instance_type=G5, model=model, engine=LmiVllm())
     chosen = ProductionVariant(instance_type=G5, inference_ami_version="mine")
 
     assert define_variant(filled).host_image is None

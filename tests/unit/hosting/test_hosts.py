@@ -12,13 +12,13 @@ from cdk_sagemaker_llm import (
     EndpointConfig,
     HuggingFaceModel,
     InstanceType,
+    LmiVllm,
     ManagedInstanceScaling,
     Model,
     Network,
     ProductionVariant,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
@@ -142,7 +142,7 @@ def test_the_host_image_is_the_models() -> None:
     """
     None where there is no hardware, or the default one will do.
     """
-    new, old = defined(Vllm()), defined(Tgi("1.4.5"))
+    new, old = defined(LmiVllm()), defined(Tgi("1.4.5"))
     variant = ProductionVariant(instance_type=G5)
     unknown = ProductionVariant(instance_type="ml.g5.13xlarge")
 
@@ -157,7 +157,7 @@ def test_a_variants_own_model_is_taken_unless_another_is_named(stack: Stack) -> 
     Patterns name it before it is made.
     """
     model = Model(stack, "Model", model=MISTRAL, serving=Tgi("1.4.5"))
-    other = defined(Vllm())
+    other = defined(LmiVllm())
     filled = ProductionVariant(instance_type=G5, model=model)
 
     assert define_variant(filled).model is model.definition

@@ -13,9 +13,9 @@ from aws_cdk.assertions import Match, Template
 from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
+    LmiVllm,
     Model,
     TensorRtLlm,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.hosting.image import region_findings
@@ -193,7 +193,7 @@ def test_an_image_beside_the_catalogue_is_all_that_its_role_may_pull(app: App) -
     """
     stack = Stack(app, "It", env=Environment(account=ACCOUNT, region="us-east-1"))
     uri = "222222222222.dkr.ecr.eu-west-1.amazonaws.com/team/lmi:1"
-    Model(stack, "Model", model=MISTRAL, serving=Vllm(image=uri))
+    Model(stack, "Model", model=MISTRAL, serving=LmiVllm(image=uri))
 
     assert pulled(stack) == (
         uri,
@@ -209,7 +209,7 @@ def test_a_tag_beside_the_catalogue_is_pulled_from_the_registry_of_the_region(
     """
     stack = Stack(app, "It", env=Environment(account=ACCOUNT, region="af-south-1"))
     tag = "0.39.0-lmi31.0.0-cu130"
-    Model(stack, "Model", model=MISTRAL, serving=Vllm(image=tag))
+    Model(stack, "Model", model=MISTRAL, serving=LmiVllm(image=tag))
 
     assert pulled(stack) == (
         f"626614931356.dkr.ecr.af-south-1.amazonaws.com/djl-inference:{tag}",

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstanceType,
+    LmiVllm,
     Network,
     PlacementStrategy,
     PrefixAwareRouting,
@@ -31,7 +32,6 @@ from cdk_sagemaker_llm import (
     ScaleInStrategy,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
@@ -462,7 +462,7 @@ def test_the_plan_takes_for_granted_what_is_assumed(stack: Stack) -> None:
     measured = Assumptions(
         gpu_memory_utilization=1.0, cuda_graphs_gib=0.5, runtime_gib=0.5
     )
-    serving = Vllm(max_model_len=512)
+    serving = LmiVllm(max_model_len=512)
     cautious = host.add_model("Cautious", model=LLAMA, serving=serving)
     bold = host.add_model("Bold", model=LLAMA, serving=serving, assumptions=measured)
 
@@ -475,7 +475,7 @@ def test_given_resources_are_held_against_what_is_assumed(stack: Stack) -> None:
     """
     host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g4dn.12xlarge")
     measured = Assumptions(runtime_gib=4.0)
-    serving = Vllm(max_model_len=512)
+    serving = LmiVllm(max_model_len=512)
 
     with pytest.raises(ValueError, match="LLM190"):
         host.add_model(
@@ -581,7 +581,7 @@ def test_a_type_known_only_at_deployment_is_passed_on(stack: Stack) -> None:
     host.add_model(
         "A",
         model=MISTRAL,
-        serving=Vllm(),
+        serving=LmiVllm(),
         resources=ResourceRequirements(copies=99, accelerators=1),
     )
 
@@ -613,7 +613,7 @@ def test_each_warning_has_one_owner(stack: Stack) -> None:
         model=HuggingFaceModel(
             "codellama/CodeLlama-7b-hf", token=SecretValue.secrets_manager("hub")
         ),
-        serving=Vllm("0.36.0", max_model_len=15000, model_loading_timeout=7200),
+        serving=LmiVllm("0.36.0", max_model_len=15000, model_loading_timeout=7200),
         resources=ONE,
     )
     component.auto_scale_copy_count(max_capacity=2)

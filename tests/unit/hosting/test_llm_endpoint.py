@@ -20,12 +20,12 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     Linear,
     LlmEndpoint,
+    LmiVllm,
     Network,
     PrefixAwareRouting,
     S3Model,
     ShadowVariant,
     Tgi,
-    Vllm,
 )
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
@@ -468,7 +468,7 @@ def test_each_warning_has_one_owner(stack: Stack) -> None:
         model=HuggingFaceModel(
             "codellama/CodeLlama-7b-hf", token=SecretValue.secrets_manager("hub")
         ),
-        serving=Vllm("0.36.0", max_model_len=15000, model_loading_timeout=7200),
+        serving=LmiVllm("0.36.0", max_model_len=15000, model_loading_timeout=7200),
         instance_type="ml.g5.xlarge",
         inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1",
     )

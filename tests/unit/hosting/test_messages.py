@@ -21,6 +21,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     ManagedInstanceScaling,
     Model,
     Network,
@@ -31,7 +32,6 @@ from cdk_sagemaker_llm import (
     ServingArtifact,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from tests.unit.hosting.expected import KEY_ARN, ROLE_ARN
 from tests.unit.hosting.written import warnings_of
@@ -282,7 +282,7 @@ ERRORS: dict[str, tuple[Definition, str]] = {
         ),
     ),
     "isolated": (
-        llm(serving=Vllm(), network=Network(isolated=True)),
+        llm(serving=LmiVllm(), network=Network(isolated=True)),
         (
             "Test/It: LLM119 an isolated network lets the container download no "
             "weights; serve an S3Model with a backend that reads /opt/ml/model, or "
@@ -390,7 +390,7 @@ ERRORS: dict[str, tuple[Definition, str]] = {
         ),
     ),
     "GPU image": (
-        llm(serving=Vllm("0.36.0"), instance_type="ml.inf2.48xlarge"),
+        llm(serving=LmiVllm("0.36.0"), instance_type="ml.inf2.48xlarge"),
         (
             "Test/It: LLM127 image djl-lmi 0.36.0 runs on NVIDIA GPUs, and "
             "ml.inf2.48xlarge has Inferentia2; choose another image or another "
@@ -465,7 +465,7 @@ WARNINGS: dict[str, tuple[Definition, str, str]] = {
     ),
     "impatient SageMaker": (
         llm(
-            serving=Vllm("0.36.0", model_loading_timeout=1201),
+            serving=LmiVllm("0.36.0", model_loading_timeout=1201),
             container_startup_health_check_timeout=Duration.seconds(1200),
         ),
         "/Test/It/Config",
@@ -477,7 +477,7 @@ WARNINGS: dict[str, tuple[Definition, str, str]] = {
     ),
     "impatient container": (
         llm(
-            serving=Vllm("0.36.0", model_loading_timeout=1200),
+            serving=LmiVllm("0.36.0", model_loading_timeout=1200),
             container_startup_health_check_timeout=Duration.seconds(1201),
         ),
         "/Test/It/Config",
@@ -488,7 +488,7 @@ WARNINGS: dict[str, tuple[Definition, str, str]] = {
     ),
     "old driver": (
         llm(
-            serving=Vllm("0.36.0"),
+            serving=LmiVllm("0.36.0"),
             inference_ami_version="al2-ami-sagemaker-inference-gpu-3-1",
         ),
         "/Test/It/Config",

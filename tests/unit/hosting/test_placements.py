@@ -14,12 +14,12 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     Model,
     NeuronX,
     ProductionVariant,
     ResourceRequirements,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
 from cdk_sagemaker_llm.hosting.placements import Placements
@@ -245,9 +245,9 @@ def test_fails_if_the_endpoint_hosts_no_components(stack: Stack) -> None:
         )
 
 
-@pytest.mark.parametrize("serving", [TGI, Vllm("0.28.0")], ids=["TGI", "LMI"])
+@pytest.mark.parametrize("serving", [TGI, LmiVllm("0.28.0")], ids=["TGI", "LMI"])
 def test_fails_if_a_gpu_image_reserves_no_accelerator(
-    stack: Stack, serving: Tgi | Vllm
+    stack: Stack, serving: Tgi | LmiVllm
 ) -> None:
     """
     By the pattern and by itself.
@@ -289,12 +289,12 @@ def test_fails_if_a_model_is_split_over_more_devices_than_its_copies_have(
     """
     A model that was defined by itself knew of none.
     """
-    hosts = InferenceComponentEndpoint(stack, "Vllm", instance_type="ml.g5.12xlarge")
+    hosts = InferenceComponentEndpoint(stack, "LmiVllm", instance_type="ml.g5.12xlarge")
     model = Model(
         stack,
         "Model",
         model=HuggingFaceModel("a/b"),
-        serving=Vllm(tensor_parallel_degree=4),
+        serving=LmiVllm(tensor_parallel_degree=4),
         role=hosts.role,
     )
 

@@ -17,12 +17,12 @@ from cdk_sagemaker_llm import (
     EndpointConfig,
     HuggingFaceModel,
     LlmEndpoint,
+    LmiVllm,
     Model,
     Network,
     ProductionVariant,
     ShadowVariant,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.hosting.shadow import shadow_findings
 from tests.unit.hosting.expected import ENCRYPT_VOLUMES
@@ -295,7 +295,7 @@ def test_fails_if_components_are_to_have_a_shadow(
     """
     Copies are of requests to a variant's model.
     """
-    hosts = ProductionVariant(instance_type="ml.g5.12xlarge", engine=Vllm())
+    hosts = ProductionVariant(instance_type="ml.g5.12xlarge", engine=LmiVllm())
     with pytest.raises(ValueError, match="LLM346 .* is for inference components"):
         EndpointConfig(
             stack,

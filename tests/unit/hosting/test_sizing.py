@@ -16,13 +16,13 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     ModelArchitecture,
     Plan,
     ResourceRequirements,
     S3Model,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.sizing import Sizing
@@ -64,7 +64,7 @@ def test_the_cautious_figures_can_be_overridden(
     llama = HuggingFaceModel(
         "org/like-llama", architecture=ModelArchitecture.of("meta-llama/Llama-2-7b-hf")
     )
-    serving = Vllm(max_model_len=512)
+    serving = LmiVllm(max_model_len=512)
     with pytest.raises(ValueError, match="LLM190"):
         LlmEndpoint(
             stack,
@@ -94,7 +94,7 @@ def test_warns_if_no_whole_sequence_fits(stack: Stack) -> None:
         stack,
         "It",
         model=HuggingFaceModel("codellama/CodeLlama-7b-hf"),
-        serving=Vllm("0.30.0", max_model_len=14000),
+        serving=LmiVllm("0.30.0", max_model_len=14000),
         instance_type="ml.g5.xlarge",
     )
 
@@ -230,7 +230,7 @@ def test_a_large_model_is_waited_for_longer(
     Annotations.from_stack(stack).has_no_warning(
         "*", Match.string_like_regexp("LLM213")
     )
-    text = container_of(Vllm(), MIXTRAL_22B, 8).files["serving.properties"]
+    text = container_of(LmiVllm(), MIXTRAL_22B, 8).files["serving.properties"]
     assert b"option.model_loading_timeout=3600\n" in text
 
 
@@ -254,7 +254,7 @@ def test_a_demand_that_was_not_asked_for_is_planned_all_the_same() -> None:
     """
     A configuration of one's own need not ask for the accelerators, nor with its demand.
     """
-    demand = Vllm().prepare(MISTRAL, None).demand
+    demand = LmiVllm().prepare(MISTRAL, None).demand
     sizing = Sizing(
         hardware=find_instance_type("ml.g5.12xlarge"), given=None, assumptions=None
     )

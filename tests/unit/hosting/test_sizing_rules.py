@@ -7,7 +7,12 @@ from __future__ import annotations
 import pytest
 from aws_cdk import CfnParameter, Stack
 
-from cdk_sagemaker_llm import Assumptions, HuggingFaceModel, ResourceRequirements, Vllm
+from cdk_sagemaker_llm import (
+    Assumptions,
+    HuggingFaceModel,
+    LmiVllm,
+    ResourceRequirements,
+)
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.fit.fleet import Fleet
@@ -22,7 +27,7 @@ def demand_of(model_id: str) -> Demand:
     """
     Return what vLLM asks of the memory for a catalogued model.
     """
-    demand = Vllm().prepare(HuggingFaceModel(model_id), None).demand
+    demand = LmiVllm().prepare(HuggingFaceModel(model_id), None).demand
     assert demand is not None
     return demand
 

@@ -15,11 +15,11 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     NeuronX,
     ResourceRequirements,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from tests.unit.hosting.written import codes_of
 
@@ -41,11 +41,11 @@ def host_image(stack: Stack, properties: Properties) -> str | None:
 @pytest.mark.parametrize(
     ("serving", "instance_type", "expected"),
     [
-        (Vllm(), "ml.g5.12xlarge", NEWEST_HOST),
-        (Vllm(), "ml.p5.48xlarge", NEWEST_HOST),
-        (Vllm(), "ml.g7e.2xlarge", None),
-        (Vllm("0.30.0"), "ml.g5.12xlarge", "al2-ami-sagemaker-inference-gpu-3-1"),
-        (Vllm("0.33.0"), "ml.g6.12xlarge", None),
+        (LmiVllm(), "ml.g5.12xlarge", NEWEST_HOST),
+        (LmiVllm(), "ml.p5.48xlarge", NEWEST_HOST),
+        (LmiVllm(), "ml.g7e.2xlarge", None),
+        (LmiVllm("0.30.0"), "ml.g5.12xlarge", "al2-ami-sagemaker-inference-gpu-3-1"),
+        (LmiVllm("0.33.0"), "ml.g6.12xlarge", None),
         (TensorRtLlm("0.26.0"), "ml.g5.12xlarge", None),
         (Tgi("1.4.5"), "ml.p4d.24xlarge", None),
     ],
@@ -54,7 +54,7 @@ def host_image(stack: Stack, properties: Properties) -> str | None:
 def test_the_host_image_follows_the_cuda_version(
     stack: Stack,
     properties: Properties,
-    serving: Vllm | TensorRtLlm | Tgi,
+    serving: LmiVllm | TensorRtLlm | Tgi,
     instance_type: str,
     expected: str | None,
 ) -> None:
@@ -130,7 +130,7 @@ def test_fails_if_a_component_does_not_start_on_its_host(stack: Stack) -> None:
     ):
         host.add_model(
             "Old",
-            serving=Vllm("0.33.0"),
+            serving=LmiVllm("0.33.0"),
             model=MODEL,
             resources=ResourceRequirements(accelerators=1),
         )
@@ -157,13 +157,13 @@ def test_warns_if_nobody_has_tried_a_component_on_its_host(stack: Stack) -> None
 @pytest.mark.parametrize(
     ("serving", "instance_type"),
     [
-        (Vllm(), "ml.inf2.48xlarge"),
+        (LmiVllm(), "ml.inf2.48xlarge"),
         (NeuronX("0.29.0"), "ml.g5.12xlarge"),
     ],
     ids=str,
 )
 def test_fails_if_the_devices_are_of_another_kind(
-    stack: Stack, serving: Vllm | NeuronX, instance_type: str
+    stack: Stack, serving: LmiVllm | NeuronX, instance_type: str
 ) -> None:
     """
     An image for GPUs does not start on Neuron chips, nor the other way round.
@@ -218,7 +218,7 @@ def test_time_outs_that_agree_pass(
     LlmEndpoint(
         stack,
         "It",
-        serving=Vllm(model_loading_timeout=loading),
+        serving=LmiVllm(model_loading_timeout=loading),
         model=MODEL,
         instance_type="ml.g5.12xlarge",
         container_startup_health_check_timeout=(

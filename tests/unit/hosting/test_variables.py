@@ -16,12 +16,12 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     Model,
     S3Model,
     ServingFolder,
     TensorRtLlm,
     Tgi,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving import ServingConfiguration
@@ -45,13 +45,13 @@ def mirrored(uri: str) -> str:
     ("serving", "environment", "message"),
     [
         (
-            Vllm(),
+            LmiVllm(),
             {"OPTION_TENSOR_PARALLEL_DEGREE": "8"},
             "LLM154 OPTION_TENSOR_PARALLEL_DEGREE=8 needs 8 accelerators",
         ),
-        (Vllm(), {"TENSOR_PARALLEL_DEGREE": "two"}, "LLM135 TENSOR_PARALLEL_DEGREE"),
-        (Vllm(), {"SERVING_JOB_QUEUE_SIZE": "all"}, "LLM178 SERVING_JOB_QUEUE_SIZE"),
-        (Vllm(), {"HF_MODEL_ID": "a/b"}, "LLM181 HF_MODEL_ID and option.model_id"),
+        (LmiVllm(), {"TENSOR_PARALLEL_DEGREE": "two"}, "LLM135 TENSOR_PARALLEL_DEGREE"),
+        (LmiVllm(), {"SERVING_JOB_QUEUE_SIZE": "all"}, "LLM178 SERVING_JOB_QUEUE_SIZE"),
+        (LmiVllm(), {"HF_MODEL_ID": "a/b"}, "LLM181 HF_MODEL_ID and option.model_id"),
         (
             TensorRtLlm("0.30.0"),
             {"OPTION_MAX_INPUT_LEN": "long"},
@@ -100,7 +100,7 @@ def test_what_has_no_effect_is_a_warning(
     """
     It runs; it only does not do what was meant.
     """
-    serving = Vllm(max_model_len=8192)
+    serving = LmiVllm(max_model_len=8192)
     Model(stack, "Qwen", model=QWEN, serving=serving, environment=environment)
 
     ((_, found),) = warnings_of(stack)
@@ -118,7 +118,7 @@ def test_variables_of_ones_own_are_left_alone(stack: Stack) -> None:
         "OPTION_DTYPE": length,
         "OPTION_ROLLING_BATCH": CfnParameter(stack, "Batch").value_as_string,
     }
-    Model(stack, "Qwen", model=QWEN, serving=Vllm(), environment=environment)
+    Model(stack, "Qwen", model=QWEN, serving=LmiVllm(), environment=environment)
 
     assert warnings_of(stack) == []
     Template.from_stack(stack).resource_count_is("AWS::SageMaker::Model", 1)
@@ -131,7 +131,7 @@ def test_weights_named_at_deployment_are_no_second_model(stack: Stack) -> None:
     bucket = CfnParameter(stack, "Bucket").value_as_string
     weights = S3Model(f"s3://{bucket}/model/")
     environment = {"OPTION_DTYPE": "bf16"}
-    Model(stack, "It", model=weights, serving=Vllm(), environment=environment)
+    Model(stack, "It", model=weights, serving=LmiVllm(), environment=environment)
 
     assert warnings_of(stack) == []
 
@@ -148,7 +148,7 @@ def test_a_model_of_a_host_is_checked_too(stack: Stack) -> None:
         host.add_model(
             "Mistral",
             model=MISTRAL,
-            serving=Vllm(),
+            serving=LmiVllm(),
             environment={"TENSOR_PARALLEL_DEGREE": "2"},
             resources=None,
         )

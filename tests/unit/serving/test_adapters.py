@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm import CustomContainer, HuggingFaceModel, LmiDist, Tgi, Vllm
+from cdk_sagemaker_llm import CustomContainer, HuggingFaceModel, LmiDist, LmiVllm, Tgi
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving.adapters import (
     SWITCHED_ON,
@@ -48,18 +48,18 @@ def by_variables(version: str, **variables: str) -> AdapterHost:
 @pytest.mark.parametrize(
     ("serving", "variables", "is_on"),
     [
-        (Vllm(), {}, None),
-        (Vllm(enable_lora=True), {}, True),
-        (Vllm(enable_lora=False), {}, False),
-        (Vllm(), SWITCHED_ON, True),
-        (Vllm(), {"OPTION_ENABLE_LORA": "false"}, False),
-        (Vllm(), {"OPTION_ENABLE_LORA": PLACEHOLDER}, True),
+        (LmiVllm(), {}, None),
+        (LmiVllm(enable_lora=True), {}, True),
+        (LmiVllm(enable_lora=False), {}, False),
+        (LmiVllm(), SWITCHED_ON, True),
+        (LmiVllm(), {"OPTION_ENABLE_LORA": "false"}, False),
+        (LmiVllm(), {"OPTION_ENABLE_LORA": PLACEHOLDER}, True),
         # The file wins.
-        (Vllm(enable_lora=False), SWITCHED_ON, False),
+        (LmiVllm(enable_lora=False), SWITCHED_ON, False),
     ],
 )
 def test_the_switch_is_read_where_it_is_written(
-    serving: Vllm, variables: dict[str, str], *, is_on: bool | None
+    serving: LmiVllm, variables: dict[str, str], *, is_on: bool | None
 ) -> None:
     """
     In the file or in a variable; what deployment decides is the user's own word.
@@ -70,10 +70,10 @@ def test_the_switch_is_read_where_it_is_written(
 @pytest.mark.parametrize(
     ("serving", "variables", "largest"),
     [
-        (Vllm(), {}, 16),
-        (Vllm(max_lora_rank=64), {}, 64),
-        (Vllm(), {"OPTION_MAX_LORA_RANK": "32"}, 32),
-        (Vllm(), {"OPTION_MAX_LORA_RANK": PLACEHOLDER}, None),
+        (LmiVllm(), {}, 16),
+        (LmiVllm(max_lora_rank=64), {}, 64),
+        (LmiVllm(), {"OPTION_MAX_LORA_RANK": "32"}, 32),
+        (LmiVllm(), {"OPTION_MAX_LORA_RANK": PLACEHOLDER}, None),
         (LmiDist("0.31.0", max_lora_rank=8), {}, 8),
     ],
 )
@@ -105,9 +105,9 @@ def test_an_image_is_read_as_the_release_that_it_is_near(
 @pytest.mark.parametrize(
     ("host", "codes"),
     [
-        (host_of(Vllm()), []),
-        (host_of(Vllm("0.31.0")), []),
-        (host_of(Vllm("0.30.0")), ["LLM327"]),
+        (host_of(LmiVllm()), []),
+        (host_of(LmiVllm("0.31.0")), []),
+        (host_of(LmiVllm("0.30.0")), ["LLM327"]),
         (host_of(LmiDist("0.31.0")), []),
         (host_of(LmiDist("0.30.0")), ["LLM327"]),
         (host_of(Tgi("3.3.6")), ["LLM326"]),
@@ -145,4 +145,4 @@ def test_a_rank_is_held_against_the_largest(rank: int | None, codes: list[str]) 
     """
     The largest itself is taken.
     """
-    assert [f.code for f in adapter_findings(host_of(Vllm()), rank)] == codes
+    assert [f.code for f in adapter_findings(host_of(LmiVllm()), rank)] == codes

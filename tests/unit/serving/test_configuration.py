@@ -10,12 +10,12 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     DeepSpeed,
     LmiDist,
+    LmiVllm,
     NeuronX,
     ServingFolder,
     TensorRtLlm,
     Tgi,
     TgiNeuron,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand
@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.serving.configuration import Container, settled
 @pytest.mark.parametrize(
     "serving",
     [
-        Vllm(),
+        LmiVllm(),
         TensorRtLlm("0.26.0"),
         LmiDist("0.28.0"),
         DeepSpeed("0.26.0"),

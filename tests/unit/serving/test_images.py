@@ -11,12 +11,12 @@ from cdk_sagemaker_llm import (
     DeepSpeed,
     HuggingFaceModel,
     LmiDist,
+    LmiVllm,
     NeuronX,
     ServingFolder,
     TensorRtLlm,
     Tgi,
     TgiNeuron,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import errors_of
@@ -192,14 +192,14 @@ MIXTRAL = ROOT / "assets" / "mixtral-8x7b"
 @pytest.mark.parametrize(
     "serving",
     [
-        Vllm(image=OWN),
+        LmiVllm(image=OWN),
         LmiDist("0.30.0", image=OWN),
         DeepSpeed("0.27.0", image=OWN),
         TensorRtLlm("0.30.0", image=OWN),
         NeuronX("0.29.0", image=OWN),
         Tgi("3.3.6", image=OWN),
         TgiNeuron("0.0.28", image=OWN),
-        Vllm(image="0.39.0-lmi31.0.0-cu130"),
+        LmiVllm(image="0.39.0-lmi31.0.0-cu130"),
         LmiDist("0.32.0", image="0.32.0-lmi14.1.0-cu126"),
         DeepSpeed("0.27.0", image="0.27.1-deepspeed0.12.6-cu121"),
         TensorRtLlm("0.30.0", image="0.31.0-tensorrtllm0.12.0-cu125"),
@@ -238,8 +238,8 @@ def test_what_is_written_is_for_the_version_that_the_tag_names() -> None:
     """
     Up to 0.34 vLLM is asked for by name.
     """
-    files = container_of(Vllm(image="0.30.1-lmi12.1.0-cu124"), MODEL, 8).files
-    newest = container_of(Vllm(image="0.36.0-lmi40.0.0-cu130"), MODEL, 8).files
+    files = container_of(LmiVllm(image="0.30.1-lmi12.1.0-cu124"), MODEL, 8).files
+    newest = container_of(LmiVllm(image="0.36.0-lmi40.0.0-cu130"), MODEL, 8).files
 
     assert b"option.rolling_batch=vllm" in files["serving.properties"]
     assert b"rolling_batch" not in newest["serving.properties"]

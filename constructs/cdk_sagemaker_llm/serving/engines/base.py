@@ -43,7 +43,7 @@ from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.loading import start_up_seconds
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
 
-Distribution = Literal["aws", "huggingface"]
+ImageDistribution = Literal["aws", "huggingface"]
 _VARIABLE = re.compile(r"SM_\w+")
 
 ROLLING_TAG = Rule(
@@ -237,8 +237,8 @@ class EngineServing:
         pinned = pinned_version(self.container_family, chosen.version)
         return [
             ROLLING_TAG.finding(
-                f"version {chosen.version} of {self.container_family} is a tag that AWS "
-                "moves: the next instance may start another engine",
+                f"version {chosen.version} of {self.container_family} is a tag that "
+                "AWS moves: the next instance may start another engine",
                 f"name {pinned}, or the image's digest in image=",
             )
         ]

@@ -12,7 +12,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.engines.base import Distribution, EngineServing
+from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
@@ -92,7 +92,7 @@ class Sglang(EngineServing):
 
     version: str = NEWEST
     _: KW_ONLY
-    distribution: Distribution = "aws"
+    distribution: ImageDistribution = "aws"
     tp_size: int | None = argument("tp-size")
     dp_size: int | None = argument("dp-size")
     pp_size: int | None = argument("pp-size")

@@ -12,7 +12,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.engines.base import Distribution, EngineServing
+from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.templates import (
@@ -117,7 +117,7 @@ class Vllm(EngineServing):
 
     version: str = NEWEST
     _: KW_ONLY
-    distribution: Distribution = "aws"
+    distribution: ImageDistribution = "aws"
     tensor_parallel_size: int | None = argument("tensor-parallel-size")
     pipeline_parallel_size: int | None = argument("pipeline-parallel-size")
     data_parallel_size: int | None = argument("data-parallel-size")

@@ -147,7 +147,7 @@ class TensorRtLlm(LmiServing):
             NOT_JUST_IN_TIME.finding(
                 f"TensorRT-LLM {version} does not compile {name} just in time: "
                 f"it does so {when}",
-                "compile an engine ahead of time (precompiled=True), or use Vllm",
+                "compile an engine ahead of time (precompiled=True), or use LmiVllm",
             )
         ]
 

@@ -46,12 +46,12 @@ _CACHE_DTYPES = Bounds(
 
 
 @dataclass(frozen=True, slots=True)
-class Vllm(VllmFamily):
+class LmiVllm(VllmFamily):
     """
     Serve with vLLM, the choice for new work.
 
-    ``Vllm()``
-    ``Vllm("0.27.0", enforce_eager=True, max_model_len=4096)``
+    ``LmiVllm()``
+    ``LmiVllm("0.27.0", enforce_eager=True, max_model_len=4096)``
 
     Args:
         version: The LMI version. If left out, it is the newest.

@@ -20,8 +20,8 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     ScalableCopyCount,
-    Vllm,
 )
 
 MISTRAL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
@@ -52,7 +52,7 @@ class Variant:
             stack,
             "Chat",
             model=MISTRAL,
-            serving=Vllm("0.32.0"),
+            serving=LmiVllm("0.32.0"),
             instance_type="ml.g5.12xlarge",
         )
         self.scaling = self._llm.auto_scale_instance_count(max_capacity=4)
@@ -75,14 +75,14 @@ class Component:
             "Host",
             instance_type="ml.g5.2xlarge",
             max_instance_count=4,
-            engine=Vllm("0.32.0"),
+            engine=LmiVllm("0.32.0"),
         )
         self.host = [
             of("EndpointName", host.endpoint_name),
             of("VariantName", "AllTraffic"),
         ]
         chat = host.add_model(
-            "Chat", model=MISTRAL, serving=Vllm("0.32.0", max_model_len=4096)
+            "Chat", model=MISTRAL, serving=LmiVllm("0.32.0", max_model_len=4096)
         )
         self.chat = chat
         self.dimensions = [of("InferenceComponentName", chat.inference_component_name)]
@@ -366,7 +366,7 @@ def backlog(stack: Stack) -> None:
         stack,
         "Batch",
         model=MISTRAL,
-        serving=Vllm("0.32.0"),
+        serving=LmiVllm("0.32.0"),
         instance_type="ml.g5.12xlarge",
         async_inference=AsyncInference(
             output="s3://answers/here", max_concurrent_invocations_per_instance=4

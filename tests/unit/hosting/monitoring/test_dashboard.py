@@ -22,12 +22,12 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     LlmDashboard,
     LlmEndpoint,
+    LmiVllm,
     ManagedInstanceScaling,
     Model,
     ProductionVariant,
     ResourceRequirements,
     ShadowVariant,
-    Vllm,
 )
 from tests.unit.hosting.monitoring.dashboard_body import body_of, charts_of
 from tests.unit.hosting.written import codes_of, properties_of
@@ -401,7 +401,7 @@ def test_building_blocks_are_shown(stack: Stack) -> None:
         ProductionVariant(
             instance_type="ml.g5.xlarge",
             variant_name=name,
-            model=Model(stack, name, model=GPT2, serving=Vllm()),
+            model=Model(stack, name, model=GPT2, serving=LmiVllm()),
         )
         for name in ("Blue", "Green")
     ]
@@ -701,7 +701,7 @@ def test_a_shadow_is_shown_beside_its_variant(stack: Stack) -> None:
         "Llm",
         model=GPT2,
         instance_type="ml.g5.2xlarge",
-        shadow=ShadowVariant(serving=Vllm(max_rolling_batch_size=16)),
+        shadow=ShadowVariant(serving=LmiVllm(max_rolling_batch_size=16)),
     )
     LlmDashboard(stack, "Dashboard", endpoints=[llm])
     charts = charts_of(body_of(stack))

@@ -27,11 +27,11 @@ from cdk_sagemaker_llm import (
     InstancePool,
     InstanceType,
     LlmEndpoint,
+    LmiVllm,
     Model,
     ProductionVariant,
     ResourceRequirements,
     ShadowVariant,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.metrics import (
     COMPONENT,
@@ -617,7 +617,7 @@ def test_a_variant_is_named_where_there_are_several(stack: Stack) -> None:
         ProductionVariant(
             instance_type=kind,
             variant_name=name,
-            model=Model(stack, name, model=GPT2, serving=Vllm()),
+            model=Model(stack, name, model=GPT2, serving=LmiVllm()),
         )
         for name, kind in (("Blue", "ml.g5.12xlarge"), ("Green", "ml.g5.48xlarge"))
     ]

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     LlmEndpoint,
+    LmiVllm,
     ManagedInstanceScaling,
     Model,
     ProductionVariant,
@@ -25,7 +26,6 @@ from cdk_sagemaker_llm import (
     S3Model,
     ScalableTarget,
     ScalingStep,
-    Vllm,
 )
 from tests.unit.hosting.scaling.made import (
     ONE,
@@ -199,7 +199,7 @@ def test_building_blocks_say_it_by_managed_scaling(
     managed = bounds and ManagedInstanceScaling(
         min_instance_count=bounds[0], max_instance_count=bounds[1]
     )
-    model = Model(stack, "Model", serving=Vllm(), model=HuggingFaceModel("gpt2"))
+    model = Model(stack, "Model", serving=LmiVllm(), model=HuggingFaceModel("gpt2"))
     variant = ProductionVariant(
         instance_type="ml.g5.12xlarge", managed_instance_scaling=managed or None
     )

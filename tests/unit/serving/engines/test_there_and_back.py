@@ -156,7 +156,7 @@ def test_two_values(rule: str) -> None:
     is_sglang = rule.startswith("sglang")
     name = "lora-target-modules" if is_sglang else "served-model-name"
     assert told(rule, name, ["q_proj"]) == ["q_proj"]
-    with pytest.raises(UntellableError, match="one value, got 2"):
+    with pytest.raises(UntellableError, match="one value for each variable, got 2"):
         told(rule, name, ["q_proj", "k_proj"])
 
 

@@ -11,13 +11,13 @@ from cdk_sagemaker_llm import (
     DeepSpeed,
     HuggingFaceModel,
     LmiDist,
+    LmiVllm,
     ModelArchitecture,
     NeuronX,
     RopeScaling,
     S3Model,
     SmoothQuant,
     TensorRtLlm,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
@@ -50,14 +50,14 @@ def codes(serving: LmiServing) -> list[str]:
 @pytest.mark.parametrize(
     ("serving", "image", "expected"),
     [
-        (Vllm(), "0.36.0-lmi27.0.0-cu130", ["engine=Python"]),
+        (LmiVllm(), "0.36.0-lmi27.0.0-cu130", ["engine=Python"]),
         (
-            Vllm("0.31.0"),
+            LmiVllm("0.31.0"),
             "0.31.0-lmi13.0.0-cu124",
             ["engine=Python", "option.rolling_batch=vllm"],
         ),
         (
-            Vllm("0.27.0", enforce_eager=True),
+            LmiVllm("0.27.0", enforce_eager=True),
             "0.27.0-deepspeed0.12.6-cu121",
             [
                 "engine=Python",
@@ -66,7 +66,7 @@ def codes(serving: LmiServing) -> list[str]:
             ],
         ),
         (
-            Vllm(rope_scaling=RopeScaling("linear", 2)),
+            LmiVllm(rope_scaling=RopeScaling("linear", 2)),
             "0.36.0-lmi27.0.0-cu130",
             [
                 "engine=Python",
@@ -77,7 +77,7 @@ def codes(serving: LmiServing) -> list[str]:
             ],
         ),
         (
-            Vllm("0.32.0", rope_scaling=RopeScaling("dynamic", 2)),
+            LmiVllm("0.32.0", rope_scaling=RopeScaling("dynamic", 2)),
             "0.32.0-lmi14.0.0-cu126",
             [
                 "engine=Python",
@@ -86,7 +86,7 @@ def codes(serving: LmiServing) -> list[str]:
             ],
         ),
         (
-            Vllm(speculative_config={"model": "a/b", "num_speculative_tokens": 5}),
+            LmiVllm(speculative_config={"model": "a/b", "num_speculative_tokens": 5}),
             "0.36.0-lmi27.0.0-cu130",
             [
                 "engine=Python",
@@ -207,7 +207,7 @@ def test_each_backend_writes_its_file_for_its_image(
         else backend(version)
         for backend, family in (
             (TensorRtLlm, "djl-tensorrtllm"),
-            (Vllm, "djl-lmi"),
+            (LmiVllm, "djl-lmi"),
             (LmiDist, "djl-lmi"),
             (DeepSpeed, "djl-deepspeed"),
             (NeuronX, "djl-neuronx"),
@@ -235,12 +235,12 @@ def test_each_backend_is_clean_at_every_version_that_has_it(
     ("serving", "code", "message"),
     [
         (
-            Vllm("0.26.0", enforce_eager=True),
+            LmiVllm("0.26.0", enforce_eager=True),
             "LLM158",
             "enforce_eager has no effect in vllm at LMI 0.26",
         ),
         (
-            Vllm("0.36.0", options={"option.max_modl_len": 1}),
+            LmiVllm("0.36.0", options={"option.max_modl_len": 1}),
             "LLM158",
             "option.max_modl_len is no option of vllm",
         ),
@@ -267,7 +267,7 @@ def test_each_backend_is_clean_at_every_version_that_has_it(
         ),
         (DeepSpeed("0.28.0"), "LLM102", "djl-deepspeed has no version '0.28.0'"),
         (
-            Vllm(unchecked_options={"engine": "MPI"}),
+            LmiVllm(unchecked_options={"engine": "MPI"}),
             "LLM113",
             "options repeats engine",
         ),
@@ -310,10 +310,10 @@ def test_fails_after_the_last_release_with_lmi_dist() -> None:
             "mistralai/Mistral-7B-v0.1",
             ["LLM175"],
         ),
-        (Vllm(tensor_parallel_degree=8), "Qwen/Qwen2.5-7B-Instruct", ["LLM156"]),
-        (Vllm(tensor_parallel_degree="max"), "Qwen/Qwen2.5-7B-Instruct", ["LLM156"]),
-        (Vllm(tensor_parallel_degree=4), "Qwen/Qwen2.5-7B-Instruct", []),
-        (Vllm(tensor_parallel_degree=16), "mistralai/Mistral-7B-v0.1", ["LLM154"]),
+        (LmiVllm(tensor_parallel_degree=8), "Qwen/Qwen2.5-7B-Instruct", ["LLM156"]),
+        (LmiVllm(tensor_parallel_degree="max"), "Qwen/Qwen2.5-7B-Instruct", ["LLM156"]),
+        (LmiVllm(tensor_parallel_degree=4), "Qwen/Qwen2.5-7B-Instruct", []),
+        (LmiVllm(tensor_parallel_degree=16), "mistralai/Mistral-7B-v0.1", ["LLM154"]),
         (
             LmiDist("0.30.0", tensor_parallel_degree=8),
             "Qwen/Qwen2.5-7B-Instruct",
@@ -353,7 +353,7 @@ def test_unchecked_options_are_the_way_past() -> None:
     """
     What the catalogue does not know yet is written as it is.
     """
-    serving = Vllm(unchecked_options={"option.brand_new": "on"})
+    serving = LmiVllm(unchecked_options={"option.brand_new": "on"})
 
     assert codes(serving) == []
     assert "option.brand_new=on" in lines(serving)
@@ -403,7 +403,7 @@ def test_attention_heads_are_divided() -> None:
         parameters=13 * 10**9, kv_bytes_per_token=2**19, num_attention_heads=40
     )
     model = HuggingFaceModel("org/model", architecture=known)
-    (found,) = errors_of(findings_of(Vllm(tensor_parallel_degree=16), model, 16))
+    (found,) = errors_of(findings_of(LmiVllm(tensor_parallel_degree=16), model, 16))
 
     assert found.code == "LLM156"
     assert "tensor_parallel_degree must divide the 40 attention heads" in found.message
@@ -476,6 +476,6 @@ def test_warns_if_a_gated_model_has_no_token(model_id: str, *, warned: bool) -> 
     """
     The download fails after minutes, on instances that are paid for.
     """
-    found = findings_of(Vllm(), HuggingFaceModel(model_id))
+    found = findings_of(LmiVllm(), HuggingFaceModel(model_id))
 
     assert ("LLM214" in {f.code for f in found}) == warned

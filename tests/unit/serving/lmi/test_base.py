@@ -11,11 +11,11 @@ from cdk_sagemaker_llm import (
     DeepSpeed,
     HuggingFaceModel,
     LmiDist,
+    LmiVllm,
     ModelArchitecture,
     NeuronX,
     S3Model,
     TensorRtLlm,
-    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Demand
@@ -56,7 +56,7 @@ def test_the_whole_container() -> None:
     """
     Image, file, variables of the token, and how long loading may take.
     """
-    assert container_of(Vllm(), MODEL, 1) == Container(
+    assert container_of(LmiVllm(), MODEL, 1) == Container(
         image=find_image("djl-lmi", "0.36.0"),
         files={
             "serving.properties": (
@@ -78,11 +78,11 @@ def test_the_tag_of_an_image_is_the_version() -> None:
     """
     tag = find_image("djl-lmi", "0.36.0").tag
     options = {"option.async_scheduling": True}
-    by_tag = Vllm("0.30.0", image=tag, options=options)
+    by_tag = LmiVllm("0.30.0", image=tag, options=options)
 
     assert told(by_tag) == []
-    assert text_of(by_tag) == text_of(Vllm("0.36.0", options=options))
-    (early, *_) = told(Vllm("0.30.0", options=options))
+    assert text_of(by_tag) == text_of(LmiVllm("0.36.0", options=options))
+    (early, *_) = told(LmiVllm("0.30.0", options=options))
     assert early.startswith(
         "LLM158 option.async_scheduling has no effect in vllm at LMI 0.30"
     )
@@ -92,7 +92,7 @@ def test_an_address_known_at_deployment_is_a_variable() -> None:
     """
     LMI turns it into the option; a file is too early.
     """
-    container = container_of(Vllm(), S3Model(PLACEHOLDER), 1)
+    container = container_of(LmiVllm(), S3Model(PLACEHOLDER), 1)
 
     assert container.environment == {"OPTION_MODEL_ID": PLACEHOLDER}
     assert container.files == {
@@ -104,7 +104,7 @@ def test_weights_on_s3_are_fetched_by_the_container() -> None:
     """
     Not by SageMaker.
     """
-    container = container_of(Vllm(), S3Model("s3://b/p/"), 1)
+    container = container_of(LmiVllm(), S3Model("s3://b/p/"), 1)
 
     assert container.files == {
         "serving.properties": (
@@ -120,7 +120,7 @@ def test_the_model_may_be_an_option() -> None:
     """
     Where no parameter names it.
     """
-    serving = Vllm(options={"option.model_id": "a/b"})
+    serving = LmiVllm(options={"option.model_id": "a/b"})
 
     assert told(serving, None) == []
     assert text_of(serving, None) == (
@@ -146,7 +146,7 @@ def test_a_large_model_is_given_time(
     60 GB load within the 30 minutes that SageMaker waits; more is told to both.
     """
     model = HuggingFaceModel("a/b", architecture=sized(billions))
-    serving = Vllm(model_loading_timeout=given)
+    serving = LmiVllm(model_loading_timeout=given)
     container = container_of(serving, model, 8)
     written = text_of(serving, model).splitlines()
 
@@ -161,7 +161,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
     Whichever gives up first ends both.
     """
     model = HuggingFaceModel("a/b", architecture=sized(40))
-    container = container_of(Vllm(quantize="awq"), model, 8)
+    container = container_of(LmiVllm(quantize="awq"), model, 8)
 
     assert container.loading_seconds == 1800
     assert container.start_up_seconds is None
@@ -171,12 +171,12 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
     ("serving", "model", "expected"),
     [
         (
-            Vllm(),
+            LmiVllm(),
             None,
             ["LLM112 model is missing: nothing names the weights"],
         ),
         (
-            Vllm("0.99.0"),
+            LmiVllm("0.99.0"),
             None,
             [
                 (
@@ -187,7 +187,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(dtype="fp16", options={"option.dtype": "bf16", "engine": "MPI"}),
+            LmiVllm(dtype="fp16", options={"option.dtype": "bf16", "engine": "MPI"}),
             MODEL,
             [
                 "LLM113 options repeats engine, which has a parameter of its own",
@@ -195,7 +195,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(unchecked_options={"option.model_id": "c/d"}),
+            LmiVllm(unchecked_options={"option.model_id": "c/d"}),
             MODEL,
             [
                 (
@@ -205,7 +205,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(options={"option.env": "hf" + "_" + "a" * 34}),
+            LmiVllm(options={"option.env": "hf" + "_" + "a" * 34}),
             MODEL,
             [
                 (
@@ -216,7 +216,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(unchecked_options={"my_key": "sk" + "-" + "a" * 34}),
+            LmiVllm(unchecked_options={"my_key": "sk" + "-" + "a" * 34}),
             MODEL,
             [
                 (
@@ -226,7 +226,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(options={"option.env": "a\\b"}),
+            LmiVllm(options={"option.env": "a\\b"}),
             MODEL,
             [
                 (
@@ -236,7 +236,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(max_model_len=NUMBER_AT_DEPLOYMENT),
+            LmiVllm(max_model_len=NUMBER_AT_DEPLOYMENT),
             MODEL,
             [
                 (
@@ -246,7 +246,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(
+            LmiVllm(
                 speculative_config={
                     "method": "ngram",
                     "num_speculative_tokens": NUMBER_AT_DEPLOYMENT,
@@ -261,7 +261,7 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(),
+            LmiVllm(),
             HuggingFaceModel("meta-llama/Llama-3.2-1B"),
             [
                 (
@@ -272,13 +272,13 @@ def test_container_and_sagemaker_wait_equally_for_quantized_weights() -> None:
             ],
         ),
         (
-            Vllm(),
+            LmiVllm(),
             HuggingFaceModel(
                 "meta-llama/Llama-3.2-1B", token=SecretValue.secrets_manager("hub")
             ),
             [],
         ),
-        (Vllm(), S3Model("s3://meta-llama/x/"), []),
+        (LmiVllm(), S3Model("s3://meta-llama/x/"), []),
     ],
     ids=[
         "no model",
@@ -308,7 +308,7 @@ def test_an_error_stands_in_the_way_of_a_container() -> None:
     """
     What it asks of the memory is known all the same.
     """
-    prepared = Vllm(tensor_parallel_degree=16, max_model_len=3000).prepare(MODEL, 8)
+    prepared = LmiVllm(tensor_parallel_degree=16, max_model_len=3000).prepare(MODEL, 8)
 
     assert prepared.container is None
     assert [f.code for f in prepared.findings] == ["LLM154"]
@@ -322,7 +322,7 @@ def test_a_model_that_is_gated_is_not_told_of_beside_an_error() -> None:
     """
     model = HuggingFaceModel("meta-llama/Llama-3.2-1B")
 
-    assert [line[:6] for line in told(Vllm("0.99.0"), model)] == ["LLM102"]
+    assert [line[:6] for line in told(LmiVllm("0.99.0"), model)] == ["LLM102"]
 
 
 def test_the_devices_may_be_decided_by_the_demand() -> None:
@@ -335,7 +335,7 @@ def test_the_devices_may_be_decided_by_the_demand() -> None:
         asked.append(demand)
         return 4
 
-    serving = Vllm(tensor_parallel_degree=8)
+    serving = LmiVllm(tensor_parallel_degree=8)
     prepared = serving.prepare(MODEL, devices)
 
     assert [str(f) for f in prepared.findings] == [
@@ -351,14 +351,14 @@ def test_devices_that_are_not_known_are_not_counted() -> None:
     """
     Whatever the degree.
     """
-    assert findings_of(Vllm(tensor_parallel_degree=64), MODEL, None) == []
+    assert findings_of(LmiVllm(tensor_parallel_degree=64), MODEL, None) == []
 
 
 @pytest.mark.parametrize(
     ("serving", "expected"),
     [
         (
-            Vllm("0.26.0", enforce_eager=True),
+            LmiVllm("0.26.0", enforce_eager=True),
             [
                 (
                     "LLM158 enforce_eager has no effect in vllm at LMI 0.26: it was "
@@ -372,7 +372,7 @@ def test_devices_that_are_not_known_are_not_counted() -> None:
             ],
         ),
         (
-            Vllm("0.30.0", dtype="float16", options={"option.quantize": "gptx"}),
+            LmiVllm("0.30.0", dtype="float16", options={"option.quantize": "gptx"}),
             [
                 (
                     "LLM136 option.quantize must be one of awq, deepspeedfp, fp8, "
@@ -433,7 +433,7 @@ def test_renaming_keeps_the_rest_of_a_finding() -> None:
     """
     Its severity and its code.
     """
-    found = findings_of(Vllm("0.30.0", max_rolling_batch_prefill_tokens=8), MODEL, 1)
+    found = findings_of(LmiVllm("0.30.0", max_rolling_batch_prefill_tokens=8), MODEL, 1)
 
     assert found == [
         Finding(
@@ -449,7 +449,7 @@ def test_an_option_without_effect_is_an_error() -> None:
     """
     Nothing else could read it, for there is no code beside the file.
     """
-    (found,) = findings_of(Vllm(options={"option.my_own": 1}), MODEL, 1)
+    (found,) = findings_of(LmiVllm(options={"option.my_own": 1}), MODEL, 1)
 
     assert (found.code, found.severity) == ("LLM158", Severity.ERROR)
 
@@ -458,7 +458,7 @@ def test_an_unchecked_option_is_not_looked_at() -> None:
     """
     It is written, and that is all; a checked one follows it in the file's order.
     """
-    serving = Vllm(
+    serving = LmiVllm(
         unchecked_options={"option.zzz": "x", "option.dtype": "fp4"},
         options={"option.task": "generate"},
     )
@@ -475,7 +475,7 @@ def test_a_class_that_runs_another_backend_says_so() -> None:
     """
     What an option made of it.
     """
-    serving = Vllm("0.34.0", options={"batch_size": 4})
+    serving = LmiVllm("0.34.0", options={"batch_size": 4})
 
     assert told(serving) == [
         (
@@ -523,7 +523,7 @@ def test_what_the_container_is_told_to_load() -> None:
     ("serving", "line"),
     [
         (
-            Vllm(speculative_config={"b": [1], "a": "x"}),
+            LmiVllm(speculative_config={"b": [1], "a": "x"}),
             'option.speculative_config={"a":"x","b":[1]}',
         ),
         (
@@ -534,9 +534,9 @@ def test_what_the_container_is_told_to_load() -> None:
             NeuronX("0.29.0", context_length_estimate=(3, 4)),
             "option.context_length_estimate=3,4",
         ),
-        (Vllm(load_format="x"), "option.load_format=x"),
-        (Vllm(gpu_memory_utilization=0.5), "option.gpu_memory_utilization=0.5"),
-        (Vllm(enforce_eager=True), "option.enforce_eager=true"),
+        (LmiVllm(load_format="x"), "option.load_format=x"),
+        (LmiVllm(gpu_memory_utilization=0.5), "option.gpu_memory_utilization=0.5"),
+        (LmiVllm(enforce_eager=True), "option.enforce_eager=true"),
     ],
     ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
@@ -552,7 +552,7 @@ def test_fails_if_a_value_cannot_be_an_option() -> None:
     A mistake of the caller's, with the value got.
     """
     with pytest.raises(ValueError, match=r"^dtype must be text, got the class object$"):
-        Vllm(dtype=object)  # type: ignore[arg-type] # the mistake
+        LmiVllm(dtype=object)  # type: ignore[arg-type] # the mistake
 
 
 def test_the_base_is_no_backend() -> None:

@@ -362,7 +362,7 @@ def test_what_it_asks_of_the_memory_by_default() -> None:
             (
                 "LLM219 TensorRT-LLM 0.25.0 does not compile MistralForCausalLM just "
                 "in time: it does so from LMI 0.26 on; compile an engine ahead of time "
-                "(precompiled=True), or use Vllm"
+                "(precompiled=True), or use LmiVllm"
             ),
         ),
         (
@@ -371,7 +371,7 @@ def test_what_it_asks_of_the_memory_by_default() -> None:
             (
                 "LLM219 TensorRT-LLM 0.32.0 does not compile DbrxForCausalLM just in "
                 "time: it does so at no LMI version; compile an engine ahead of time "
-                "(precompiled=True), or use Vllm"
+                "(precompiled=True), or use LmiVllm"
             ),
         ),
     ],

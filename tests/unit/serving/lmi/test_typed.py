@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm import HuggingFaceModel, LmiDist, NeuronX, TensorRtLlm, Vllm
+from cdk_sagemaker_llm import HuggingFaceModel, LmiDist, LmiVllm, NeuronX, TensorRtLlm
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from tests.unit.serving.answers import findings_of
@@ -28,44 +28,44 @@ def told(serving: LmiServing) -> list[str]:
     ("serving", "message"),
     [
         (
-            Vllm(max_model_len=-1),
+            LmiVllm(max_model_len=-1),
             "LLM137 max_model_len must be at least 1, got -1",
         ),
         (
-            Vllm(max_model_len=0),
+            LmiVllm(max_model_len=0),
             "LLM137 max_model_len must be at least 1, got 0",
         ),
         (
-            Vllm(gpu_memory_utilization=2),
+            LmiVllm(gpu_memory_utilization=2),
             "LLM137 gpu_memory_utilization must be above 0 and at most 1, got 2",
         ),
         (
-            Vllm(gpu_memory_utilization=0),
+            LmiVllm(gpu_memory_utilization=0),
             "LLM137 gpu_memory_utilization must be above 0 and at most 1, got 0",
         ),
         (
-            Vllm("0.30.0", options={"option.gpu_memory_utilization": 1.01}),
+            LmiVllm("0.30.0", options={"option.gpu_memory_utilization": 1.01}),
             (
                 "LLM137 option.gpu_memory_utilization must be above 0 and at most 1, "
                 "got 1.01"
             ),
         ),
         (
-            Vllm(kv_cache_dtype="foo"),
+            LmiVllm(kv_cache_dtype="foo"),
             (
                 "LLM136 kv_cache_dtype must be one such as auto, fp8 or bfloat16, got "
                 "'foo'; pass another in unchecked_options"
             ),
         ),
         (
-            Vllm(kv_cache_dtype="fp8_e5m3"),
+            LmiVllm(kv_cache_dtype="fp8_e5m3"),
             (
                 "LLM136 kv_cache_dtype must be one such as auto, fp8 or bfloat16, got "
                 "'fp8_e5m3'; write fp8_e5m2, or pass another in unchecked_options"
             ),
         ),
         (
-            Vllm(options={"option.kv_cache_dtype": "foo"}),
+            LmiVllm(options={"option.kv_cache_dtype": "foo"}),
             (
                 "LLM136 option.kv_cache_dtype must be one such as auto, fp8 or "
                 "bfloat16, got 'foo'; pass another in unchecked_options"
@@ -95,12 +95,12 @@ def test_fails_outside_its_bounds(serving: LmiServing, message: str) -> None:
 @pytest.mark.parametrize(
     "serving",
     [
-        Vllm(max_model_len=1),
-        Vllm(gpu_memory_utilization=1),
-        Vllm(gpu_memory_utilization=0.01),
-        Vllm(kv_cache_dtype="fp8_e5m2"),
-        Vllm(unchecked_options={"option.kv_cache_dtype": "foo"}),
-        Vllm(options={"option.max_model_len": -1}),
+        LmiVllm(max_model_len=1),
+        LmiVllm(gpu_memory_utilization=1),
+        LmiVllm(gpu_memory_utilization=0.01),
+        LmiVllm(kv_cache_dtype="fp8_e5m2"),
+        LmiVllm(unchecked_options={"option.kv_cache_dtype": "foo"}),
+        LmiVllm(options={"option.max_model_len": -1}),
         TensorRtLlm("0.26.0", kv_cache_free_gpu_mem_fraction=1.0),
     ],
     ids=repr,
@@ -124,7 +124,7 @@ def test_a_class_that_decides_the_backend_is_named(name: str, way_out: str) -> N
     Where it is likely mistaken, the file itself needs no change.
     """
     model = HuggingFaceModel("a/b", architecture=name)
-    (found,) = errors_of(findings_of(Vllm("0.36.0"), model, 8))
+    (found,) = errors_of(findings_of(LmiVllm("0.36.0"), model, 8))
 
     assert str(found) == (
         "LLM134 the file runs huggingface in djl-lmi 0.36-lmi27, not vllm; "
@@ -136,7 +136,7 @@ def test_an_option_without_its_prefix_is_told_its_parameter() -> None:
     """
     What the backend reads, and how it is best written.
     """
-    (message,) = told(Vllm(options={"max_model_len": 4096}))
+    (message,) = told(LmiVllm(options={"max_model_len": 4096}))
 
     assert message == (
         "LLM158 max_model_len has no effect: the backend reads option.max_model_len; "
@@ -152,7 +152,7 @@ def test_a_number_of_the_deployment_is_told_as_that(name: str) -> None:
     Never as the digits of its placeholder.
     """
     given: dict[str, Any] = {name: TOKEN}
-    (message,) = told(Vllm(**given))
+    (message,) = told(LmiVllm(**given))
 
     assert message == (
         f"LLM114 option.{name} is known only at deployment, too late for a file; pass "

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture, RopeScaling, Vllm
+from cdk_sagemaker_llm import HuggingFaceModel, LmiVllm, ModelArchitecture, RopeScaling
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from tests.unit.serving.answers import container_of, findings_of
 from tests.unit.serving.lmi.parameters import (
@@ -54,7 +54,7 @@ def test_every_parameter_has_a_row() -> None:
     """
     A new one comes with the line that it writes.
     """
-    assert named_in(COMMON, OWN) == keywords_of(Vllm)
+    assert named_in(COMMON, OWN) == keywords_of(LmiVllm)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_parameter_writes_its_line(keyword: str, value: object, line: str) -> 
     """
     The option that vLLM reads, and no other.
     """
-    serving = Vllm("0.34.0", **{keyword: value})  # type: ignore[arg-type] # any of all
+    serving = LmiVllm("0.34.0", **{keyword: value})  # type: ignore[arg-type] # any of all
 
     assert line in text_of(serving).splitlines()
 
@@ -75,7 +75,7 @@ def test_all_parameters_are_written_in_their_order() -> None:
     """
     model = HuggingFaceModel("org/model", revision="abc123")
 
-    assert text_of(Vllm("0.34.0", **all_of(COMMON, OWN)), model) == (
+    assert text_of(LmiVllm("0.34.0", **all_of(COMMON, OWN)), model) == (
         "engine=Python\n"
         "option.tensor_parallel_degree=4\n"
         "option.model_id=org/model\n"
@@ -132,7 +132,7 @@ def test_the_scheduler_is_written_up_to_0_34(version: str, text: str) -> None:
     """
     From 0.35 on the word would bring the old one back.
     """
-    assert text_of(Vllm(version)) == text
+    assert text_of(LmiVllm(version)) == text
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_rope_scaling_is_an_override_from_0_33_on(version: str, line: str) -> No
     """
     Newer releases of vLLM have no option of that name.
     """
-    serving = Vllm(version, rope_scaling=RopeScaling("linear", 2.5))
+    serving = LmiVllm(version, rope_scaling=RopeScaling("linear", 2.5))
 
     assert text_of(serving).splitlines()[-1] == line
 
@@ -158,7 +158,7 @@ def test_left_out_the_version_is_the_newest() -> None:
     """
     The newest that the SageMaker SDK lists.
     """
-    assert Vllm().version == "0.36.0"
+    assert LmiVllm().version == "0.36.0"
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_the_image_that_has_it_is_of_another_family_from_0_28_on(
     """
     Up to 0.27 it came with DeepSpeed.
     """
-    assert Vllm(version).container_family == family
-    assert container_of(Vllm(version), HuggingFaceModel("a/b"), 1).image.family == (
+    assert LmiVllm(version).container_family == family
+    assert container_of(LmiVllm(version), HuggingFaceModel("a/b"), 1).image.family == (
         family
     )
 
@@ -186,7 +186,7 @@ def test_a_version_that_is_none_is_one_error() -> None:
     """
     It is sought among the newest images.
     """
-    (found,) = findings_of(Vllm("latest"), HuggingFaceModel("a/b"))
+    (found,) = findings_of(LmiVllm("latest"), HuggingFaceModel("a/b"))
 
     assert str(found) == (
         "LLM102 image djl-lmi has no version 'latest'; use 0.36.0-lmi27, "
@@ -198,7 +198,7 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
     """
     Each parameter that changes it, in its place.
     """
-    serving = Vllm(
+    serving = LmiVllm(
         tensor_parallel_degree=2,
         max_rolling_batch_size=48,
         quantize="awq",
@@ -230,12 +230,14 @@ def test_what_it_asks_of_the_memory_with_everything_set() -> None:
 @pytest.mark.parametrize(
     "serving",
     [
-        Vllm(),
-        Vllm(tensor_parallel_degree="max", enforce_eager=False, kv_cache_dtype="auto"),
+        LmiVllm(),
+        LmiVllm(
+            tensor_parallel_degree="max", enforce_eager=False, kv_cache_dtype="auto"
+        ),
     ],
     ids=["nothing", "the defaults"],
 )
-def test_what_it_asks_of_the_memory_by_default(serving: Vllm) -> None:
+def test_what_it_asks_of_the_memory_by_default(serving: LmiVllm) -> None:
     """
     The engine's own defaults, and the weights as they are published.
     """
@@ -263,7 +265,7 @@ def test_a_quantization_leaves_fewer_bits(
     """
     In 4 bits with bitsandbytes, which other engines have in 8.
     """
-    demand = Vllm(quantize=quantize).prepare(None, 1).demand
+    demand = LmiVllm(quantize=quantize).prepare(None, 1).demand
 
     assert demand is not None
     assert demand.weight_bits == bits
