@@ -10,6 +10,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.component_specification import variable_findings
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 from cdk_sagemaker_llm.serving.environment import container_findings
@@ -56,6 +57,7 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM516": _of(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": "2"}, 1),
     "LLM517": _of(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": "8"}, 8, architecture=HEADS),
     "LLM518": _of(("tei", "1.9.3"), AT_HUB, instance_type="ml.p3.2xlarge"),
+    "LLM519": partial(variable_findings, {f"A{number}": "" for number in range(17)}),
     "LLM601": _of(SERVER, {"SM_VLLM_MAX_NUM_SEQ": "4"}),
     "LLM602": _of(SGLANG, {"SM_SGLANG_NSA_DECODE_BACKEND": "fa3"}),
     "LLM603": _of(

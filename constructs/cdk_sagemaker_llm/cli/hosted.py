@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from cdk_sagemaker_llm.serving.adapter_specification import (
     address_findings,
     specification_findings,
 )
+from cdk_sagemaker_llm.serving.component_specification import variable_findings
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.environment import (
     CHECKED_FAMILIES,
@@ -139,7 +140,10 @@ def _component_report(
     if "BaseInferenceComponentName" in specification:
         return _adapter_report(subject, specification)
     container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
-    return _container_report(subject, stack, container, _reserved(specification))
+    report = _container_report(subject, stack, container, _reserved(specification))
+    given = own.get("Environment", {})
+    many = [] if is_intrinsic(given) else variable_findings(given)
+    return replace(report, findings=[*many, *report.findings])
 
 
 def _adapter_report(subject: str, specification: Mapping[str, Any]) -> Report:

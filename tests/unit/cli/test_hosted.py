@@ -242,6 +242,21 @@ def test_a_component_with_a_container_of_its_own_is_a_subject(
     assert list(report.left_out) == left_out
 
 
+@pytest.mark.parametrize(("number", "codes"), [(16, []), (17, ["LLM519"])])
+def test_a_component_names_few_variables_itself(
+    tmp_path: Path, number: int, codes: list[str]
+) -> None:
+    """
+    Fewer than a model does.
+    """
+    variables = {f"A{each}": "1" for each in range(number - 1)}
+    container = {"Image": LMI, "Environment": {**MODEL, **variables}}
+    own = template("InferenceComponent", Specification={"Container": container})
+    (report,) = hosted_reports(assembly(tmp_path, {"It": own}))
+
+    assert [finding.code for finding in report.findings] == codes
+
+
 def test_variants_that_deployment_chooses_are_none() -> None:
     """
     As of a configuration that has none.

@@ -225,7 +225,8 @@ def test_tei_is_pulled_from_an_account_of_its_own(app: App) -> None:
     In the image's address and in what the role may pull.
     """
     stack = Stack(app, "It", env=Environment(account=ACCOUNT, region="eu-west-1"))
-    Model(stack, "Model", serving=CustomContainer(find_image("tei", "1.8.2")))
+    serving = CustomContainer(find_image("tei", "1.8.2"))
+    Model(stack, "Model", model=HuggingFaceModel("a/b"), serving=serving)
 
     assert pulled(stack) == (
         f"141502667606.dkr.ecr.eu-west-1.amazonaws.com/{TEI}",
@@ -237,7 +238,8 @@ def test_without_a_region_teis_accounts_are_looked_up(agnostic_stack: Stack) -> 
     """
     And no others.
     """
-    Model(agnostic_stack, "Model", serving=CustomContainer(find_image("tei", "1.8.2")))
+    serving = CustomContainer(find_image("tei", "1.8.2"))
+    Model(agnostic_stack, "Model", model=HuggingFaceModel("a/b"), serving=serving)
     (mapping,) = Template.from_stack(agnostic_stack).find_mappings("*").values()
 
     assert len(mapping) == 35

@@ -201,19 +201,21 @@ def _by_parser(
         if finding.code not in codes or is_refused:
             yield finding
         elif is_doubted:
-            yield MAY_BE_REFUSED.finding(finding.message, finding.remedy)
+            yield _doubted(finding)
 
 
 def _demoted(found: list[Finding], subject: EngineSubject) -> list[Finding]:
     if _is_described(subject):
         return found
     codes = {rule.code for rule in OF_THE_RELEASE}
-    return [
-        MAY_BE_REFUSED.finding(finding.message, finding.remedy)
-        if finding.code in codes
-        else finding
-        for finding in found
-    ]
+    return [_doubted(one) if one.code in codes else one for one in found]
+
+
+def _doubted(finding: Finding) -> Finding:
+    return MAY_BE_REFUSED.finding(
+        f"{finding.message} (that depends on the image's build or release)",
+        finding.remedy,
+    )
 
 
 def _refusal(subject: EngineSubject) -> str:

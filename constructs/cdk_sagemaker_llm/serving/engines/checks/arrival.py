@@ -19,6 +19,8 @@ from cdk_sagemaker_llm.serving.engines.checks.subject import (
 )
 
 _SHOWN = 160
+# supervisord ends the command there.
+_COMMENTS = (" #", " ;")
 
 LOST = Rule(
     "LLM508",
@@ -50,6 +52,8 @@ def check_supervisor(subject: EngineSubject) -> Iterator[Finding]:
             continue
         arrives = f"{word} does not arrive as it is written: the engine gets "
         message = arrives + " and ".join(map(repr, got[1:]))[:_SHOWN]
+        if any(mark in value for value in told.values for mark in _COMMENTS):
+            message += ", and no argument behind it arrives"
         is_bad = is_refused(table, subject.release, got)
         yield (LOST if is_bad else ALTERED).finding(message, remedy)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
@@ -58,7 +59,7 @@ def check_devices(subject: EngineSubject) -> Iterator[Finding]:
     """
     The engine is split over the accelerators that there are: nothing derives that.
     """
-    table, present = subject.table, subject.accelerators
+    table, present = _split(subject), subject.accelerators
     if table is None or not present or any(map(subject.is_told, _ELSEWHERE)):
         return
     names = _parts(subject, table)
@@ -101,7 +102,7 @@ def check_heads(subject: EngineSubject) -> Iterator[Finding]:
     """
     Tensor parallelism divides the attention heads.
     """
-    table, heads = subject.table, subject.attention_heads
+    table, heads = _split(subject), subject.attention_heads
     if table is None or not heads or subject.is_told("hf-overrides"):
         return
     size = subject.number(_TENSOR[table])
@@ -142,6 +143,11 @@ def check_gpu(subject: EngineSubject) -> Iterator[Finding]:
         f"capability {', '.join(built)}, and {model} has {capability}",
         "take another instance type, or another image",
     )
+
+
+def _split(subject: EngineSubject) -> Engine | None:
+    # vLLM-Omni runs several engines, each split in its own way.
+    return subject.table if subject.table == subject.image.engine else None
 
 
 def _parts(subject: EngineSubject, table: str) -> tuple[str, ...]:

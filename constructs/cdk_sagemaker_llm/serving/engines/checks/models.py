@@ -52,7 +52,7 @@ def check_model(subject: EngineSubject) -> Iterator[Finding]:
         return
     is_named = subject.is_set(HUB)
     is_empty = subject.model_data is not None and not subject.model_data
-    if rule.insists_on_model and is_empty:
+    if rule.insists_on_model and is_empty and not (is_named and _is_doubted(subject)):
         yield NOTHING_TO_SERVE.finding(
             _unread(subject)
             if is_named
@@ -198,6 +198,12 @@ def _shadowed(subject: EngineSubject) -> Iterator[Finding]:
             f"--model-path {MODEL_DIR} behind it, which wins",
             f"set {subject.variable('model-path')}",
         )
+
+
+def _is_doubted(subject: EngineSubject) -> bool:
+    # The SageMaker SDK deploys Hugging Face's image with HF_MODEL_ID alone, which its
+    # entry point, as far as it was read, does not look at.
+    return subject.image.family.startswith("huggingface-")
 
 
 def _unread(subject: EngineSubject) -> str:

@@ -295,6 +295,8 @@ def test_models() -> None:
     assert codes(OLD, hub) == ["LLM615"]
     assert codes(SGLANG, hub) == ["LLM615"]
     assert codes(SGLANG, hub, model_data=()) == ["LLM513"]
+    # Of Hugging Face's own image it is not known for certain.
+    assert codes(("huggingface-sglang", "0.5.8"), hub, model_data=()) == ["LLM615"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}) == ["LLM615"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}, model_data=()) == ["LLM513"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL_PATH": "a/b"}, model_data=()) == []
@@ -391,6 +393,16 @@ def test_the_users_words_are_used() -> None:
     (only,) = found(SERVER, {"SM_VLLM_DTYPE": "?"}, words={"SM_VLLM_DTYPE": "dtype"})
 
     assert only.message.startswith("dtype must be auto")
+
+
+def test_what_ends_the_supervisors_command_takes_the_rest_along() -> None:
+    """
+    As a comment does.
+    """
+    (only,) = found(("vllm", "0.20.2"), {"SM_VLLM_SERVED_MODEL_NAME": "a #b"})
+
+    assert only.code == "LLM606"
+    assert only.message.endswith("gets 'a', and no argument behind it arrives")
 
 
 def test_an_image_without_such_an_engine() -> None:
