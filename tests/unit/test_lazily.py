@@ -71,6 +71,7 @@ UNUSED = [
     "hosting.scaling.zero",
     "hosting.shadow",
     "serving.adapters",
+    "serving.engines.base",
     "serving.environment",
     "serving.lmi.vllm",
     "simulation",
