@@ -71,7 +71,6 @@ UNUSED = [
     "hosting.scaling.zero",
     "hosting.shadow",
     "serving.adapters",
-    "serving.engines.base",
     "serving.environment",
     "serving.lmi.vllm",
     "simulation",

@@ -80,10 +80,6 @@ PULL_LMI = {
     ),
     "Sid": "PullImage",
 }
-PULL_VLLM = {
-    **PULL_LMI,
-    "Resource": "arn:${AWS::Partition}:ecr:us-east-1:763104351884:repository/vllm",
-}
 READ_TARBALL = {
     "Action": "s3:GetObject",
     "Effect": "Allow",

@@ -39,13 +39,15 @@ from tests.unit.hosting.expected import (
     CAPTURE_CONFIG,
     DECRYPT_WEIGHTS,
     ENCRYPT_VOLUMES,
+    FIND_TARBALL,
     KEY_ARN,
     LIST_WEIGHTS,
     LOG_IN,
     NAME_OF_MINE,
     PUBLISH_METRICS,
+    PULL_LMI,
     PULL_TGI,
-    PULL_VLLM,
+    READ_TARBALL,
     READ_WEIGHTS,
     RESERVATION_ARN,
     ROLE,
@@ -365,21 +367,20 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
             LOG_IN,
             WRITE_LOGS,
             PUBLISH_METRICS,
-            PULL_VLLM,
+            PULL_LMI,
+            READ_TARBALL,
+            FIND_TARBALL,
         ),
         "HostMistralModel": {
             "Type": "AWS::SageMaker::Model",
             "Properties": {
                 "ExecutionRoleArn": "${HostRole.Arn}",
                 "PrimaryContainer": {
-                    "Environment": {
-                        "SM_VLLM_MODEL": "HuggingFaceH4/zephyr-7b-beta",
-                        "SM_VLLM_TENSOR_PARALLEL_SIZE": "1",
-                    },
                     "Image": (
-                        "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm:"
-                        "server-sagemaker-cuda-v2.6"
+                        "763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference:"
+                        "0.36.0-lmi27.0.0-cu130"
                     ),
+                    "ModelDataUrl": TARBALL,
                 },
             },
             "DependsOn": ["HostAccess"],

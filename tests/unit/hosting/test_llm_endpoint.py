@@ -35,19 +35,22 @@ from tests.unit.hosting.expected import (
     DECRYPT_WEIGHTS,
     ENCRYPT_VOLUMES,
     FIND_REQUESTS,
+    FIND_TARBALL,
     KEY_ARN,
     LIST_WEIGHTS,
     LOG_IN,
     NAME_OF_MINE,
     PUBLISH_METRICS,
+    PULL_LMI,
     PULL_TGI,
-    PULL_VLLM,
     READ_REQUESTS,
+    READ_TARBALL,
     READ_WEIGHTS,
     RESERVATION_ARN,
     ROLE,
     ROLE_ARN,
     SECURITY_GROUP,
+    TARBALL,
     TGI_IMAGE,
     WRITE_ANSWERS,
     WRITE_CAPTURED,
@@ -279,7 +282,7 @@ def test_no_keyword_is_left_out_above(every_keyword: dict[str, Any]) -> None:
 
 def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
     """
-    A role, two variables and defaults that suit a language model.
+    A role, a tarball and defaults that suit a language model.
     """
     LlmEndpoint(stack, "Llm", model=MISTRAL, instance_type="ml.g5.12xlarge")
 
@@ -289,7 +292,9 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
             "LlmModelAccess",
             "${LlmModelRole}",
             LOG_IN,
-            PULL_VLLM,
+            PULL_LMI,
+            READ_TARBALL,
+            FIND_TARBALL,
             WRITE_LOGS,
             PUBLISH_METRICS,
         ),
@@ -298,14 +303,11 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
             "Properties": {
                 "ExecutionRoleArn": "${LlmModelRole.Arn}",
                 "PrimaryContainer": {
-                    "Environment": {
-                        "SM_VLLM_MODEL": "HuggingFaceH4/zephyr-7b-beta",
-                        "SM_VLLM_TENSOR_PARALLEL_SIZE": "4",
-                    },
                     "Image": (
-                        "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm:"
-                        "server-sagemaker-cuda-v2.6"
+                        "763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference:"
+                        "0.36.0-lmi27.0.0-cu130"
                     ),
+                    "ModelDataUrl": TARBALL,
                 },
             },
             "DependsOn": ["LlmModelAccess"],
