@@ -36,7 +36,7 @@ class ShadowVariant:
     """
     A model on trial: it gets copies of an endpoint's requests, its answers are dropped.
 
-    ``ShadowVariant(serving=Vllm(max_num_seqs=64), share=0.5)``
+    ``ShadowVariant(serving=LmiVllm(max_rolling_batch_size=64), share=0.5)``
 
     Args:
         model:
