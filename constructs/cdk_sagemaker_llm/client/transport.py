@@ -34,7 +34,7 @@ _PIECE = 65_536
 _FIRST_LOOK, _LONGEST_LOOK = 1.0, 15.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _SAY_AGAIN = 60.0
-_ADDRESS = "an address such as https://HOST"
+_ADDRESS = "such as https://HOST"
 
 
 class Transport:

@@ -369,7 +369,7 @@ def _wait_for(server: Misbehaving) -> None:
         (["Who?", "--component", ""], "--component must be a name, got ''"),
         (["Who?", "--timeout", "0"], "--timeout must be more than 0 s, got 0.0"),
         (["Who?", "--wait", "nan"], "--wait must be at least 0, got nan"),
-        (["Who?", "--endpoint-url", "localhost:1"], "--endpoint-url must be an addr"),
+        (["Who?", "--endpoint-url", "localhost:1"], "--endpoint-url must be such as"),
         ([b"Who \xff?"], "the request must be text that UTF-8 can carry"),
     ],
     ids=["nan", "parameter", "component", "timeout", "wait", "address", "bytes"],

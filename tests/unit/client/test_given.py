@@ -143,7 +143,7 @@ MADE: list[tuple[dict[str, Any], str]] = [
     ({"region": 5}, "region must be a text, got 5"),
     (
         {"endpoint_url": "localhost:4566"},
-        "endpoint_url must be an address such as https://HOST, got 'localhost:4566'",
+        "endpoint_url must be such as https://HOST, got 'localhost:4566'",
     ),
 ]
 
