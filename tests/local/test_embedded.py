@@ -48,6 +48,44 @@ def test_the_environment_points_here_and_drops_what_is_of_the_caller(
     assert "AWS_SESSION_TOKEN" not in environment
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({}, "localhost"),
+        ({"NO_PROXY": ".corp"}, "localhost,.corp"),
+        ({"no_proxy": ".corp", "NO_PROXY": ".other"}, "localhost,.corp"),
+        ({"no_proxy": "*"}, "*"),
+    ],
+    ids=["nothing", "upper", "both", "all"],
+)
+def test_no_proxy_stands_between(
+    embedded_aws: EmbeddedAws,
+    monkeypatch: pytest.MonkeyPatch,
+    said: dict[str, str],
+    told: str,
+) -> None:
+    """
+    Tools read either name, and the one in small letters first.
+    """
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"http_proxy": "http://127.0.0.1:1", **said}.items():
+        monkeypatch.setenv(name, value)
+    code = "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"
+
+    environment = embedded_aws.process_environment
+    asked = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert (environment["no_proxy"], environment["NO_PROXY"]) == (told, told)
+    assert asked.stdout.strip() == "123456789012"
+
+
 def test_it_listens_on_the_loopback_interface_alone(
     embedded_aws: EmbeddedAws,
 ) -> None:

@@ -244,6 +244,20 @@ def test_workers_that_do_not_come_are_not_waited_for_for_ever(
         assert one.returncode == 1
 
 
+def test_a_name_that_nobody_knows_is_told(machines: ExitStack) -> None:
+    """
+    In words: what Locust prints of it is not taken for a message.
+    """
+    one = join(machines, "leader.invalid", "--processes", "1", "--join-within", "1s")
+
+    _, said = one.communicate(timeout=60)
+
+    assert one.returncode == 1
+    assert "looking for the load test at leader.invalid, for up to 1s" in said
+    assert "no load test answers at leader.invalid:5557; start the one" in said
+    assert "Expecting value" not in said
+
+
 def test_an_address_that_is_taken_is_told(endpoint: str) -> None:
     """
     With the option that names it.

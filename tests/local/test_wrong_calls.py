@@ -83,7 +83,7 @@ def _bare() -> dict[str, str]:
         ),
         (
             ["load-test", "chat", "--endpoint-url", "nowhere", "--region", "us-east-1"],
-            "Invalid endpoint: nowhere; correct the setting",
+            "endpoint_url must be such as https://HOST, got 'nowhere'; correct the",
         ),
     ],
 )
@@ -107,7 +107,7 @@ def test_settings_that_are_missing_or_wrong(
         (["invoke", "", "Hi"], "ENDPOINT is empty; name the endpoint"),
         (
             ["invoke", "chat", "Hi", "--endpoint-url", "nowhere", "--region", "a-b-1"],
-            "--endpoint-url must be such as https://HOST, got nowhere",
+            "--endpoint-url must be such as https://HOST, got 'nowhere'",
         ),
         (["stream", "chat", "--file", "."], "--file . cannot be read: Is a directory"),
         (["load-test", ""], "endpoint must be a name, got ''"),

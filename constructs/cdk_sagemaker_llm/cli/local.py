@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -154,7 +155,7 @@ def _introduce(aws: EmbeddedAws) -> None:
         typer.echo(f"Requests to {name} are answered by {url}")
     typer.echo("Point the AWS tools at it:")
     for name, value in aws.environment.items():
-        typer.echo(f"  export {name}={value}")
+        typer.echo(f"  export {name}={shlex.quote(value)}")
     typer.echo("\nCtrl-C stops it.")
 
 

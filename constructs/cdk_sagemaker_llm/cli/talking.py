@@ -17,7 +17,13 @@ from urllib.parse import urlsplit
 
 import typer
 
-from cdk_sagemaker_llm.cli.answers import error_facts, explain, note, put_line
+from cdk_sagemaker_llm.cli.answers import (
+    error_facts,
+    explain,
+    harmless,
+    note,
+    put_line,
+)
 from cdk_sagemaker_llm.cli.reports import MisuseError
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.requests import Options, Schema
@@ -33,6 +39,15 @@ ANSWERED, FAILED, MISUSE, STOPPED = 0, 1, 2, 130
 _INSTALL = (
     "asking needs boto3; install it with: pip install 'cdk-sagemaker-llm[cli,client]'"
 )
+# The client speaks of its arguments, which have other names here.
+_OPTIONS = {
+    "component": "--component",
+    "endpoint_url": "--endpoint-url",
+    "read": "--timeout",
+    "temperature": "--temperature",
+    "variant": "--variant",
+    "wait_for_capacity": "--wait",
+}
 _ADDRESSES = ("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", "AWS_ENDPOINT_URL")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
@@ -287,11 +302,10 @@ def ending(command: str, *, as_json: bool) -> Iterator[None]:
     except LlmError as error:
         complain(command, error, as_json=as_json)
         raise typer.Exit(FAILED) from error
-    except UnicodeEncodeError as error:
-        typer.echo(f"sagemaker-llm {command}: what is asked is no text", err=True)
-        raise typer.Exit(MISUSE) from error
-    except MisuseError as error:
-        typer.echo(f"sagemaker-llm {command}: {error}", err=True)
+    except ValueError as error:
+        # The client's own, of what is asked, and a MisuseError of how.
+        told = _as_option(str(error))
+        typer.echo(f"sagemaker-llm {command}: {harmless(told)}", err=True)
         raise typer.Exit(MISUSE) from error
 
 
@@ -323,10 +337,5 @@ def _parameters(written: Sequence[str]) -> dict[str, Any]:
 
 
 def _as_option(message: str) -> str:
-    if message.startswith("Invalid endpoint: "):
-        address = message.removeprefix("Invalid endpoint: ")
-        return f"--endpoint-url must be such as https://HOST, got {address}"
-    for theirs, ours in (("read ", "--timeout "), ("wait_for_capacity ", "--wait ")):
-        if message.startswith(theirs):
-            return ours + message.removeprefix(theirs)
-    return message
+    theirs, _, rule = message.partition(" ")
+    return f"{_OPTIONS[theirs]} {rule}" if theirs in _OPTIONS else message

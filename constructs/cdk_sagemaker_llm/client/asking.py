@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.errors import LlmError, UnreadableAnswerError
+from cdk_sagemaker_llm.client.given import (
+    choice,
+    hold_text,
+    hold_whole,
+    listed,
+    refuse,
+)
 from cdk_sagemaker_llm.client.reader import Reader
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
@@ -19,6 +26,7 @@ from cdk_sagemaker_llm.client.requests import (
     Schema,
     chat_body,
     embedding_body,
+    held,
     prompt_body,
 )
 from cdk_sagemaker_llm.client.settings import Settings
@@ -60,9 +68,11 @@ class Asker:
         schema: Schema | str,
         wire_format: WireFormat | str | None,
     ) -> None:
-        self.schema = Schema(schema)
+        self.schema = choice("schema", Schema, schema)
         self._settings = settings
-        self._format = None if wire_format is None else WireFormat(wire_format)
+        self._format = (
+            None if wire_format is None else choice("format", WireFormat, wire_format)
+        )
         self._transport = Transport(arguments, settings, session)
 
     @property
@@ -123,8 +133,9 @@ class Asker:
         """
         Turn texts into vectors.
         """
-        texts = [inputs] if isinstance(inputs, str) else list(inputs)
-        body = embedding_body(self.schema, texts, parameters or {})
+        texts = _texts(inputs)
+        given = {} if parameters is None else parameters
+        body = embedding_body(self.schema, texts, given)
         found = self._whole(body, call).embeddings
         if found is None:
             raise UnreadableAnswerError(
@@ -149,12 +160,18 @@ class Asker:
         """
         Continue a prompt, and what came of it, until the model comes to its end.
         """
-        if max_requests < 1:
-            raise ValueError(f"max_requests must be at least 1, got {max_requests}")
+        hold_text("prompt", prompt)
+        hold_whole("max_requests", max_requests, 1)
+        if max_total_tokens is not None:
+            hold_whole("max_total_tokens", max_total_tokens, 1)
+        # Once for all requests: what is walked through once is empty after the first.
+        options = held(options, Options)
 
         def ask(so_far: str) -> Generation:
             # A stream tells why it ended where LMI's document does not.
-            body = prompt_body(self.schema, prompt + so_far, options, stream=True)
+            # A model may write halves of characters, which no request can carry.
+            whole = so_far.encode("utf-8", "replace").decode()
+            body = prompt_body(self.schema, prompt + whole, options, stream=True)
             return self._gathered(body, call, stream=True)
 
         return chain(ask, max_requests, max_total_tokens)
@@ -196,6 +213,7 @@ def chain(
             part = ask(text)
         except LlmError as error:
             error.text = text + error.text
+            error.reasoning = _reasoning(parts) + error.reasoning
             raise
         parts.append(part)
         text += part.text
@@ -207,13 +225,22 @@ def chain(
     return _joined(parts, text)
 
 
+def _texts(inputs: str | Sequence[str]) -> Sequence[object]:
+    way_out = "write ['one text', 'another']"
+    one = [inputs] if isinstance(inputs, str) else inputs
+    texts = listed("inputs", one, hold_text, way_out)
+    if not texts:
+        refuse("inputs", "at least one text", inputs, way_out)
+    return texts
+
+
 def _joined(parts: Sequence[Generation], text: str) -> Generation:
     last = parts[-1]
     return Generation(
         text=text,
         tokens=tuple(_inner(parts)),
         finish_reason=last.finish_reason,
-        reasoning="".join(part.reasoning for part in parts),
+        reasoning=_reasoning(parts),
         tool_calls=last.tool_calls,
         usage=Usage(
             parts[0].usage.prompt_tokens if parts[0].usage else None,
@@ -221,6 +248,10 @@ def _joined(parts: Sequence[Generation], text: str) -> Generation:
         ),
         requests=len(parts),
     )
+
+
+def _reasoning(parts: Iterable[Generation]) -> str:
+    return "".join(part.reasoning for part in parts)
 
 
 def _inner(parts: Sequence[Generation]) -> Iterable[Token]:

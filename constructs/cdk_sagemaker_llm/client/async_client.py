@@ -93,9 +93,13 @@ class AsyncLlmClient(BaseClient):
     def close(self) -> None:
         """
         Close the connections that are open, and let the threads end.
+
+        Who uses it again has new ones.
         """
         self._asker.close()
-        self._threads.shutdown(wait=False)
+        threads: ThreadPoolExecutor | None = self.__dict__.pop("_threads", None)
+        if threads is not None:
+            threads.shutdown(wait=False)
 
     async def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """

@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.client.errors import (
     ConnectionCutError,
     UnreadableAnswerError,
 )
+from cdk_sagemaker_llm.client.given import as_bytes
 from cdk_sagemaker_llm.client.wire.step import Record
 
 DONE = object()
@@ -41,6 +42,13 @@ _decode = _DECODER.decode
 _scan = _DECODER.raw_decode
 
 
+# What stands in place of bytes where a stream is read by hand.
+_EACH = (
+    "encode texts, and of the events of boto3's stream give "
+    "event['PayloadPart']['Bytes']"
+)
+
+
 class Framing:
     """
     Cuts what arrives into records.
@@ -64,6 +72,8 @@ class Framing:
         """
         Take bytes and walk through the records that they complete.
         """
+        if chunk.__class__ is not bytes:
+            chunk = as_bytes("each chunk", chunk, _EACH)
         if len(chunk) <= _SLICE:
             yield from self._feed(chunk)
             return

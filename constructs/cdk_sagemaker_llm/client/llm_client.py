@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from cdk_sagemaker_llm.client.asking import Asker
+from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options, Schema
 from cdk_sagemaker_llm.client.settings import Settings
@@ -70,6 +71,9 @@ class BaseClient:
 
         config: Further settings of botocore's, such as proxies.
             If left out, there are none.
+
+    Raises:
+        RefusedError: If boto3 refuses what it was given, or knows no region.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class BaseClient:
         session: boto3.Session | None = None,
         config: Config | None = None,
     ) -> None:
+        _hold_names(endpoint, component, variant, custom_attributes)
         named = {
             "EndpointName": endpoint,
             "InferenceComponentName": component,
@@ -99,7 +104,7 @@ class BaseClient:
             "CustomAttributes": custom_attributes,
         }
         settings = Settings(
-            timeouts=timeouts or Timeouts(),
+            timeouts=Timeouts() if timeouts is None else timeouts,
             retries=retries,
             wait_for_capacity=wait_for_capacity,
             on_wait=on_wait,
@@ -138,6 +143,21 @@ class BaseClient:
         """
         tokens = answer.tokens if isinstance(answer, Generation) else answer
         return confidence(tokens)
+
+
+def _hold_names(
+    endpoint: str,
+    component: str | None,
+    variant: str | None,
+    custom_attributes: str | None,
+) -> None:
+    hold_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
+    beside = {"component": component, "variant": variant}
+    for name, value in beside.items():
+        if value is not None:
+            hold_name(name, value, "leave it out where there is none")
+    if custom_attributes is not None:
+        hold_text("custom_attributes", custom_attributes)
 
 
 class LlmClient(BaseClient):
@@ -202,7 +222,7 @@ class LlmClient(BaseClient):
 
     def close(self) -> None:
         """
-        Close the connections that are open.
+        Close the connections that are open. Who uses it again opens new ones.
         """
         self._asker.close()
 

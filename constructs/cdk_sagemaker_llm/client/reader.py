@@ -5,7 +5,7 @@ The reading of one answer, from its first byte to its last.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
 from cdk_sagemaker_llm.client import salvage
@@ -69,7 +69,7 @@ class Reader:
         self._ended = False
         self._done = False
 
-    def read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
+    def read(self, chunks: Iterable[bytes]) -> Generator[Token]:
         """
         Walk through the tokens; errors leave with what came by then.
         """

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 
 from cdk_sagemaker_llm.client.errors import UnreadableAnswerError
+from cdk_sagemaker_llm.client.given import as_bytes, choice, hold_whole, refuse
 from cdk_sagemaker_llm.client.reader import MAX_BYTES, Reader
 from cdk_sagemaker_llm.client.tokens import Embeddings, Generation, Token
 from cdk_sagemaker_llm.client.wire.step import WireFormat
@@ -36,9 +37,14 @@ def read_stream(
     Raises:
         LlmError: If the answer is an error, breaks off, or cannot be read; what came
             by then is in ``text``.
+
+        ValueError: If something else than bytes is given.
     """
-    reader = Reader(format, max_bytes)
-    yield from reader.read(chunks)
+    single = isinstance(chunks, (str, bytes, bytearray, memoryview))
+    if single or not isinstance(chunks, Iterable):
+        way_out = "wrap bytes, [body], or read them with read_body(body)"
+        refuse("chunks", "an iterable of bytes", chunks, way_out)
+    return _reader(format, max_bytes).read(chunks)
 
 
 def read_body(
@@ -60,8 +66,9 @@ def read_body(
     Raises:
         LlmError: If the answer is an error, breaks off, or cannot be read.
     """
+    body = as_bytes("body", body, "encode a text; of boto3's Body give Body.read()")
     is_document = body.lstrip()[:1] in {b"{", b"["}
-    return Reader(format, max_bytes).collect((body,), is_document=is_document)
+    return _reader(format, max_bytes).collect((body,), is_document=is_document)
 
 
 def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
@@ -83,3 +90,10 @@ def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
             remedy="use generate() or chat() for a model that writes",
         )
     return found
+
+
+def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
+    hold_whole("max_bytes", max_bytes, 1)
+    if wire_format is not None:
+        wire_format = choice("format", WireFormat, wire_format)
+    return Reader(wire_format, max_bytes)

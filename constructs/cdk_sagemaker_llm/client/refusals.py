@@ -41,6 +41,11 @@ _REMEDIES = {
     ),
     "ProfileNotFound": "choose one that `aws configure list-profiles` shows",
 }
+_REACHABLE = "check the network, the region and the endpoint URL"
+_PROXIES = (
+    "check HTTP_PROXY and HTTPS_PROXY, and name in NO_PROXY what is reached directly"
+)
+_CERTIFICATES = "have it trust the server's certificate: AWS_CA_BUNDLE names a file"
 _TOO_LATE = "ModelInvocationTimeExceeded"
 
 
@@ -86,10 +91,13 @@ def _from_transport(error: Exception) -> LlmError:
         return AnswerTimeoutError(
             f"no connection: {error}", remedy="check the network and the endpoint URL"
         )
-    if isinstance(error, boto.EndpointConnectionError):
-        return ConnectionCutError(
-            str(error), remedy="check the network, the region and the endpoint URL"
-        )
+    for kind, remedy in (
+        (boto.EndpointConnectionError, _REACHABLE),
+        (boto.ProxyConnectionError, _PROXIES),
+        (boto.SSLError, _CERTIFICATES),
+    ):
+        if isinstance(error, kind):
+            return ConnectionCutError(str(error), remedy=remedy)
     cut = (
         boto.HTTPClientError,
         boto.IncompleteReadError,

@@ -7,7 +7,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict, TypeVar
+
+from cdk_sagemaker_llm.client.given import (
+    hold_mapping,
+    hold_number,
+    hold_text,
+    hold_whole,
+    listed,
+    refuse,
+)
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a chat, as ``{"role": "user", "content": "Hello"}``."""
@@ -30,7 +39,7 @@ class Schema(StrEnum):
 
 class Options(TypedDict, total=False):
     """
-    What may be said of an answer; what is left out is up to the container.
+    What may be said of an answer; what is left out or ``None`` is the container's.
 
     Args:
         max_new_tokens: How many tokens to write at most.
@@ -78,6 +87,9 @@ class ChatOptions(Options, total=False):
     model: str
 
 
+_AnyOptions = TypeVar("_AnyOptions", bound=Options)
+_STOP = "write stop=['END']"
+_MESSAGE = """write [{"role": "user", "content": "Hello"}], or the text alone"""
 _SAMPLED = ("temperature", "top_p", "top_k")
 _COMMON = (*_SAMPLED, "seed")
 
@@ -88,7 +100,8 @@ def prompt_body(
     """
     Write the request that continues a prompt.
     """
-    _check(options, Options)
+    hold_text("prompt", prompt)
+    options = held(options, Options)
     if schema is Schema.OPENAI:
         body: dict[str, Any] = {"prompt": prompt, **_openai(options, stream=stream)}
         if options.get("details"):
@@ -107,10 +120,12 @@ def chat_body(
     """
     Write the request that answers a chat; a text alone is the user's only message.
     """
-    _check(options, ChatOptions)
+    options = held(options, ChatOptions)
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
-    body: dict[str, Any] = {"messages": list(messages)}
+    body: dict[str, Any] = {
+        "messages": listed("messages", messages, hold_mapping, _MESSAGE)
+    }
     body |= _openai(options, stream=stream)
     if options.get("details"):
         # Without a number llama-cpp-python gives none, and llama.cpp twenty of each.
@@ -122,11 +137,12 @@ def chat_body(
 
 
 def embedding_body(
-    schema: Schema, inputs: Sequence[str], parameters: Mapping[str, Any]
+    schema: Schema, inputs: Sequence[object], parameters: Mapping[str, Any]
 ) -> bytes:
     """
     Write the request that turns texts into vectors.
     """
+    hold_mapping("parameters", parameters)
     name = "input" if schema is Schema.OPENAI else "inputs"
     return _dump({name: list(inputs), **parameters})
 
@@ -137,7 +153,7 @@ def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
         named["max_new_tokens"] = options["max_new_tokens"]
     if "stop" in options:
         name = "stop" if schema is Schema.TGI else "stop_sequences"
-        named[name] = list(options["stop"])
+        named[name] = options["stop"]
     if any(name in options for name in _SAMPLED):
         # Without it LMI up to 0.31 takes the likeliest token whatever is asked for.
         named["do_sample"] = True
@@ -154,22 +170,65 @@ def _openai(options: Options, *, stream: bool) -> dict[str, Any]:
     if "max_new_tokens" in options:
         named["max_tokens"] = options["max_new_tokens"]
     if "stop" in options:
-        named["stop"] = list(options["stop"])
+        named["stop"] = options["stop"]
     if stream:
         named |= {"stream": True, "stream_options": {"include_usage": True}}
     return named
 
 
-def _check(options: Mapping[str, object], known: type) -> None:
-    unknown = sorted(
-        options.keys() - known.__annotations__.keys() - Options.__annotations__.keys()
-    )
+def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
+    """
+    Return the options that say something.
+
+    Raises:
+        TypeError: If one is unknown.
+
+        ValueError: If one is of another kind, or a number that JSON does not have.
+    """
+    names = known.__annotations__.keys() | Options.__annotations__.keys()
+    unknown = sorted(options.keys() - names)
     if unknown:
         raise TypeError(
             f"unknown option {unknown[0]!r}; what only the container knows goes into "
             "parameters={...}"
         )
+    said: Any = {name: value for name, value in options.items() if value is not None}
+    for name, value in said.items():
+        _hold(name, value)
+    if "stop" in said:
+        said["stop"] = listed("stop", said["stop"], hold_text, _STOP)
+    found: _AnyOptions = said
+    return found
+
+
+def _hold(name: str, value: object) -> None:
+    if name in {"max_new_tokens", "top_k", "seed"}:
+        hold_whole(name, value)
+    elif name in {"temperature", "top_p"}:
+        hold_number(name, value)
+    elif name == "details" and not isinstance(value, bool):
+        refuse(name, "True or False", value)
+    elif name == "parameters":
+        hold_mapping(name, value)
+    elif name == "model":
+        hold_text(name, value)
 
 
 def _dump(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, ensure_ascii=False).encode()
+    """
+    Write JSON, or say what of it is none.
+    """
+    try:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+        return text.encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(
+            f"the request must be text that UTF-8 can carry, got {half!r}, half a "
+            "character; write text.encode('utf-8', 'replace').decode()"
+        ) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"the request must be what JSON can say: {error}; change what is in "
+            "parameters, messages or tools"
+        ) from error

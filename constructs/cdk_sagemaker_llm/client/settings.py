@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm.client.given import hold_seconds, hold_whole, refuse
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.timeouts import Timeouts
 
@@ -54,12 +55,12 @@ class Settings:
         """
         Refuse what is out of bounds.
         """
-        for name, least in (
-            ("retries", 0),
-            ("wait_for_capacity", 0),
-            ("max_bytes", 1),
-            ("max_connections", 1),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not value >= least:
-                raise ValueError(f"{name} must be at least {least}, got {value!r}")
+        if not isinstance(self.timeouts, Timeouts):
+            way_out = "write Timeouts(read=30)"
+            refuse("timeouts", "Timeouts", self.timeouts, way_out)
+        hold_whole("retries", self.retries, 0)
+        hold_seconds("wait_for_capacity", self.wait_for_capacity)
+        hold_whole("max_bytes", self.max_bytes, 1)
+        hold_whole("max_connections", self.max_connections, 1)
+        if self.on_wait is not None and not callable(self.on_wait):
+            refuse("on_wait", "a function of a text", self.on_wait)

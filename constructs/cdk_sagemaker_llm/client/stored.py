@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict
 
 from cdk_sagemaker_llm.client.errors import RefusedError
+from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.refusals import from_boto
 from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.client.timeouts import Timeouts
@@ -52,6 +53,10 @@ class Reached(ClientOptions, total=False):
     region: str | None
 
 
+_WRITTEN = (
+    "give the JSON that store_connection() and Connection.to_json() write; a variable "
+    "of the environment may be missing"
+)
 _NAMES = {
     "endpoint_name": "endpoint",
     "inference_component_name": "component",
@@ -67,9 +72,10 @@ def reached(connection: str, options: ClientOptions) -> Reached:
     Raises:
         ValueError: If it is none.
     """
+    hold_text("connection", connection, _WRITTEN)
     try:
         told = json.loads(connection)
-    except ValueError:
+    except (ValueError, RecursionError):
         told = None
     names_one = isinstance(told, dict) and isinstance(told.get("endpoint_name"), str)
     if not names_one:
@@ -97,6 +103,7 @@ def stored(
     Raises:
         LlmError: If it cannot be read.
     """
+    hold_name("parameter_name", parameter_name, "name what store_connection() made")
     ssm = make_client(
         "ssm",
         options.get("session"),

@@ -189,8 +189,14 @@ class Generation:
 def confidence(tokens: Iterable[Token]) -> float | None:
     """
     Return exp of the mean log probability; ``None`` if no token has one.
+
+    NaN and infinity, which broken engines write, are none; minus infinity is one.
     """
-    found = [token.log_prob for token in tokens if token.log_prob is not None]
+    found = [
+        token.log_prob
+        for token in tokens
+        if token.log_prob is not None and token.log_prob < math.inf
+    ]
     if not found:
         return None
     # Rounding may bring a certain token a little above 0.

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.client.errors import (
     NoCapacityError,
     ThrottledError,
 )
+from cdk_sagemaker_llm.client.given import hold_name, hold_text, refuse
 from cdk_sagemaker_llm.client.refusals import from_boto, is_unsent
 from cdk_sagemaker_llm.client.settings import Settings
 
@@ -33,6 +34,7 @@ _PIECE = 65_536
 _FIRST_LOOK, _LONGEST_LOOK = 1.0, 15.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _SAY_AGAIN = 60.0
+_ADDRESS = "such as https://HOST"
 
 
 class Transport:
@@ -166,7 +168,8 @@ class _Wait:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._began = time.monotonic()
+        # From the first refusal on: how long a request takes is no waiting.
+        self._began: float | None = None
         self._look = _FIRST_LOOK
         self._said = -_SAY_AGAIN
 
@@ -174,7 +177,9 @@ class _Wait:
         """
         Wait a little longer, or raise the error if that was long enough.
         """
-        waited = time.monotonic() - self._began
+        now = time.monotonic()
+        self._began = now if self._began is None else self._began
+        waited = now - self._began
         left = self._settings.wait_for_capacity - waited
         error.waited = waited if self._settings.wait_for_capacity else 0.0
         if left <= 0:
@@ -215,12 +220,33 @@ def make_client(
 
     Raises:
         ModuleNotFoundError: If boto3 is not installed.
+
+        RefusedError: If boto3 refuses what it was given, or knows no region.
+
+        ValueError: If the address is none.
     """
     boto3, _ = _extras()
-    maker: Any = session or boto3
-    return maker.client(
-        service, region_name=region, endpoint_url=endpoint_url, config=config
-    )
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra, and slow
+
+    if region is not None:
+        hold_name("region", region, "leave it out for the session's")
+    if endpoint_url:
+        hold_text("endpoint_url", endpoint_url)
+        if not endpoint_url.startswith(("http://", "https://")):
+            refuse("endpoint_url", _ADDRESS, endpoint_url)
+    maker: Any = boto3 if session is None else session
+    if not hasattr(maker, "client"):
+        refuse("session", "a boto3.Session", session)
+    try:
+        return maker.client(
+            service, region_name=region, endpoint_url=endpoint_url, config=config
+        )
+    except BotoCoreError as error:
+        raise from_boto(error) from error
+    except ValueError as error:
+        # Of the environment or the profile, where none was given.
+        address = str(error).removeprefix("Invalid endpoint: ")
+        refuse("endpoint_url", _ADDRESS, address)
 
 
 def _runtime(settings: Settings, session: boto3.Session | None) -> Any:  # noqa: ANN401 - boto3's clients have no class
@@ -233,7 +259,9 @@ def _runtime(settings: Settings, session: boto3.Session | None) -> Any:  # noqa:
         max_pool_connections=settings.max_connections,
         tcp_keepalive=True,
     )
-    given: Config = settings.config or config()
+    given = config() if settings.config is None else settings.config
+    if not isinstance(given, config):
+        refuse("config", "a botocore.config.Config", given)
     return make_client(
         "sagemaker-runtime",
         session,

@@ -4,12 +4,14 @@ What can be asked: how an application reaches it, and handing that on.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
 from constructs import Construct
 
 from cdk_sagemaker_llm._lazily import later
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.hosting.arguments import checked
 
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.connection import Connection
 else:
     ConnectionParameter = later("hosting.connecting", "ConnectionParameter")
+
+# An export's name: CloudFormation takes nothing else, and no more than 255 characters,
+# of which the longest of ours takes ":InferenceComponentName".
+_LONGEST_PREFIX = 255 - len(":InferenceComponentName")
+_EXPORT_PREFIX = re.compile(rf"[A-Za-z0-9:-]{{1,{_LONGEST_PREFIX}}}\Z")
 
 
 class Connected:
@@ -57,7 +64,12 @@ class Connected:
             schema:
                 How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
                 If left out, its image tells; of an image of your own it is not known.
+
+        Raises:
+            ValueError: If CloudFormation would refuse the names of the exports.
         """
+        if export_prefix is not None and not is_unresolved(export_prefix):
+            _check_prefix(export_prefix)
         connection = self.connection.spoken(schema)
         told = {
             "EndpointName": connection.endpoint_name,
@@ -71,7 +83,9 @@ class Connected:
                 outputs,
                 name,
                 value=value,
-                export_name=f"{export_prefix}:{name}" if export_prefix else None,
+                export_name=None
+                if export_prefix is None
+                else f"{export_prefix}:{name}",
             )
             for name, value in told.items()
             if value is not None
@@ -107,6 +121,15 @@ class Connected:
             id,
             connection=self.connection.spoken(schema),
             parameter_name=parameter_name,
+        )
+
+
+def _check_prefix(prefix: str) -> None:
+    if not _EXPORT_PREFIX.match(prefix):
+        shown = prefix if len(prefix) <= _LONGEST_PREFIX else f"{prefix[:60]}..."
+        raise ValueError(
+            f"export_prefix must be 1 to {_LONGEST_PREFIX} letters, digits, ':' and "
+            f"'-', got {shown!r}; leave it out to export nothing"
         )
 
 

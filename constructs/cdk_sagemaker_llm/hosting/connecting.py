@@ -84,7 +84,11 @@ def _check_name(name: str) -> None:
             "parameter_name must be known at synth, got a value that is known only at "
             "deployment; leave it out, and hand parameter_name of the result on"
         )
-    if not _PARAMETER_NAME.match(name) or len(name) > _LONGEST:
+    if len(name) > _LONGEST:
+        raise ValueError(
+            f"parameter_name must have at most {_LONGEST} characters, got {len(name)}"
+        )
+    if not _PARAMETER_NAME.match(name):
         raise ValueError(
             "parameter_name must be letters, digits, '_', '.' and '-', or begin with "
             f"'/' and have up to 15 parts of these between slashes, got {name!r}"

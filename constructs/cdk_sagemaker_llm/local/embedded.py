@@ -153,7 +153,7 @@ class EmbeddedAws:
         """
         The variables that point the AWS tools here.
         """
-        direct = ",".join(filter(None, ("localhost", os.environ.get("NO_PROXY"))))
+        direct = _direct()
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": "test",
@@ -164,6 +164,8 @@ class EmbeddedAws:
             # The CDK CLI reports its use to AWS, wherever it deploys to.
             "CDK_DISABLE_CLI_TELEMETRY": "true",
             "NO_PROXY": direct,
+            # Python and Node read this one first, where there is one.
+            "no_proxy": direct,
         }
 
     @property
@@ -378,3 +380,14 @@ def _refuse_missing_packages() -> None:
 
 def _without_aws(environment: os._Environ[str]) -> dict[str, str]:
     return {k: v for k, v in environment.items() if not k.startswith("AWS_")}
+
+
+def _direct() -> str:
+    """
+    Return what is reached without a proxy: what the caller says, and this machine.
+    """
+    said = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    # All that there is, and nothing if something stands beside it.
+    if said.strip() == "*":
+        return said
+    return ",".join(filter(None, ("localhost", said)))

@@ -30,7 +30,7 @@ def clean(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(
-    environment: Mapping[str, str], *arguments: str, said: str | bytes = b""
+    environment: Mapping[str, str], *arguments: str | bytes, said: str | bytes = b""
 ) -> subprocess.CompletedProcess[str]:
     """
     Run the command to its end, with something on its standard input.

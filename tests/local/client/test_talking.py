@@ -359,3 +359,30 @@ def _wait_for(server: Misbehaving) -> None:
     deadline = time.monotonic() + 30
     while not server.requests and time.monotonic() < deadline:
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["Who?", "--temperature", "nan"], "--temperature must be a finite number"),
+        (["Who?", "--parameter", "x=NaN"], "the request must be what JSON can say"),
+        (["Who?", "--component", ""], "--component must be a name, got ''"),
+        (["Who?", "--timeout", "0"], "--timeout must be more than 0 s, got 0.0"),
+        (["Who?", "--wait", "nan"], "--wait must be at least 0, got nan"),
+        (["Who?", "--endpoint-url", "localhost:1"], "--endpoint-url must be such as"),
+        ([b"Who \xff?"], "the request must be text that UTF-8 can carry"),
+    ],
+    ids=["nan", "parameter", "component", "timeout", "wait", "address", "bytes"],
+)
+def test_fails_if_what_is_asked_cannot_be_said(
+    arguments: list[str | bytes], told: str
+) -> None:
+    """
+    In the words of the command line, and not as a traceback.
+    """
+    near = ["--endpoint-url", "http://127.0.0.1:1"]
+    done = run(NEAR, "invoke", "chat", *near, *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"sagemaker-llm invoke: {told}")
+    assert done.stderr.count("\n") == 1

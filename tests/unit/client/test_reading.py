@@ -94,7 +94,7 @@ class TestFormats:
         """
         A word that is none.
         """
-        with pytest.raises(ValueError, match="'xml' is not a valid WireFormat"):
+        with pytest.raises(ValueError, match="format must be 'lmi', .*got 'xml'"):
             list(read_stream([b""], format="xml"))
 
 

@@ -262,6 +262,29 @@ def test_fails_where_requests_lie_on_s3(stack: Stack) -> None:
         waiting.store_connection()
 
 
+@pytest.mark.parametrize("prefix", ["a", "Chat:v-1", "a" * 232])
+def test_export_names_that_cloudformation_takes(stack: Stack, prefix: str) -> None:
+    """
+    Up to their limit, which counts the longest of the names.
+    """
+    filled(stack).output_connection(export_prefix=prefix)
+
+    exported = [each["Export"]["Name"] for each in outputs_of(stack).values()]
+    assert f"{prefix}:Connection" in exported
+
+
+@pytest.mark.parametrize("prefix", ["", "chat_1", "früh", "a b", "a\n", "a" * 233])
+def test_fails_for_export_names_that_cloudformation_refuses(
+    stack: Stack, prefix: str
+) -> None:
+    """
+    At synth, and not in the middle of a deployment.
+    """
+    told = "export_prefix must be 1 to 232 letters, digits, ':' and '-', got"
+    with pytest.raises(ValueError, match=told):
+        filled(stack).output_connection(export_prefix=prefix)
+
+
 def test_outputs_of_an_endpoint(stack: Stack) -> None:
     """
     Written out, with a name and an export for each.
@@ -499,7 +522,7 @@ def test_names_that_systems_manager_takes(stack: Stack, name: str) -> None:
         ("/llm/", "must be letters, digits"),
         ("/llm chat", "must be letters, digits"),
         ("/" + "/".join("a" * 16), "up to 15 parts"),
-        ("a" * 1012, "must be letters, digits"),
+        ("a" * 1012, "must have at most 1011 characters, got 1012"),
         ("/aws/chat", "must not begin with aws or ssm"),
         ("SSM-chat", "must not begin with aws or ssm"),
         ("${Token[TOKEN.1]}", "must be known at synth"),

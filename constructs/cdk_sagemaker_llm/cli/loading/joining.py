@@ -27,8 +27,8 @@ def announce(settings: LoadSettings) -> None:
     is_near = _is_loopback(host)
     address = f"{host if not _is_any(host) else 'THIS-MACHINE'}:{port}"
     _say(
-        f"waiting for {settings.workers} workers; start them with: sagemaker-llm "
-        f"load-test --join {address}"
+        f"waiting for {_workers(settings.workers)} with: sagemaker-llm load-test "
+        f"--join {address}"
     )
     if is_near:
         _say(f"on other machines after: ssh -N -L {port}:{host}:{port} THIS-MACHINE")
@@ -80,6 +80,7 @@ def join(address: str, *, processes: int | None, within: str) -> None:
     except ValueError as error:
         raise ValueError(f"--join {error}") from error
     seconds = parsing.seconds("--join-within", within)
+    _say(f"looking for the load test at {address}, for up to {within}")
     try:
         join_load(address, processes=processes, within=seconds, on_told=_say)
     except LoadError as error:
@@ -100,6 +101,10 @@ def _flag(context: typer.Context, name: str) -> str:
 
 def _say(text: str) -> None:
     typer.echo(f"sagemaker-llm load-test: {text}", err=True)
+
+
+def _workers(count: int) -> str:
+    return "1 worker; start it" if count == 1 else f"{count} workers; start them"
 
 
 def _is_loopback(host: str) -> bool:

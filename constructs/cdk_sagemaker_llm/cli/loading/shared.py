@@ -18,6 +18,8 @@ from cdk_sagemaker_llm.load.settings import LoadSettings
 
 # Settings, and parts of an objective, whose options have other names than their own.
 _FLAGS = {
+    # An argument, and no option.
+    "endpoint": "endpoint",
     "first_token": "--ttft-objective",
     "is_chat": "--chat",
     "is_streamed": "--stream",

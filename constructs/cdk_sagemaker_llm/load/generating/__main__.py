@@ -29,6 +29,8 @@ def main() -> None:
     """
     Do what the first line of input says.
     """
+    # What Locust prints, such as a name that it cannot resolve, is no message of ours.
+    sys.stdout = sys.stderr
     logging.basicConfig(level=logging.WARNING)
     orders = FileObjectThread(sys.stdin.buffer)
     order = json.loads(orders.readline())
@@ -42,7 +44,6 @@ def main() -> None:
     except Exception:  # noqa: BLE001 - told to whoever started this process
         traceback.print_exc()
         status = 1
-    sys.stdout.flush()
     sys.stderr.flush()
     # Not by sys.exit(), which would wait for the thread that reads the input.
     os._exit(status)

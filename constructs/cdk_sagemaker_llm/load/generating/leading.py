@@ -112,5 +112,7 @@ def tell(kind: str, message: str) -> None:
 
 
 def _write(kind: str, **what: object) -> None:
-    sys.stdout.write(json.dumps({"kind": kind, **what}) + "\n")
-    sys.stdout.flush()
+    # Not what prints write to, which may be standard error by now.
+    out = sys.__stdout__ or sys.stdout
+    out.write(json.dumps({"kind": kind, **what}) + "\n")
+    out.flush()

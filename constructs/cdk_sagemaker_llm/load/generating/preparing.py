@@ -35,8 +35,8 @@ def prepared(settings: LoadSettings, number: int) -> Asking:
         asking = Asking(settings, number)
     except ValueError as error:
         raise HopelessError(f"{error}; correct the setting") from error
-    except BotoCoreError as error:
-        raise _at_fault(error) from error
+    except RefusedError as error:
+        raise _at_fault(error.__cause__ or error) from error
     try:
         asking.try_once()
     except BotoCoreError as error:
@@ -48,5 +48,5 @@ def prepared(settings: LoadSettings, number: int) -> Asking:
     return asking
 
 
-def _at_fault(error: BotoCoreError) -> HopelessError:
+def _at_fault(error: BaseException) -> HopelessError:
     return HopelessError(f"{error} The settings of AWS are at fault: {_REMEDY}")

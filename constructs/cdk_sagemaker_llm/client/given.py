@@ -1,0 +1,120 @@
+"""
+What a program hands over: refused in its own words before anything is sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import NoReturn, TypeVar
+
+from cdk_sagemaker_llm.wording import any_of
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+_SHOWN = 60
+
+
+def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
+    """
+    Say what is wrong with an argument, and what to write in its place.
+
+    Raises:
+        ValueError: Whatever is wrong, be it the kind or the value.
+    """
+    shown = repr(value)
+    shown = shown[:_SHOWN] + ("..." if len(shown) > _SHOWN else "")
+    told = f"{name} must be {rule}, got {shown}"
+    raise ValueError(f"{told}; {way_out}" if way_out else told)
+
+
+def hold_text(name: str, value: object, way_out: str = "") -> None:
+    """
+    Refuse what is no text.
+    """
+    if not isinstance(value, str):
+        refuse(name, "a text", value, way_out)
+
+
+def hold_name(name: str, value: object, way_out: str = "") -> None:
+    """
+    Refuse what names nothing.
+    """
+    hold_text(name, value, way_out)
+    if not value:
+        refuse(name, "a name", value, way_out)
+
+
+def hold_whole(name: str, value: object, least: int | None = None) -> None:
+    """
+    Refuse what is no whole number, or too small a one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        refuse(name, "a whole number", value)
+    if least is not None and value < least:
+        refuse(name, f"at least {least}", value)
+
+
+def hold_number(name: str, value: object) -> None:
+    """
+    Refuse what is no number, or none that JSON has.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        refuse(name, "a number", value)
+    if not math.isfinite(value):
+        refuse(name, "a finite number", value)
+
+
+def hold_seconds(name: str, value: object) -> None:
+    """
+    Refuse what is no length of time; 0 and infinity are.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        refuse(name, "a number of seconds", value)
+    if not value >= 0:
+        refuse(name, "at least 0", value)
+
+
+def hold_mapping(name: str, value: object, way_out: str = "") -> None:
+    """
+    Refuse what has no names for its values.
+    """
+    if not isinstance(value, Mapping):
+        refuse(name, "a dictionary", value, way_out)
+
+
+def choice(name: str, kind: type[_Choice], value: object) -> _Choice:
+    """
+    Return one of a few words.
+    """
+    words = [str(one) for one in kind]
+    if value not in words:
+        refuse(name, any_of(map(repr, words)), value)
+    return kind(value)
+
+
+def as_bytes(name: str, value: object, way_out: str = "") -> bytes:
+    """
+    Return bytes, whatever holds them.
+    """
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        refuse(name, "bytes", value, way_out)
+    return bytes(value)
+
+
+def listed(
+    name: str, value: object, hold: Callable[[str, object], None], way_out: str
+) -> Sequence[object]:
+    """
+    Return the parts of a list, each of which is held against a rule.
+
+    A text, bytes and a dictionary could be walked through too, letter by letter, which
+    is never what was meant.
+    """
+    single = isinstance(value, (str, bytes, bytearray, Mapping))
+    if single or not isinstance(value, Iterable):
+        refuse(name, "a list", value, way_out)
+    parts = list(value)
+    for number, part in enumerate(parts):
+        hold(f"{name}[{number}]", part)
+    return parts
