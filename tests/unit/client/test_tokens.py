@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.client import (
     ModelError,
     Timeouts,
     Token,
+    ToolCall,
     Usage,
     confidence,
     gather,
@@ -28,6 +29,7 @@ from cdk_sagemaker_llm.client import (
 from cdk_sagemaker_llm.client.asking import chain
 from cdk_sagemaker_llm.client.settings import Settings
 
+LAST = Token("a", 1, -0.5, finish_reason=FinishReason.LENGTH, usage=Usage(10, 5))
 TOKENS = (Token("a", 1, -0.5), Token("b"), Token("c", 2, -1.5))
 
 
@@ -90,6 +92,60 @@ class TestChain:
         found = chain(ask, 10)
         assert asked == ["", "a"]
         assert (found.text, found.requests) == ("a", 2)
+
+    @pytest.mark.parametrize(
+        ("max_requests", "max_total_tokens", "requests"),
+        [(3, None, 3), (10, 9, 2), (10, 10, 2), (10, 11, 3), (1, None, 1)],
+    )
+    def test_it_stops_at_its_bounds(
+        self, max_requests: int, max_total_tokens: int | None, requests: int
+    ) -> None:
+        """
+        After so many requests, or with so many tokens, of five in each.
+        """
+
+        def ask(so_far: str) -> Generation:
+            usage = Usage(10 + len(so_far), 5)
+            reasoning = "" if so_far else "Hm"
+            return Generation(
+                "a", (LAST,), FinishReason.LENGTH, reasoning=reasoning, usage=usage
+            )
+
+        found = chain(ask, max_requests, max_total_tokens)
+        inner = Token("a", 1, -0.5)
+        assert found == Generation(
+            "a" * requests,
+            (*[inner] * (requests - 1), LAST),
+            FinishReason.LENGTH,
+            reasoning="Hm",
+            usage=Usage(10, 5 * requests),
+            requests=requests,
+        )
+
+    def test_it_stops_at_the_end(self) -> None:
+        """
+        With what the last answer ends in.
+        """
+        call = ToolCall("f", "{}")
+        parts = [
+            Generation("a", finish_reason=FinishReason.LENGTH),
+            Generation("b", finish_reason=FinishReason.TOOL_CALLS, tool_calls=(call,)),
+        ]
+        found = chain(lambda so_far: parts[len(so_far)], 10)
+
+        assert (found.text, found.tool_calls) == ("ab", (call,))
+        assert found.finish_reason is FinishReason.TOOL_CALLS
+        assert found.usage == Usage(None, 0)
+
+    def test_fails_if_nothing_may_be_asked(self) -> None:
+        """
+        Before anything is.
+        """
+        with (
+            LlmClient("chat", region="us-east-1") as asked,
+            pytest.raises(ValueError, match="max_requests must be at least 1, got 0"),
+        ):
+            asked.continue_to_end("Who?", max_requests=0)
 
     def test_an_error_keeps_what_all_of_them_brought(self) -> None:
         """
