@@ -286,7 +286,7 @@ class TestVectors:
         """
         Nothing is left out to make it fit.
         """
-        body = b'{"data": [{"embedding": "AAA!AAA="}]}'
+        body = b'{"data": [{"embedding": "AAA!AAA=="}]}'
 
         with pytest.raises(UnreadableAnswerError, match="no known format"):
             read_embeddings(body)
