@@ -460,6 +460,18 @@ class TestTime:
                 None,
             )
 
+    def test_a_reader_that_takes_its_time(self, connect: Connect) -> None:
+        """
+        What it does with a token is no silence of the server.
+        """
+        with Misbehaving(stream(THE, b"\n", CAT, b":\n\n", END)) as server:
+            text = ""
+            for token in connect(server.url, timeouts=QUICK).stream("Who?"):
+                text += token.text
+                time.sleep(0.5)
+
+        assert text == "The cat"
+
     def test_the_time_for_the_whole_counts_waiting(self, connect: Connect) -> None:
         """
         For capacity, too.

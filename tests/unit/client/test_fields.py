@@ -135,7 +135,10 @@ class TestCompletions:
         ],
     )
     def test_lists_that_do_not_fit(
-        self, values: Any, ids: Any, expected: list[tuple[int | None, float | None]]
+        self,
+        values: list[float] | None,
+        ids: list[int] | None,
+        expected: list[tuple[int | None, float | None]],
     ) -> None:
         """
         Tell nothing, as nobody knows which token is missing.
@@ -167,11 +170,13 @@ class TestReasons:
             (5, FinishReason.OTHER),
         ],
     )
-    def test_every_word(self, said: Any, reason: FinishReason) -> None:
+    def test_every_word(self, said: object, reason: FinishReason) -> None:
         """
         Also one that is no word.
         """
-        (token,) = tokens_of(chunk({"content": "a"}, said))
+        said_so = chunk({"content": "a"})
+        said_so["choices"][0]["finish_reason"] = said
+        (token,) = tokens_of(said_so)
 
         assert token.finish_reason is reason
 
@@ -181,7 +186,10 @@ class TestReasons:
             ({"stop_type": "eos"}, FinishReason.STOP),
             ({"stop_type": "word"}, FinishReason.STOP_SEQUENCE),
             ({"stop_type": "limit"}, FinishReason.LENGTH),
-            ({"stopped_word": True, "stopped_limit": False}, FinishReason.STOP_SEQUENCE),
+            (
+                {"stopped_word": True, "stopped_limit": False},
+                FinishReason.STOP_SEQUENCE,
+            ),
             ({"stopped_word": False, "stopped_limit": True}, FinishReason.LENGTH),
             ({"stopped_eos": True}, FinishReason.STOP),
             ({}, FinishReason.STOP),
@@ -253,9 +261,7 @@ class TestTokens:
         body = json.dumps([{"generated_text": "A", "details": details}]).encode()
         found = read_body(body)
 
-        assert found.tokens == (
-            Token("A", 2, -0.5, finish_reason=FinishReason.LENGTH),
-        )
+        assert found.tokens == (Token("A", 2, -0.5, finish_reason=FinishReason.LENGTH),)
         assert found.usage is not None
         assert found.usage.completion_tokens == 1
 

@@ -236,7 +236,10 @@ class TestGathering:
         """
         The mark of the end is none.
         """
-        thought, end = Token("", reasoning="Hm"), Token("", finish_reason=FinishReason.STOP)
+        thought, end = (
+            Token("", reasoning="Hm"),
+            Token("", finish_reason=FinishReason.STOP),
+        )
 
         assert gather([thought, end]).tokens == (thought,)
 

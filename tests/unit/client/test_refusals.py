@@ -80,7 +80,9 @@ def refusal(
             "name the component: LlmClient",
         ),
         (
-            refusal("ValidationError", "Inference Component Name header is not allowed"),
+            refusal(
+                "ValidationError", "Inference Component Name header is not allowed"
+            ),
             ComponentNameError,
             "leave the component's name out: LlmClient(endpoint)",
         ),

@@ -160,9 +160,7 @@ def test_beyond_what_was_measured_a_pace_does_not_fall(
 
 
 @pytest.mark.parametrize(("under_way", "warns"), [(1.4, False), (2.0, True)])
-def test_fewer_than_were_measured_are_a_guess(
-    *, under_way: float, warns: bool
-) -> None:
+def test_fewer_than_were_measured_are_a_guess(*, under_way: float, warns: bool) -> None:
     """
     Where nobody asked alone.
     """
