@@ -460,6 +460,26 @@ class TestTime:
                 None,
             )
 
+    def test_silences_do_not_add_up(self, connect: Connect) -> None:
+        """
+        Each part that says something ends one.
+        """
+
+        def behave(peer: Peer) -> None:
+            peer.begin()
+            for _ in range(4):
+                peer.part(CAT)
+                time.sleep(0.15)
+                peer.part(b"\n")
+            peer.part(END)
+            peer.end()
+
+        with Misbehaving(behave) as server:
+            assert walk(connect(server.url, timeouts=QUICK).stream("Who?")) == (
+                " cat" * 4,
+                None,
+            )
+
     def test_a_reader_that_takes_its_time(self, connect: Connect) -> None:
         """
         What it does with a token is no silence of the server.

@@ -4,6 +4,7 @@ The types, and what they compute.
 
 from __future__ import annotations
 
+import inspect
 import math
 import subprocess
 import sys
@@ -188,6 +189,32 @@ def test_fails_if_a_timeout_is_none(name: str, seconds: object) -> None:
         return
     with pytest.raises(ValueError, match=f"{name} must be more than 0 s, got"):
         Timeouts(**{name: seconds})  # type: ignore[arg-type]  # on purpose
+
+
+def test_the_defaults() -> None:
+    """
+    Which the documents name; those of a client are those of its settings.
+    """
+    taken = inspect.signature(LlmClient).parameters
+    settings = Settings()
+    names = ("retries", "wait_for_capacity", "max_bytes", "max_connections")
+
+    assert settings.timeouts == Timeouts(connect=10, read=120, total=None)
+    assert [getattr(settings, name) for name in names] == [3, 600, 33_554_432, 50]
+    for name in names:
+        assert taken[name].default == getattr(settings, name)
+    for kind in (LlmClient, client.AsyncLlmClient):
+        chained = inspect.signature(kind.continue_to_end).parameters
+        assert chained["max_requests"].default == 16
+
+
+def test_a_time_has_an_end() -> None:
+    """
+    Thirty years are more than any socket takes.
+    """
+    assert Timeouts(read=1e9 - 1).read == 1e9 - 1
+    with pytest.raises(ValueError, match="read must be more than 0 s, got 1000000000"):
+        Timeouts(read=1e9)
 
 
 @pytest.mark.parametrize(
