@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.client import (
 from cdk_sagemaker_llm.client.requests import Options
 from cdk_sagemaker_llm.client.troubles import error_of
 from cdk_sagemaker_llm.client.wire.failures import Failure
+from tests.unit.cli.test_command import shown
 
 
 def options(*parameter: str) -> Options:
@@ -95,6 +96,40 @@ class TestOptions:
         with pytest.raises(MisuseError) as caught:
             options(*written)
         assert told in str(caught.value)
+
+
+class TestTargets:
+    """
+    Whom to ask, and how patiently.
+    """
+
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["chat", "--timeout", "0"], "--timeout must be more than 0 s, got 0.0"),
+            (["chat", "--wait", "-1"], "--wait must be at least 0, got -1.0"),
+            (
+                ["chat", "--endpoint-url", "nowhere"],
+                "--endpoint-url must be such as https://HOST, got nowhere",
+            ),
+            ([""], "ENDPOINT is empty; name the endpoint"),
+        ],
+    )
+    def test_what_is_out_of_bounds(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        arguments: list[str],
+        told: str,
+    ) -> None:
+        """
+        Is misuse, by the name of the option.
+        """
+        command = ["stream", *arguments, "Who?", "--region", "us-east-1"]
+        status, text = shown(command, monkeypatch, capsys)
+
+        assert status == 2
+        assert text == f"sagemaker-llm stream: {told}\n"
 
 
 class TestPrompts:
@@ -292,6 +327,16 @@ class TestConversations:
     """
     What is sent, and what is forgotten.
     """
+
+    def test_nothing_is_said_first_unless_it_is_given(self) -> None:
+        """
+        Some models take no system message at all.
+        """
+        assert Conversation().asking("Hi") == [{"role": "user", "content": "Hi"}]
+        assert Conversation("be kind").asking("Hi") == [
+            {"role": "system", "content": "be kind"},
+            {"role": "user", "content": "Hi"},
+        ]
 
     def test_commands(self) -> None:
         """
