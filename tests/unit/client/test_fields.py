@@ -107,12 +107,13 @@ class TestChats:
         """
         Each has its own; beside a text nobody knows whose it is.
         """
-        scored = {"logprobs": logprobs(("Hm", -0.5), (" ok", -1.0))}
+        scored = logprobs(("Hm", -0.5), (" ok", -1.0))
         first, second, _ = tokens_of(
-            chunk({"reasoning": "Hm ok"}, **scored), chunk({}, "stop")
+            chunk({"reasoning": "Hm ok"}, logprobs=scored), chunk({}, "stop")
         )
         mixed, rest, _ = tokens_of(
-            chunk({"reasoning": "Hm", "content": " ok"}, **scored), chunk({}, "stop")
+            chunk({"reasoning": "Hm", "content": " ok"}, logprobs=scored),
+            chunk({}, "stop"),
         )
 
         assert (first.reasoning, second.reasoning) == ("Hm", " ok")

@@ -270,7 +270,7 @@ def test_a_share_is_within_its_interval(count: int) -> None:
     assert none is not None
     assert whole is not None
 
-    assert (none.low, whole.high) == (pytest.approx(0.0), pytest.approx(1.0))
+    assert (none.low, whole.high) == pytest.approx((0.0, 1.0))
     assert none.low <= 0.0
     assert whole.high >= 1.0
 
