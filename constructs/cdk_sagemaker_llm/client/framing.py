@@ -91,7 +91,8 @@ class Framing:
         last = b"".join(self._line).strip()
         if last and not self._record and any(p.startswith(last) for p in _PREFIXES):
             raise ConnectionCutError("the answer broke off in the middle of an event")
-        yield from self._take(b"")
+        if self._line:
+            yield from self._take(b"")
         if self._record:
             yield self._rest(at_end=True)
 

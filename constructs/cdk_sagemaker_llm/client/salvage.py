@@ -35,7 +35,7 @@ def mended(text: str) -> Record:
     An error that was appended comes with the text before it as ``generated_text``.
     """
     appended = _APPENDED.search(text)
-    if appended and appended.start():
+    if appended:
         error = _loads(appended.group().rstrip("] \r\n"))
         if failure_in(error):
             return error | {"generated_text": begun(text[: appended.start()])}

@@ -132,8 +132,6 @@ class Transport:
                 if not is_harmless or tries > self._settings.retries:
                     raise
                 call.wait(_pause(tries))
-            if call.is_given_up:
-                raise self._given_up(call)
 
     def _send(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
         runtime = self._runtime

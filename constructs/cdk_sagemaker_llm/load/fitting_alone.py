@@ -84,7 +84,7 @@ def _by_rows(points: Sequence[Observed], said: Said) -> float:
         "prompt_seconds_per_token: nobody asked alone with prompts of two lengths, "
         "which tells it better"
     )
-    return max(cost, 0.0)
+    return cost
 
 
 def bounded(single: Single, points: Sequence[Observed], said: Said) -> Single:

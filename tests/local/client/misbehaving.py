@@ -11,7 +11,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from cdk_sagemaker_llm.local.runtime import eventstream
 
@@ -120,6 +120,7 @@ class Misbehaving:
         self._tls = tls
         self._behaviours = list(behaviours)
         self.requests: list[bytes] = []
+        self.fields: list[dict[str, str]] = []
         self.connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
@@ -189,7 +190,9 @@ class Misbehaving:
     def _serve(self, connection: socket.socket) -> None:
         with connection:
             try:
-                while (body := _request(connection)) is not None:
+                while (request := _request(connection)) is not None:
+                    fields, body = request
+                    self.fields.append(fields)
                     self.requests.append(body)
                     more = len(self._behaviours) > 1
                     behave = self._behaviours.pop(0) if more else self._behaviours[0]
@@ -198,7 +201,7 @@ class Misbehaving:
                 return
 
 
-def _request(connection: socket.socket) -> bytes | None:
+def _request(connection: socket.socket) -> tuple[dict[str, str], bytes] | None:
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(65536)
@@ -206,9 +209,8 @@ def _request(connection: socket.socket) -> bytes | None:
             return None
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
-    fields: dict[str, Any] = dict(
-        line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:]
-    )
+    pairs = (line.lower().partition(": ") for line in head.decode().split("\r\n")[1:])
+    fields = {name: value for name, _, value in pairs}
     while len(body) < int(fields.get("content-length", 0)):
         body += connection.recv(65536)
-    return body
+    return fields, body

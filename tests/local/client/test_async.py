@@ -5,6 +5,7 @@ The same in asyncio, where a task may be cancelled at any time.
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 
@@ -17,9 +18,16 @@ from cdk_sagemaker_llm.client import (
     Timeouts,
 )
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
-from tests.local.client.conftest import ConnectAsync
+from tests.local.client.conftest import Connect, ConnectAsync
 from tests.local.client.misbehaving import Behaviour, Misbehaving, Peer
-from tests.local.client.test_misbehaving import BEGIN, answer, cut_after, until
+from tests.local.client.test_misbehaving import (
+    BEGIN,
+    WHOLE,
+    answer,
+    cut_after,
+    stream,
+    until,
+)
 
 SOON = 2.0
 
@@ -40,6 +48,97 @@ def test_answers(connect_async: ConnectAsync) -> None:
 
     with Misbehaving(answer) as server:
         assert asyncio.run(main(server.url)) == ["The cat|The cat"] * 20
+
+
+def test_requests_are_under_way_at_a_time(connect_async: ConnectAsync) -> None:
+    """
+    As many as there may be connections: here each waits for the other.
+    """
+    together = threading.Barrier(2, timeout=SOON)
+
+    def behave(peer: Peer) -> None:
+        together.wait()
+        answer(peer)
+
+    async def main(url: str) -> list[str]:
+        async with connect_async(url, max_connections=2) as client:
+            both = (client.generate("Who?"), client.generate("What?"))
+            return [one.text for one in await asyncio.gather(*both)]
+
+    with Misbehaving(behave) as server:
+        assert asyncio.run(main(server.url)) == ["The cat", "The cat"]
+
+
+def test_a_client_that_is_closed_ends_its_connections(
+    connect: Connect, connect_async: ConnectAsync
+) -> None:
+    """
+    Those that wait for another request.
+    """
+    left: list[bool] = []
+
+    def behave(peer: Peer) -> None:
+        answer(peer)
+        left.append(peer.left(SOON))
+
+    async def main(url: str) -> None:
+        async with connect_async(url) as client:
+            await client.generate("Who?")
+
+    with Misbehaving(behave) as server:
+        asyncio.run(main(server.url))
+        until(lambda: left == [True])
+        with connect(server.url) as client:
+            client.generate("Who?")
+        until(lambda: left == [True, True])
+
+
+def test_a_chain_has_the_bounds_that_are_said(connect_async: ConnectAsync) -> None:
+    """
+    Of requests and of tokens, of which each answer has one.
+    """
+    line = (
+        b'{"token": {"id": 5, "text": "a", "log_prob": -1.0}, "generated_text": "a", '
+        b'"details": {"finish_reason": "length"}}\n'
+    )
+
+    async def main(url: str) -> list[int]:
+        async with connect_async(url) as client:
+            found = [
+                await client.continue_to_end("Who?", max_requests=3),
+                await client.continue_to_end("Who?", max_total_tokens=2),
+            ]
+        return [one.requests for one in found]
+
+    with Misbehaving(stream(line)) as server:
+        assert asyncio.run(main(server.url)) == [3, 2]
+
+
+def test_what_is_asked_for_is_sent(connect_async: ConnectAsync) -> None:
+    """
+    By each of the methods.
+    """
+
+    async def main(url: str) -> None:
+        async with connect_async(url) as client:
+            await client.embed("a", parameters={"truncate": True})
+            await client.chat("Hi", max_new_tokens=5)
+            async for _ in client.stream_chat("Hi", max_new_tokens=6):
+                pass
+
+    def vectors(peer: Peer) -> None:
+        peer.whole(b"[[0.5]]")
+
+    def whole(peer: Peer) -> None:
+        peer.whole(WHOLE)
+
+    with Misbehaving(vectors, whole, answer) as server:
+        asyncio.run(main(server.url))
+
+    first, second, third = (json.loads(body) for body in server.requests)
+    assert first == {"inputs": ["a"], "truncate": True}
+    assert (second["max_tokens"], "stream" in second) == (5, False)
+    assert (third["max_tokens"], third["stream"]) == (6, True)
 
 
 def test_other_tasks_go_on(connect_async: ConnectAsync) -> None:

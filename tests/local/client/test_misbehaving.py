@@ -460,6 +460,38 @@ class TestTime:
                 None,
             )
 
+    def test_silences_do_not_add_up(self, connect: Connect) -> None:
+        """
+        Each part that says something ends one.
+        """
+
+        def behave(peer: Peer) -> None:
+            peer.begin()
+            for _ in range(4):
+                peer.part(CAT)
+                time.sleep(0.15)
+                peer.part(b"\n")
+            peer.part(END)
+            peer.end()
+
+        with Misbehaving(behave) as server:
+            assert walk(connect(server.url, timeouts=QUICK).stream("Who?")) == (
+                " cat" * 4,
+                None,
+            )
+
+    def test_a_reader_that_takes_its_time(self, connect: Connect) -> None:
+        """
+        What it does with a token is no silence of the server.
+        """
+        with Misbehaving(stream(THE, b"\n", CAT, b":\n\n", END)) as server:
+            text = ""
+            for token in connect(server.url, timeouts=QUICK).stream("Who?"):
+                text += token.text
+                time.sleep(0.5)
+
+        assert text == "The cat"
+
     def test_the_time_for_the_whole_counts_waiting(self, connect: Connect) -> None:
         """
         For capacity, too.

@@ -144,6 +144,31 @@ def test_where_a_prompt_comes_from(way: str, tmp_path: Path) -> None:
     }
 
 
+def test_whom_to_ask_and_how_patiently() -> None:
+    """
+    As the options say.
+    """
+    whom = ("--component", "llama", "--variant", "blue")
+    with Misbehaving(lambda peer: peer.whole(WHOLE)) as first:
+        near = ("invoke", "chat", "Who?", "--endpoint-url", first.url)
+        told = run(NEAR, *near, *whom)
+        other = run(NEAR, *near, "--format", "openai")
+    with Misbehaving(lambda peer: peer.left()) as server:
+        near = ("invoke", "chat", "Who?", "--endpoint-url", server.url)
+        began = time.monotonic()
+        late = run(NEAR, *near, "--timeout", "0.5")
+
+    assert told.stdout == "The cat\n"
+    fields = first.fields[0]
+    assert fields["x-amzn-sagemaker-inference-component"] == "llama"
+    assert fields["x-amzn-sagemaker-target-variant"] == "blue"
+    assert (other.returncode, other.stdout) == (1, "")
+    assert "no known format has such a record" in other.stderr
+    assert late.returncode == 1
+    assert "or allow more time (--timeout)" in late.stderr
+    assert time.monotonic() - began < 9
+
+
 def test_a_prompt_as_a_chat() -> None:
     """
     For engines that take messages; the reasoning is no part of the answer in a pipe.

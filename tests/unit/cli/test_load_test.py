@@ -17,9 +17,12 @@ import typer
 from cdk_sagemaker_llm.cli.benchmark import benchmark, users_of
 from cdk_sagemaker_llm.cli.load_test import load_test
 from cdk_sagemaker_llm.cli.loading.live import line_of
-from cdk_sagemaker_llm.cli.loading.shared import flag_of, parameters_of
+from cdk_sagemaker_llm.cli.loading.reading import head_room_of, objective_of
+from cdk_sagemaker_llm.cli.loading.shared import Asked, flag_of, parameters_of
+from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.records import UNFINISHED, Record
 from cdk_sagemaker_llm.load.running import Progress
+from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from tests.unit.cli.test_command import shown
 from tests.unit.load.sweeps import published
@@ -411,3 +414,98 @@ def test_progress_is_of_the_last_ten_seconds() -> None:
         "median latency 3.00 s · 1 failed lately"
     )
     assert len(recent) == 5
+
+
+def test_progress_of_the_first_second_and_at_the_windows_end() -> None:
+    """
+    No rate is higher than what came; what ended ten seconds ago still counts.
+    """
+    begun = Progress(phase="ramp", seconds=0.5, users=0, recent=(), requests=1)
+    recent = deque([Record(0.0, 1.0, tokens=5), Record(10.0, 1.0, tokens=15)])
+
+    assert line_of(begun, deque([Record(0.0, 0.25, tokens=8)])) == (
+        "ramp, 0 s · 1 requests · 1.0 requests/s · 8 tokens/s · median latency 0.25 s"
+    )
+    assert "0.2 requests/s · 2 tokens/s" in line_of(
+        Progress(phase="measuring", seconds=11.0, users=0, recent=(), requests=2),
+        recent,
+    )
+    assert len(recent) == 2
+
+
+def test_each_option_becomes_its_setting() -> None:
+    """
+    And what is left out is what the library takes, too.
+    """
+    asked = Asked(
+        component="llama",
+        variant="blue",
+        spawn_rate=3.0,
+        drain="30s",
+        processes=2,
+        max_new_tokens=9,
+        parameter=["top_k=5"],
+        chat=True,
+        stream=False,
+        schema="tgi",
+        timeout="10s",
+        seed=7,
+        region="eu-west-1",
+        endpoint_url="http://localhost:1",
+    )
+
+    assert asked.settings("chat", users=5) == LoadSettings(
+        endpoint="chat",
+        component="llama",
+        variant="blue",
+        users=5,
+        spawn_rate=3.0,
+        drain=30.0,
+        processes=2,
+        max_new_tokens=9,
+        parameters={"top_k": 5},
+        is_chat=True,
+        is_streamed=False,
+        schema="tgi",
+        timeout=10.0,
+        seed=7,
+        region="eu-west-1",
+        endpoint_url="http://localhost:1",
+    )
+    assert Asked().settings("chat") == LoadSettings(endpoint="chat")
+
+
+@pytest.mark.parametrize(
+    ("given", "objective"),
+    [
+        (("5s", None, None), Objective(latency=5.0)),
+        (("500ms", None, None), Objective(latency=0.5, percentile="p95")),
+        ((None, "1.5 s", "p99"), Objective(first_token=1.5, percentile="p99")),
+        ((None, None, None), Objective()),
+    ],
+)
+def test_an_objective_is_read(
+    given: tuple[str | None, str | None, str | None], objective: Objective
+) -> None:
+    """
+    Of 95 in a hundred requests, unless it is said.
+    """
+    assert objective_of(*given) == objective
+
+
+def test_a_percentile_of_a_first_token_alone_is_one() -> None:
+    """
+    One of nothing is refused.
+    """
+    with pytest.raises(ValueError, match="--percentile is said of --latency-objective"):
+        objective_of(None, None, "p99")
+
+
+def test_head_room_is_read() -> None:
+    """
+    Growth in per cent a minute.
+    """
+    assert head_room_of("5%", "10m") == HeadRoom(growth=0.05, scale_out_time=600.0)
+    assert head_room_of("5%", "10m") == HeadRoom()
+    with pytest.raises(ValueError, match=r"--growth must be such as 5% .a minute."):
+        head_room_of("5", "10m")

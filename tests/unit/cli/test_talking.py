@@ -5,6 +5,7 @@ What ``invoke``, ``stream`` and ``chat`` understand, and how they say it.
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from cdk_sagemaker_llm.client import (
 from cdk_sagemaker_llm.client.requests import Options
 from cdk_sagemaker_llm.client.troubles import error_of
 from cdk_sagemaker_llm.client.wire.failures import Failure
+from tests.unit.cli.test_command import shown
 
 
 def options(*parameter: str) -> Options:
@@ -96,6 +98,40 @@ class TestOptions:
         assert told in str(caught.value)
 
 
+class TestTargets:
+    """
+    Whom to ask, and how patiently.
+    """
+
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["chat", "--timeout", "0"], "--timeout must be more than 0 s, got 0.0"),
+            (["chat", "--wait", "-1"], "--wait must be at least 0, got -1.0"),
+            (
+                ["chat", "--endpoint-url", "nowhere"],
+                "--endpoint-url must be such as https://HOST, got nowhere",
+            ),
+            ([""], "ENDPOINT is empty; name the endpoint"),
+        ],
+    )
+    def test_what_is_out_of_bounds(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        arguments: list[str],
+        told: str,
+    ) -> None:
+        """
+        Is misuse, by the name of the option.
+        """
+        command = ["stream", *arguments, "Who?", "--region", "us-east-1"]
+        status, text = shown(command, monkeypatch, capsys)
+
+        assert status == 2
+        assert text == f"sagemaker-llm stream: {told}\n"
+
+
 class TestPrompts:
     """
     One, from one place.
@@ -158,6 +194,7 @@ class TestWords:
         """
         assert answers.shade_of(None) == ""
         assert answers.shade_of(1e-9) == ""
+        assert answers.shade_of(1000.0) == ""
         assert answers.shade_of(-math.inf) == "red"
         assert answers.legend() == (
             "probability: plain from 0.9 on, yellow from 0.6 on, magenta from 0.3 on, "
@@ -178,6 +215,7 @@ class TestWords:
         assert answers.summary(Generation("a", tokens[1:]), 2.0) == (
             "no finish reason, 1 token, 0.5 tokens/s"
         )
+        assert answers.pace(Generation("a", tokens[1:]), 0.0).startswith("1 token, ")
         assert answers.summary(Generation("a"), 0.25) == "no finish reason, 0.25 s"
 
     def test_facts(self) -> None:
@@ -205,6 +243,59 @@ class TestWords:
         }
         assert answers.answer_facts(Generation(""), 1.0)["tokens_per_second"] is None
         assert answers.token_facts(Token("a", log_prob=-math.inf))["log_prob"] is None
+
+    def test_facts_are_exact(self) -> None:
+        """
+        To a microsecond, and what came at once is said to have.
+        """
+        tokens = (Token("a", 7, math.log(0.5), index=1),)
+        facts = answers.answer_facts(Generation("a", tokens), 1.23456789, 0.0)
+
+        assert (facts["seconds"], facts["first_token_seconds"]) == (1.234568, 0.0)
+        assert facts["tokens_per_second"] == 0.81
+        assert facts["confidence"] == pytest.approx(0.5)
+        assert facts["prompt_tokens"] is None
+        assert answers.token_facts(tokens[0]) == {
+            "text": "a",
+            "id": 7,
+            "log_prob": math.log(0.5),
+            "reasoning": "",
+            "special": False,
+            "finish_reason": None,
+            "index": 1,
+        }
+
+    def test_facts_of_an_error(self) -> None:
+        """
+        With what had come, and the status where there is one.
+        """
+        error = ModelError("boom", status=503, text="The")
+        error.reasoning = "Hm"
+
+        assert answers.error_facts(error) == {
+            "kind": "ModelError",
+            "message": "boom",
+            "remedy": "read the container's log group for what came before",
+            "status": 503,
+            "text": "The",
+            "reasoning": "Hm",
+        }
+        assert answers.error_facts(LlmError("x"))["status"] is None
+
+    def test_the_first_token_is_the_first(self) -> None:
+        """
+        However many follow.
+        """
+        answering = answers.Answering()
+        answering.add(Token("a"))
+        first = answering.first
+        time.sleep(0.01)
+        answering.add(Token("b"))
+
+        assert first is not None
+        assert answering.first == first
+        assert answering.seconds >= first + 0.01
+        assert answering.answer.text == "ab"
 
     @pytest.mark.parametrize(
         ("error", "remedy"),
@@ -236,6 +327,16 @@ class TestConversations:
     """
     What is sent, and what is forgotten.
     """
+
+    def test_nothing_is_said_first_unless_it_is_given(self) -> None:
+        """
+        Some models take no system message at all.
+        """
+        assert Conversation().asking("Hi") == [{"role": "user", "content": "Hi"}]
+        assert Conversation("be kind").asking("Hi") == [
+            {"role": "system", "content": "be kind"},
+            {"role": "user", "content": "Hi"},
+        ]
 
     def test_commands(self) -> None:
         """

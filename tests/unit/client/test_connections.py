@@ -158,6 +158,41 @@ def test_a_call_that_is_over_ends_nothing(
     assert not call.is_late
 
 
+def test_a_connection_that_has_ended_by_itself_is_no_error(
+    pair: tuple[Connection, socket.socket],
+) -> None:
+    """
+    Whoever gives up may be late.
+    """
+    connection, _ = pair
+    with Call() as call, under_way(call):
+        connection.request()
+        assert connection.sock is not None
+        connection.sock.close()
+        call.give_up()
+
+    assert call.is_given_up
+
+
+def test_a_connection_that_was_made_again_is_the_one_that_ends(
+    pair: tuple[Connection, socket.socket],
+) -> None:
+    """
+    And not the socket that it had before.
+    """
+    connection, old = pair
+    ours, theirs = socket.socketpair()
+    with ours, theirs, Call() as call, under_way(call):
+        theirs.settimeout(0.05)
+        connection.request()
+        connection.sock = ours
+        connection.connect()
+        call.give_up()
+
+        assert has_ended(theirs)
+        assert not has_ended(old)
+
+
 def test_a_client_that_is_built_otherwise_is_left_as_it_is() -> None:
     """
     A stub of a test has no connections.

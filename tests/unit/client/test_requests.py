@@ -46,6 +46,41 @@ def test_lmi_and_tgi_differ_in_the_name_of_stop() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["temperature", "top_p", "top_k"])
+def test_each_way_to_sample_switches_it_on(name: str) -> None:
+    """
+    A seed alone does not.
+    """
+    sampled: Options = {name: 1}  # type: ignore[misc]  # one of three
+    bodies = [
+        json.loads(prompt_body(Schema.LMI, "a", each, stream=False))
+        for each in (sampled, Options(seed=1))
+    ]
+
+    assert bodies[0]["parameters"] == {name: 1, "do_sample": True, "details": True}
+    assert bodies[1]["parameters"] == {"seed": 1, "details": True}
+
+
+def test_details_may_be_left_out() -> None:
+    """
+    Where somebody says so.
+    """
+    body = prompt_body(Schema.LMI, "a", {"details": False}, stream=False)
+    bare = prompt_body(Schema.OPENAI, "a", {"details": False}, stream=False)
+
+    assert json.loads(body)["parameters"] == {"details": False}
+    assert json.loads(bare) == {"prompt": "a"}
+
+
+def test_letters_are_sent_as_they_are() -> None:
+    """
+    A request may have so many bytes, and an escape takes twice as many.
+    """
+    assert prompt_body(Schema.OPENAI, "é", {}, stream=False) == (
+        '{"prompt": "é"}'.encode()
+    )
+
+
 def test_completions() -> None:
     """
     Everything beside the prompt; what is counted comes with a stream.

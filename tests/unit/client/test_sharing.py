@@ -19,6 +19,8 @@ from cdk_sagemaker_llm.client.wire.sharing import shared
         (["K", "\ufffd", "\ufffd", "ln"], "Köln", ["K", "ö", "", "ln"]),
         (["\\xf0\\x9f", "\\x98\\x80"], "😀", ["😀", ""]),
         (["bytes:\\xf0", "bytes:\\x9f", "!"], "😀!", ["😀", "", "!"]),
+        # What comes again is looked for behind what was found.
+        (["a", "", "a"], "aöa", ["a", "ö", "a"]),
         (["ö", "", "", "l", "", ""], "öélè", ["ö", "é", "", "l", "è", ""]),
         # The stop sequence: listed, and cut off where it begins.
         (["a", " mat"], "a", ["a", ""]),

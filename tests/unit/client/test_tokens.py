@@ -4,6 +4,7 @@ The types, and what they compute.
 
 from __future__ import annotations
 
+import inspect
 import math
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from cdk_sagemaker_llm.client import (
     ModelError,
     Timeouts,
     Token,
+    ToolCall,
     Usage,
     confidence,
     gather,
@@ -28,6 +30,7 @@ from cdk_sagemaker_llm.client import (
 from cdk_sagemaker_llm.client.asking import chain
 from cdk_sagemaker_llm.client.settings import Settings
 
+LAST = Token("a", 1, -0.5, finish_reason=FinishReason.LENGTH, usage=Usage(10, 5))
 TOKENS = (Token("a", 1, -0.5), Token("b"), Token("c", 2, -1.5))
 
 
@@ -91,6 +94,60 @@ class TestChain:
         assert asked == ["", "a"]
         assert (found.text, found.requests) == ("a", 2)
 
+    @pytest.mark.parametrize(
+        ("max_requests", "max_total_tokens", "requests"),
+        [(3, None, 3), (10, 9, 2), (10, 10, 2), (10, 11, 3), (1, None, 1)],
+    )
+    def test_it_stops_at_its_bounds(
+        self, max_requests: int, max_total_tokens: int | None, requests: int
+    ) -> None:
+        """
+        After so many requests, or with so many tokens, of five in each.
+        """
+
+        def ask(so_far: str) -> Generation:
+            usage = Usage(10 + len(so_far), 5)
+            reasoning = "" if so_far else "Hm"
+            return Generation(
+                "a", (LAST,), FinishReason.LENGTH, reasoning=reasoning, usage=usage
+            )
+
+        found = chain(ask, max_requests, max_total_tokens)
+        inner = Token("a", 1, -0.5)
+        assert found == Generation(
+            "a" * requests,
+            (*[inner] * (requests - 1), LAST),
+            FinishReason.LENGTH,
+            reasoning="Hm",
+            usage=Usage(10, 5 * requests),
+            requests=requests,
+        )
+
+    def test_it_stops_at_the_end(self) -> None:
+        """
+        With what the last answer ends in.
+        """
+        call = ToolCall("f", "{}")
+        parts = [
+            Generation("a", finish_reason=FinishReason.LENGTH),
+            Generation("b", finish_reason=FinishReason.TOOL_CALLS, tool_calls=(call,)),
+        ]
+        found = chain(lambda so_far: parts[len(so_far)], 10)
+
+        assert (found.text, found.tool_calls) == ("ab", (call,))
+        assert found.finish_reason is FinishReason.TOOL_CALLS
+        assert found.usage == Usage(None, 0)
+
+    def test_fails_if_nothing_may_be_asked(self) -> None:
+        """
+        Before anything is.
+        """
+        with (
+            LlmClient("chat", region="us-east-1") as asked,
+            pytest.raises(ValueError, match="max_requests must be at least 1, got 0"),
+        ):
+            asked.continue_to_end("Who?", max_requests=0)
+
     def test_an_error_keeps_what_all_of_them_brought(self) -> None:
         """
         Not only the last.
@@ -132,6 +189,32 @@ def test_fails_if_a_timeout_is_none(name: str, seconds: object) -> None:
         return
     with pytest.raises(ValueError, match=f"{name} must be more than 0 s, got"):
         Timeouts(**{name: seconds})  # type: ignore[arg-type]  # on purpose
+
+
+def test_the_defaults() -> None:
+    """
+    Which the documents name; those of a client are those of its settings.
+    """
+    taken = inspect.signature(LlmClient).parameters
+    settings = Settings()
+    names = ("retries", "wait_for_capacity", "max_bytes", "max_connections")
+
+    assert settings.timeouts == Timeouts(connect=10, read=120, total=None)
+    assert [getattr(settings, name) for name in names] == [3, 600, 33_554_432, 50]
+    for name in names:
+        assert taken[name].default == getattr(settings, name)
+    for kind in (LlmClient, client.AsyncLlmClient):
+        chained = inspect.signature(kind.continue_to_end).parameters
+        assert chained["max_requests"].default == 16
+
+
+def test_a_time_has_an_end() -> None:
+    """
+    Thirty years are more than any socket takes.
+    """
+    assert Timeouts(read=1e9 - 1).read == 1e9 - 1
+    with pytest.raises(ValueError, match="read must be more than 0 s, got 1000000000"):
+        Timeouts(read=1e9)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,21 @@ TOO_LONG = {
         ),
         (4096, 5000),
     ),
+    "the limit alone": (
+        "this model's Maximum Context Length is 4096 tokens",
+        (4096, None),
+    ),
+    "vllm, over several lines": (
+        (
+            "This model's maximum context length is 4096 tokens.\nHowever, you\n"
+            "requested 5000 tokens"
+        ),
+        (4096, 5000),
+    ),
+    "vllm, the model": (
+        "The decoder prompt is longer than the maximum model length of 4096.",
+        (4096, None),
+    ),
     "lmi, vllm": (
         "Input prompt (5000 tokens) is too long and exceeds limit of 4096",
         (4096, 5000),
@@ -129,6 +144,7 @@ def test_llama_cpp_names_the_numbers_in_fields() -> None:
             '{"object":"error","message":"m","type":"T","param":null,"code":400}',
             Failure("m", 400, "T"),
         ),
+        ('{"object":"error","message":"m","type":"T"}', Failure("m", None, "T")),
         ('{"error":"m","error_type":"validation"}', Failure("m", None, "validation")),
         ('{"error":{"message":"m","http_status_code":422}}', Failure("m", 422)),
         ('{"code":424,"error":"m"}', Failure("m", 424)),
@@ -138,6 +154,7 @@ def test_llama_cpp_names_the_numbers_in_fields() -> None:
         ('{"detail":"m"}', Failure("m")),
         ('{"detail":[{"msg":"m"}]}', Failure('[{"msg": "m"}]')),
         ('{"message":"m"}', Failure("m")),
+        ('{"Message":"m"}', Failure("m")),
         ("plain words\n", Failure("plain words")),
         ("", Failure("")),
         ("[1, 2]", Failure("[1, 2]")),
@@ -190,3 +207,13 @@ def test_long_words_are_shortened_in_the_message_alone() -> None:
     assert isinstance(error, ModelError)
     assert len(str(error)) < 700
     assert len(error.model_message) == 10_000
+
+
+@pytest.mark.parametrize(("length", "dots"), [(500, ""), (501, "...")])
+def test_what_is_left_out_is_marked(length: int, dots: str) -> None:
+    """
+    On both sides of the bound.
+    """
+    message = error_of(Failure("m" * length, 500)).message
+
+    assert message == f"the container failed with status 500: {'m' * 500}{dots}"

@@ -5,13 +5,17 @@ A sweep over numbers of users: its table, its file, and how sure it is.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
 
-from cdk_sagemaker_llm.load.benchmark import Benchmark, row_of
+from cdk_sagemaker_llm.load import benchmark as measuring
+from cdk_sagemaker_llm.load.benchmark import Benchmark, row_of, run_benchmark
 from cdk_sagemaker_llm.load.comparing import compare
 from cdk_sagemaker_llm.load.conditions import asked_of
+from cdk_sagemaker_llm.load.result import LoadResult
+from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.unit.load.examples import run_of
@@ -233,6 +237,10 @@ def test_a_rate_is_as_sure_as_its_parts_are_alike() -> None:
     steady = [0.5 + number for number in range(10)]
 
     assert rate_of([-0.1, *steady, 10.0], 0.0, 10.0) == Estimate(1.0, 1.0, 1.0)
+    # The last moment before the end is in the last part, also by binary fractions.
+    assert rate_of([math.nextafter(0.9, 0.0)], 0.0, 0.9).value == pytest.approx(1 / 0.9)
+    # Nothing happens less often than never.
+    assert rate_of([0.5], 0.0, 10.0).low == 0.0
     uneven = rate_of(steady[::2] * 2, 0.0, 10.0)
     assert uneven.value == 1.0
     # Parts of 2 and 0: a standard deviation of 1.054 among ten.
@@ -253,8 +261,33 @@ def test_a_share_has_the_interval_of_wilson() -> None:
     )
 
 
+@pytest.mark.parametrize("count", [6, 11, 21, 100])
+def test_a_share_is_within_its_interval(count: int) -> None:
+    """
+    By binary fractions, too.
+    """
+    none, whole = share_of(0, count), share_of(count, count)
+    assert none is not None
+    assert whole is not None
+
+    assert (none.low, whole.high) == pytest.approx((0.0, 1.0))
+    assert none.low <= 0.0
+    assert whole.high >= 1.0
+
+
 @pytest.mark.parametrize(
-    ("value", "differs"), [(1.2, False), (1.5, True), (0.8, False), (0.5, True)]
+    ("value", "differs"),
+    [
+        (1.2, False),
+        # The root of the sum of both squares is 0.283.
+        (1.28, False),
+        (1.29, True),
+        (1.5, True),
+        (0.8, False),
+        (0.72, False),
+        (0.71, True),
+        (0.5, True),
+    ],
 )
 def test_a_difference_is_more_than_both_intervals(
     *, value: float, differs: bool
@@ -267,3 +300,79 @@ def test_a_difference_is_more_than_both_intervals(
 
     assert other.differs_from(one) is differs
     assert one.differs_from(other) is differs
+
+
+def test_of_two_intervals_the_sides_between_them_count() -> None:
+    """
+    What was 1, and may have been 2, does not differ from 1.5; 0.5 does.
+    """
+    one = Estimate(1.0, 0.9, 2.0)
+    more, less = Estimate(1.5, 1.4, 3.0), Estimate(0.5, 0.4, 0.6)
+
+    assert not one.differs_from(more)
+    assert not more.differs_from(one)
+    assert one.differs_from(less)
+    assert less.differs_from(one)
+
+
+def test_what_was_nothing_has_no_change_in_per_cent() -> None:
+    """
+    And what was not measured both times is left out.
+    """
+    before = benchmark()
+    old = replace(before.rows[0], rate=Estimate(0.0, 0.0, 0.0), latency=None)
+    told = compare(replace(before, rows=(old,)), before)
+
+    assert "| 3 | requests/s | 0 (0 to 0) | 0.7 (0.354 to 1.05) | - | differs |" in told
+    assert "median latency" not in told
+    assert "median latency" not in compare(before, replace(before, rows=(old,)))
+
+
+def test_tokens_are_counted_by_requests() -> None:
+    """
+    A row of three counts three times as much as one of a single request.
+    """
+    settings = benchmark().rows[0].facts["settings"]
+    rows = [
+        {
+            "settings": settings,
+            "figures": {"requests": count, "tokens": tokens, "prompt_tokens": None},
+        }
+        for count, tokens in ((1, 10.0), (3, 50.0))
+    ]
+
+    assert asked_of(rows).endswith("Tokens counted: 40 an answer.")
+
+
+def test_a_row_does_not_keep_its_course() -> None:
+    """
+    Its figures are enough for a file of many.
+    """
+    assert "course" in run_of().to_facts()
+    assert "course" not in benchmark().rows[0].facts
+
+
+def test_a_row_that_was_interrupted_is_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Who presses Ctrl-C wants no other; who says the copies is believed.
+    """
+    asked: list[int | None] = []
+
+    def run(settings: LoadSettings, _: object) -> LoadResult:
+        asked.append(settings.users)
+        whole = run_of()
+        seconds = 10 if len(asked) < 2 else 9.8
+        return replace(whole, settings=settings, end=whole.begin + seconds)
+
+    monkeypatch.setattr(measuring, "run_load", run)
+    told: list[int] = []
+    settings = LoadSettings(endpoint="chat", run_time=10)
+    found = run_benchmark(
+        settings, [3, 4, 5], lambda one: told.append(len(one.rows)), copies=8
+    )
+
+    assert asked == [3, 4]
+    assert told == [1, 2]
+    assert (found.copies, [row.users for row in found.rows]) == (8, [3, 4])

@@ -9,9 +9,9 @@ import random
 
 import pytest
 
-from cdk_sagemaker_llm.load.figures import Distribution
+from cdk_sagemaker_llm.load.figures import Distribution, figures_of, seconds_of
 from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
-from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.load.records import UNFINISHED, Record
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from tests.unit.load.examples import histogram, run_of
 
@@ -72,6 +72,7 @@ def test_what_was_measured_travels_whole() -> None:
     As JSON, from one process to another.
     """
     measured = run_of().measured
+    measured.lost = {2: 4.5}
     packed = json.loads(json.dumps(measured.packed()))
 
     assert Measured.unpacked(packed) == measured
@@ -86,6 +87,7 @@ def test_parts_are_joined() -> None:
         delays={1: histogram(0.5)},
         cpus={1: 0.2},
         messages={"A": "first"},
+        lost={1: 5.0},
     )
     whole.merge(
         Measured(
@@ -93,6 +95,7 @@ def test_parts_are_joined() -> None:
             delays={1: histogram(0.25), 2: histogram(0.75)},
             cpus={1: 0.4, 2: 0.3},
             messages={"A": "second", "B": "other"},
+            lost={2: 7.5},
         )
     )
 
@@ -100,6 +103,16 @@ def test_parts_are_joined() -> None:
     assert whole.delay == GeneratorDelay(p50=0.75, p99=0.75, longest=0.75, cpu=0.4)
     assert whole.delays[1].count == 2
     assert whole.messages == {"A": "first", "B": "other"}
+    assert whole.lost == {1: 5.0, 2: 7.5}
+
+
+def test_the_clock_of_another_machine_is_set_right() -> None:
+    """
+    What began there at 1 began here at 3.5.
+    """
+    measured = Measured(records=[Record(1.0, 0.5)], cpus={1: 0.2})
+
+    assert measured.shifted(2.5) == Measured(records=[Record(3.5, 0.5)], cpus={1: 0.2})
 
 
 def test_what_counts() -> None:
@@ -139,6 +152,38 @@ def test_the_course_of_a_run() -> None:
     assert [one.tokens for one in course] == [7, 0, 10, 10, 10, 10, 10, 10, 0, 0]
     assert [one.latency for one in course][:3] == [1.0, None, 2.0]
     assert [one.in_flight for one in course] == [2, 2, 2, 2, 2, 2, 2, 2, 1, 2]
+
+
+def test_what_ended_outside_of_a_run_is_in_none_of_its_seconds() -> None:
+    """
+    Nor is what nobody waited for a failure.
+    """
+    records = [
+        Record(-1.0, 0.5, tokens=7),
+        Record(-1.0, 0.9, failure="ModelError 503"),
+        Record(0.0, 0.5, failure=UNFINISHED),
+        Record(1.0, 1.5, tokens=9),
+    ]
+    course = list(seconds_of(records, 0.0, 2.0))
+
+    assert [one.second for one in course] == [0, 1]
+    assert [(one.requests, one.failures, one.tokens) for one in course] == [
+        (0, 0, 0),
+        (0, 0, 0),
+    ]
+
+
+def test_a_prompt_of_no_tokens_is_counted() -> None:
+    """
+    Nothing is a number; what was not counted is none.
+    """
+    records = [
+        Record(0.0, 1.0, prompt_tokens=0),
+        Record(0.0, 1.0, prompt_tokens=10),
+        Record(0.0, 1.0),
+    ]
+
+    assert figures_of(Measured(records=records), 0.0, 2.0).prompt_tokens == 5
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,8 @@ def test_a_lost_worker_is_said_before_all_else() -> None:
         "no more, and what it had under way then is missing; run the test again"
     )
     assert run.remarks()[1].startswith("the generator itself was the bottleneck")
+    run.measured.lost = {3: run.begin, 2: run.begin + 4.2}
+    assert [each[:8] for each in run.remarks()[:2]] == ["worker 2", "worker 3"]
 
 
 def test_the_figures_that_a_delay_shows_in_are_named() -> None:
@@ -238,6 +240,19 @@ def test_what_is_left_of_a_second_is_not_drawn() -> None:
     assert len(panels_of(run)[0].xs) == len(panels_of(longer)[0].xs) == 10
     assert len(panels_of(replace(run, end=run.begin + 9.995))[0].xs) == 10
     assert len(panels_of(shorter)[0].xs) == 1
+
+
+def test_percentiles_are_of_what_began_in_time() -> None:
+    """
+    From the shortest of the eight to the longest.
+    """
+    panel = panels_of(run_of())[-1]
+    (_, latency), (_, first) = panel.curves
+
+    assert (panel.xs[0], panel.xs[-1]) == (0, 100)
+    # One of a second, six of two, one of four.
+    assert latency == [1.0] * 13 + [2.0] * 75 + [4.0] * 13
+    assert first == [0.5] * 88 + [1.0] * 13
 
 
 def test_a_picture_of_no_format_is_refused() -> None:

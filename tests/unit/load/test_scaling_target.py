@@ -75,6 +75,8 @@ def test_the_published_table_suggests_a_target() -> None:
         # Below ten in tenths.
         (14, 1, 0.05, 9.3),
         (13, 1, 0.03, 10),
+        # 33 / 1.1 is a hair below 30 by binary fractions alone.
+        (33, 1, 0.01, 30),
         (8, 8, 0.1, 0.5),
         # Never to nothing.
         (1, 100, 0.0, 0.1),
@@ -263,6 +265,18 @@ def test_without_copies_there_is_no_target() -> None:
         "No scaling target: the copies changed from 4 to 8."
     )
     assert reading_of(told).to_facts()["scaling_target"] is None
+
+
+def test_what_was_not_measured_is_said_before_what_is_not_known() -> None:
+    """
+    More users are asked for, and not the copies.
+    """
+    rows = (row(10, rate=1.0), row(20, rate=2.0))
+    told = reading_of(sweep(*rows, copies=None)).sentences()[-1]
+
+    assert told.startswith(
+        "No scaling target: where the endpoint is saturated was not measured; try more"
+    )
 
 
 def test_a_reading_in_json() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cdk_sagemaker_llm.client import Timeouts
 from cdk_sagemaker_llm.load.addresses import address_of
 from cdk_sagemaker_llm.load.prompts import Prompts, lengths_of, read_prompts
 from cdk_sagemaker_llm.load.settings import LoadSettings
@@ -42,6 +43,10 @@ from cdk_sagemaker_llm.local.untyped import Untyped
         ({"join_within": 0.0}, "join_within must be more than 0, got 0.0"),
         ({"bind": ":1"}, "bind must be HOST or HOST:PORT, such as 10.0.0.5, got ':1'"),
         ({"max_new_tokens": 0}, "max_new_tokens must be at least 1, got 0"),
+        (
+            {"prompts": ("a",), "tokenizer": "tokenizer.json"},
+            "give either prompts or tokenizer, not both",
+        ),
         ({"schema": "x"}, "schema must be lmi or tgi or openai, got 'x'"),
     ],
 )
@@ -71,6 +76,51 @@ def test_the_least_is_taken() -> None:
 
     assert least.user_count == least.process_count == 1
     assert LoadSettings(endpoint="chat", users=2, workers=2).process_count == 2
+
+
+def test_an_endpoint_has_a_name() -> None:
+    """
+    Nothing is none.
+    """
+    with pytest.raises(ValueError, match=r"^endpoint must be a name, got ''$"):
+        LoadSettings(endpoint="")
+
+
+@pytest.mark.parametrize(
+    ("given", "cores", "processes"),
+    [
+        ({"users": 100}, 8, 1),
+        ({"users": 101}, 8, 2),
+        ({"users": 5000}, 8, 8),
+        ({"users": 5000}, None, 1),
+        ({"arrival_rate": 0.5}, 8, 1),
+        ({"arrival_rate": 201.0}, 8, 3),
+        ({"users": 5000, "processes": 3}, 8, 3),
+        ({"users": 5000, "workers": 12}, 8, 12),
+    ],
+)
+def test_a_process_for_each_hundred_users(
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, Untyped],
+    cores: int | None,
+    processes: int,
+) -> None:
+    """
+    Or requests a second, but no more than there are cores; unless it is said.
+    """
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+
+    assert LoadSettings(endpoint="chat", **given).process_count == processes
+
+
+def test_nobody_joins_from_elsewhere_unless_it_is_said() -> None:
+    """
+    And a request may take as long as the client's own default.
+    """
+    settings = LoadSettings(endpoint="chat")
+
+    assert settings.bind == "127.0.0.1"
+    assert settings.timeout == Timeouts().read == 120
 
 
 def test_one_fault_is_told_once() -> None:
@@ -115,6 +165,7 @@ def test_all_users_begin_within_five_seconds() -> None:
     assert LoadSettings(endpoint="chat").user_count == 10
     assert LoadSettings(endpoint="chat").users_a_second == 2
     assert LoadSettings(endpoint="chat", users=500).users_a_second == 100
+    assert LoadSettings(endpoint="chat", users=500, spawn_rate=3).users_a_second == 3
     assert LoadSettings(endpoint="chat", arrival_rate=3.0).user_count == 0
 
 
@@ -146,7 +197,9 @@ def test_lengths_of_prompts(text: str, least: int, most: int) -> None:
     assert text != "3-5" or {*found} == {3, 4, 5}
 
 
-@pytest.mark.parametrize("text", ["", "0", "5-3", "a", "normal:5", "normal:0,1", "-3"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "5-3", "a", "normal:5", "normal:0,1", "normal:5,-1", "-3"]
+)
 def test_what_is_no_length_is_refused(text: str) -> None:
     """
     With examples of what is.

@@ -187,3 +187,39 @@ def test_long_cells_are_read_from_the_left() -> None:
     assert '<th scope="col">c</th><th scope="col" class="text">d</th>' in written
     assert f'<td class="text">1</td><td>{"x" * 24}</td><td class="text">' in written
     assert 'tabindex="0" role="region" aria-label="a"' in written
+
+
+def test_cells_and_labels_are_no_markup() -> None:
+    """
+    Whatever a server said.
+    """
+    written = table("<a>", ("<b>",), [("<c>",)])
+
+    assert not re.search("<[abc]>", written)
+    assert "&lt;c&gt;</td>" in written
+    assert 'aria-label="&lt;a&gt;"' in written
+
+
+def test_a_page_may_ask_for_nothing() -> None:
+    """
+    The browser itself refuses it.
+    """
+    assert (
+        'http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src'
+    ) in page("t", "")
+
+
+def test_a_fourth_curve_looks_like_the_first() -> None:
+    """
+    In the drawing and beside its name.
+    """
+    curves = [(name, [1.0, 2.0]) for name in "abcd"]
+    written = chart(Panel("requests", curves, [0, 1], "seconds"))
+
+    assert [*re.findall(r'class="curve (c\d)"', written)] == [
+        "c0",
+        "c1",
+        "c2",
+        "c0",
+    ] * 2
+    assert re.findall("</svg> (.)</span>", written) == ["a", "b", "c", "d"]

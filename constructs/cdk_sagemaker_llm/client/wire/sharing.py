@@ -5,7 +5,7 @@ Which part of a text each of its tokens stands for.
 from __future__ import annotations
 
 # What stands for a byte that is no character: of vLLM, SGLang, and everyone's decoders.
-_UNREADABLE = ("\ufffd", "\\x", "bytes:")
+_UNREADABLE = ("\ufffd", "\\x")
 
 
 def shared(written: list[str], text: str) -> list[str]:
