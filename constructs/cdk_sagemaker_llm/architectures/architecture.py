@@ -56,7 +56,8 @@ class ModelArchitecture:
             is what GPTQ and AWQ quantize; embeddings, head, norms, biases and routers
             stay as they are.
 
-        kv_elements_per_token: Numbers in the cache for one token, over all layers.
+        kv_elements_per_token: Numbers in the cache for one token, over all layers; 0
+            for an encoder, which reads a text once and keeps no cache.
 
         kv_cache_shards: Over how many accelerators a token's cache can be split.
 
@@ -234,6 +235,14 @@ class ModelArchitecture:
             if shared is None or shared % degree == 0 or degree % shared == 0
         )
 
+    @property
+    def keeps_cache(self) -> bool:
+        """
+        Whether it writes text, and keeps keys and values of what it read: an encoder,
+        which makes embeddings or ranks, does not.
+        """
+        return self.kv_elements_per_token > 0
+
     def kv_cache_bytes_per_token(self, dtype_bytes: int = 2) -> int:
         """
         Return the bytes that one token takes in the cache, over all layers.
@@ -314,7 +323,7 @@ def _read(config: Config) -> ModelArchitecture:
     inner = nested or config
     model_type = inner.word("model_type") or config.word("model_type")
     name = config.architecture or inner.architecture
-    family = family_of(model_type, name) or family_of(None, name)
+    family = family_of(model_type, name) or family_of(None, inner.architecture)
     if family is None:
         raise ValueError(_unknown(model_type, name))
     default_name, count = FAMILIES[family]

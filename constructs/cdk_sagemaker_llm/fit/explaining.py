@@ -74,5 +74,7 @@ def _how(setting: Setting, name: str) -> str:
         "activations": f"{setting.sequences} sequences, "
         f"{setting.prefill_tokens} tokens in a step",
         "cuda_graphs": f"the engine's share is {setting.share(Case.CAUTIOUS):g}",
-        "kv_cache": f"{setting.context_length} tokens{split}",
+        "kv_cache": f"{setting.context_length} tokens{split}"
+        if setting.architecture.keeps_cache
+        else "an encoder keeps none",
     }[name]

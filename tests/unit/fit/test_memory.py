@@ -256,6 +256,21 @@ def test_activations_follow_the_logits(version: str, per_logit: int) -> None:
         assert terms_of(setting).activations == 1024 * 128_256 * per_logit
 
 
+def test_an_encoder_chooses_no_word() -> None:
+    """
+    It has no logits, and reads a whole text in one step: 8192 tokens of 6 tensors of
+    1024 numbers and of 3 of 4096, in 16 bits.
+    """
+    encoder = ModelArchitecture.of("BAAI/bge-m3")
+    found = setting_of(encoder, 1, 8192, hardware="ml.g5.xlarge")
+
+    assert found.prefill_tokens == 8192
+    assert terms_of(found).activations == 8192 * (6 * 1024 + 3 * 4096) * 2
+    assert terms_of(found, Case.BEST).activations == 0
+    # Texts that are shorter than a usual step are read several at once.
+    assert setting_of(encoder, 1, 512, hardware="ml.g5.xlarge").prefill_tokens == 2048
+
+
 def test_smaller_gpus_take_smaller_steps() -> None:
     """
     256 sequences and 2,048 tokens, unless told otherwise.
