@@ -42,6 +42,16 @@ GLM = {
     "num_experts_per_tok": 2,
 }
 LLAMA4 = {**GROUPED, "num_local_experts": 6, "intermediate_size_mlp": 77}
+_FULL = ["full_attention"]
+NEXT = {
+    **GROUPED,
+    **EXPERTS,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 12,
+    "linear_conv_kernel_dim": 3,
+}
 # The class takes a word beyond these 500 for padding.
 MODERNBERT = {**COMMON, "pad_token_id": 0}
 BIGCODE = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 500}
@@ -105,6 +115,14 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("llama4_text", {**LLAMA4, "interleave_moe_layer_step": 2}),
     ("llama4_text", {**LLAMA4, "moe_layers": [1], "head_dim": 24}),
     ("ministral3", GROUPED),
+    ("qwen3_next", NEXT),
+    ("qwen3_next", {**NEXT, "num_hidden_layers": 8, "head_dim": 24}),
+    ("qwen3_next", {**NEXT, "num_hidden_layers": 8, "attention_bias": True}),
+    ("qwen3_next", {**NEXT, "num_hidden_layers": 8, "mlp_only_layers": [0, 3]}),
+    (
+        "qwen3_next",
+        {**NEXT, "layer_types": ["full_attention", "linear_attention", *_FULL]},
+    ),
     ("bert", COMMON),
     ("bert", {**COMMON, "type_vocab_size": 3, "max_position_embeddings": 77}),
     ("roberta", COMMON),

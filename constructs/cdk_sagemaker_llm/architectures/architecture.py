@@ -81,6 +81,9 @@ class ModelArchitecture:
 
         windowed_layers: How many layers have that window.
 
+        state_elements_per_sequence: Numbers that a sequence keeps beside, however long
+            it is: of layers with linear attention.
+
         weight_format: How the weights are published; ``None`` if not quantized.
     """
 
@@ -101,6 +104,7 @@ class ModelArchitecture:
     context_length: int
     sliding_window: int | None = None
     windowed_layers: int = 0
+    state_elements_per_sequence: int = 0
     weight_format: WeightFormat | None = None
 
     @classmethod
@@ -264,10 +268,19 @@ class ModelArchitecture:
             dtype_bytes: Bytes of a number.
         """
         per_layer = self.kv_elements_per_token // self.num_hidden_layers
-        whole = self.num_hidden_layers - self.windowed_layers
         kept = min(tokens, self.sliding_window or tokens)
-        elements = per_layer * (whole * tokens + self.windowed_layers * kept)
-        return elements * dtype_bytes
+        forgotten = per_layer * self.windowed_layers * (tokens - kept)
+        elements = self.kv_elements_per_token * tokens - forgotten
+        return (elements + self.state_elements_per_sequence) * dtype_bytes
+
+    def state_bytes(self, dtype_bytes: int = 2) -> int:
+        """
+        Return the bytes that a sequence keeps however long it is.
+
+        Args:
+            dtype_bytes: Bytes of a number.
+        """
+        return self.state_elements_per_sequence * dtype_bytes
 
     def bits_of_a_weight(self, weight_bits: int | None = None) -> int:
         """
@@ -369,5 +382,6 @@ def _from_shape(
         context_length=shape.context,
         sliding_window=shape.window,
         windowed_layers=shape.windowed_layers,
+        state_elements_per_sequence=shape.state_elements,
         weight_format=weights,
     )

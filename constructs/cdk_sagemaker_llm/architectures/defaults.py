@@ -112,6 +112,14 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "moe_intermediate_size": 768,
         "use_sliding_window": False,
     },
+    "qwen3_next": {
+        **_sizes(151936, 2048, 5632, 48, 16),
+        "num_key_value_heads": 2,
+        "num_experts": 512,
+        "num_experts_per_tok": 10,
+        "moe_intermediate_size": 512,
+        "shared_expert_intermediate_size": 512,
+    },
 }
 # A whole file always says these: one without them is damaged, and what the class
 # would take for it is some other model.

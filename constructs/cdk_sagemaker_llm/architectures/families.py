@@ -7,7 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from cdk_sagemaker_llm.architectures import classic, encoders, gated, latent, mixtures
+from cdk_sagemaker_llm.architectures import (
+    classic,
+    encoders,
+    gated,
+    hybrid,
+    latent,
+    mixtures,
+)
 from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 
@@ -69,6 +76,10 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
     "qwen3_moe": (
         "Qwen3MoeForCausalLM",
         partial(mixtures.count_qwen_moe, traits=gated.QWEN3_MOE),
+    ),
+    "qwen3_next": (
+        "Qwen3NextForCausalLM",
+        partial(hybrid.count_qwen3_next, traits=gated.QWEN3_NEXT),
     ),
     "roberta": ("RobertaModel", _encoder(encoders.ROBERTA)),
     "xlm-roberta": ("XLMRobertaModel", _encoder(encoders.ROBERTA)),

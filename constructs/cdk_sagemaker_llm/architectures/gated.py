@@ -64,6 +64,9 @@ QWEN2 = Traits(qkv_bias=True, context=32768)
 QWEN2_MOE = Traits(qkv_bias=True, reads=frozenset({"qkv_bias", SHARED}), context=32768)
 QWEN3 = Traits(head_norms=True, head_dim=128, reads=_BIAS, context=32768)
 QWEN3_MOE = Traits(head_norms=True, reads=_BIAS, context=32768)
+QWEN3_NEXT = Traits(
+    head_norms=True, head_dim=256, reads=_BIAS | {SHARED}, context=32768
+)
 GEMMA = Traits(tied=True, head_dim=256, reads=_BIAS, context=8192)
 GEMMA2 = Traits(
     tied=True, head_dim=256, reads=_BIAS, norms=4, window_every=2, context=8192

@@ -42,6 +42,8 @@ class Shape:
         window: Tokens that windowed layers look back; ``None`` without.
 
         windowed_layers: How many layers have that window.
+
+        state_elements: Numbers that a sequence keeps beside, however long it is.
     """
 
     layer_weights: int
@@ -59,6 +61,7 @@ class Shape:
     idle_parameters: int = 0
     window: int | None = None
     windowed_layers: int = 0
+    state_elements: int = 0
 
     def __post_init__(self) -> None:
         if self.head_dim < 1:

@@ -196,10 +196,21 @@ def sequence_bytes(setting: Setting, case: Case) -> int:
     blocks = _share(setting.context_length, BLOCK_TOKENS)
     tokens = blocks * BLOCK_TOKENS
     if case is not Case.BEST:
-        return tokens * token_bytes(setting)
+        return tokens * token_bytes(setting) + state_bytes(setting)
     model = setting.architecture
-    kept = model.kv_cache_bytes(tokens, setting.number_bytes)
-    return _share(kept, min(setting.degree, model.kv_cache_shards))
+    state = model.state_bytes(setting.number_bytes)
+    kept = model.kv_cache_bytes(tokens, setting.number_bytes) - state
+    shards = min(setting.degree, model.kv_cache_shards)
+    return _share(kept, shards) + state_bytes(setting)
+
+
+def state_bytes(setting: Setting) -> int:
+    """
+    Return what a sequence keeps on each accelerator however long it is: of layers with
+    linear attention, of which the heads are split.
+    """
+    whole = setting.architecture.state_bytes(setting.number_bytes)
+    return _share(whole, setting.degree)
 
 
 def _weights(setting: Setting, case: Case) -> int:

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm.fit.memory import (
     MemoryTerms,
     Setting,
     memory_terms,
+    state_bytes,
     token_bytes,
 )
 from cdk_sagemaker_llm.fit.releases import Case
@@ -80,6 +81,8 @@ def _tokens(setting: Setting, room: int) -> int:
     Return how many tokens there is room for, in whole blocks where they are kept.
     """
     if setting.architecture.keeps_cache:
+        # One sequence at least keeps its state.
+        room = max(room - state_bytes(setting), 0)
         return room // (token_bytes(setting) * BLOCK_TOKENS) * BLOCK_TOKENS
     return setting.sequences * setting.context_length if room else 0
 

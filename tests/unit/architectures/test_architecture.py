@@ -51,6 +51,7 @@ COUNTED = {
     "zai-org/GLM-4.5-Air": 106_852_245_504,
     "Qwen/Qwen3-Coder-480B-A35B-Instruct": 480_154_875_392,
     "Qwen/Qwen3-Embedding-0.6B": 595_776_512,
+    "Qwen/Qwen3-Next-80B-A3B-Instruct": 79_674_391_296,
     "google/gemma-3-270m": 268_098_176,
     "openai/gpt-oss-20b": 20_914_757_184,
     "openai/gpt-oss-120b": 116_829_156_672,
@@ -110,6 +111,7 @@ def test_every_family_has_a_pinned_count_and_a_model_in_the_catalogue() -> None:
         ("meta-llama/Llama-4-Maverick-17B-128E-Instruct", 17_184_691_200),
         ("zai-org/GLM-4.5-Air", 13_424_123_904),
         ("moonshotai/Kimi-K2-Instruct", 32_861_477_888),
+        ("Qwen/Qwen3-Next-80B-A3B-Instruct", 3_874_929_408),
     ],
 )
 def test_a_token_passes_some_of_the_experts(model_id: str, active: int) -> None:

@@ -20,7 +20,7 @@ LACKING = [
     (family, key)
     for family in sorted(DEFAULTS)
     for key in sorted(REQUIRED)
-    if not (family.endswith("moe") and key == "intermediate_size")
+    if not (family.endswith(("moe", "next")) and key == "intermediate_size")
 ]
 
 
@@ -340,6 +340,15 @@ EMPTY_PARTS: list[tuple[str, dict[str, int], tuple[int, ...]]] = [
         (
             *(7_646_647_296, 1_757_844_480, 7_021_264_896, 12288, 4),
             *(24, 2048, 6144, 32, 4, 64, 151936, 32768),
+        ),
+    ),
+    # Qwen3-Next 80B A3B.
+    (
+        "qwen3_next",
+        {},
+        (
+            *(79_674_391_296, 3_874_929_408, 79_000_240_128, 12288, 2),
+            *(48, 2048, 5632, 16, 2, 256, 151936, 32768),
         ),
     ),
 ]

@@ -38,6 +38,7 @@ CLASSES = {
     "qwen2_moe": "Qwen2MoeForCausalLM",
     "qwen3": "Qwen3ForCausalLM",
     "qwen3_moe": "Qwen3MoeForCausalLM",
+    "qwen3_next": "Qwen3NextForCausalLM",
     "roberta": "RobertaModel",
     "xlm-roberta": "XLMRobertaModel",
 }

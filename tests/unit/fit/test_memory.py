@@ -271,6 +271,19 @@ def test_an_encoder_chooses_no_word() -> None:
     assert setting_of(encoder, 1, 512, hardware="ml.g5.xlarge").prefill_tokens == 2048
 
 
+def test_a_state_is_split_and_kept_beside_the_cache() -> None:
+    """
+    39.5 MB over eight, and two key and value heads over two.
+    """
+    model = ModelArchitecture.of("Qwen/Qwen3-Next-80B-A3B-Instruct")
+    found = setting_of(model, 8)
+    state = 36 * (3 * 8192 + 32 * 128 * 128) * 2 // 8
+
+    for case in Case:
+        assert sequence_bytes(found, case) == 4096 * 24576 // 2 + state
+    assert token_bytes(found) == 24576 // 2
+
+
 def test_smaller_gpus_take_smaller_steps() -> None:
     """
     256 sequences and 2,048 tokens, unless told otherwise.
