@@ -105,6 +105,7 @@ def shape_of(
     *,
     mlp_weights: int,
     mlp: int,
+    experts: int = 0,
     mlp_others: int = 0,
     idle: int = 0,
     windows: tuple[int | None, int] | None = None,
@@ -120,6 +121,8 @@ def shape_of(
         mlp_weights: Weights of linear layers in the MLPs of all blocks.
 
         mlp: Width inside the MLP that a token passes.
+
+        experts: Those of them that are in experts.
 
         mlp_others: Their biases and routers.
 
@@ -145,6 +148,7 @@ def shape_of(
     return Shape(
         layer_weights=layers * attention + mlp_weights,
         attention_weights=layers * attention,
+        expert_weights=experts,
         other_parameters=others + layers * (norms + biases) + mlp_others,
         idle_parameters=idle,
         kv_elements=0 if is_encoder else 2 * layers * kv_heads * width,

@@ -33,6 +33,7 @@ def count_deepseek(config: Config) -> Shape:
     return Shape(
         layer_weights=layers * attention + weights,
         attention_weights=layers * attention,
+        expert_weights=sparse * experts * expert,
         other_parameters=others
         + layers * (norms + 2 * hidden)
         + sparse * hidden * experts,

@@ -25,6 +25,7 @@ def count_mixtral(config: Config, traits: Traits) -> Shape:
         traits,
         mlp_weights=layers * experts * expert,
         mlp_others=layers * hidden * experts,
+        experts=layers * experts * expert,
         idle=layers * (experts - chosen) * expert,
         mlp=mlp * chosen,
     )
@@ -50,6 +51,7 @@ def count_qwen_moe(config: Config, traits: Traits) -> Shape:
         traits,
         mlp_weights=sparse * (experts * expert + 3 * hidden * shared) + dense,
         mlp_others=sparse * others,
+        experts=sparse * experts * expert,
         idle=sparse * (experts - chosen) * expert,
         mlp=width,
     )
@@ -71,6 +73,7 @@ def count_gpt_oss(config: Config, traits: Traits) -> Shape:
         traits,
         mlp_weights=layers * experts * expert,
         mlp_others=layers * (experts * biases + router + sinks),
+        experts=layers * experts * expert,
         idle=layers * (experts - chosen) * (expert + biases),
         mlp=mlp * chosen,
     )
@@ -100,6 +103,7 @@ def count_llama4(config: Config, traits: Traits) -> Shape:
         traits,
         mlp_weights=sparse * (experts + 1) * expert + dense * 3 * hidden * dense_width,
         mlp_others=sparse * hidden * experts,
+        experts=sparse * experts * expert,
         idle=sparse * (experts - chosen) * expert,
         mlp=max(dense_width, sparse_width) if dense else sparse_width,
         windows=_chunks(config, layers),
@@ -127,6 +131,7 @@ def count_glm4_moe(config: Config, traits: Traits) -> Shape:
         replace(traits, head_norms=has_norms),
         mlp_weights=sparse * (experts + shared) * expert + dense * 3 * hidden * mlp,
         mlp_others=sparse * hidden * experts,
+        experts=sparse * experts * expert,
         idle=sparse * (experts - chosen) * expert,
         mlp=max(mlp, passed) if dense else passed,
     )

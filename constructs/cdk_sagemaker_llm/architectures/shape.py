@@ -17,6 +17,8 @@ class Shape:
 
         attention_weights: Those of them that are attention's.
 
+        expert_weights: Those of them that are in experts of which a token passes some.
+
         other_parameters: Embeddings, heads, norms, biases and routers.
 
         idle_parameters: Parameters of experts that a token does not pass.
@@ -58,6 +60,7 @@ class Shape:
     vocabulary: int
     context: int
     attention_weights: int = 0
+    expert_weights: int = 0
     idle_parameters: int = 0
     window: int | None = None
     windowed_layers: int = 0
