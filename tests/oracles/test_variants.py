@@ -54,6 +54,12 @@ NEXT = {
 }
 # The class takes a word beyond these 500 for padding.
 MODERNBERT = {**COMMON, "pad_token_id": 0}
+INDEXED = {
+    "q_lora_rank": 20,
+    "index_n_heads": 4,
+    "index_head_dim": 16,
+    "first_k_dense_replace": 1,
+}
 BIGCODE = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 500}
 OPT = {**COMMON, "ffn_dim": 99, "word_embed_proj_dim": 64}
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
@@ -106,6 +112,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("deepseek_v3", {**COMMON, **LATENT}),
     ("deepseek_v3", {**COMMON, **LATENT, "q_lora_rank": 20, "attention_bias": True}),
     ("deepseek_v3", {**COMMON, **LATENT, "first_k_dense_replace": 1}),
+    ("deepseek_v32", {**COMMON, **LATENT, **INDEXED}),
+    ("deepseek_v32", {**COMMON, **LATENT, **INDEXED, "attention_bias": True}),
     ("gpt_oss", {**GROUPED, "num_local_experts": 6}),
     ("gpt_oss", {**GROUPED, "num_local_experts": 6, "head_dim": 24}),
     ("glm4_moe", GLM),

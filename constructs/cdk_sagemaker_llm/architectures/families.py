@@ -34,6 +34,7 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
     "bloom": ("BloomForCausalLM", classic.count_bloom),
     "deepseek_v2": ("DeepseekV2ForCausalLM", latent.count_deepseek),
     "deepseek_v3": ("DeepseekV3ForCausalLM", latent.count_deepseek),
+    "deepseek_v32": ("DeepseekV32ForCausalLM", latent.count_deepseek_sparse),
     "falcon": ("FalconForCausalLM", classic.count_falcon),
     "gemma": ("GemmaForCausalLM", _dense(gated.GEMMA)),
     "gemma2": ("Gemma2ForCausalLM", _dense(gated.GEMMA2)),
@@ -87,6 +88,8 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
 # Names that older files and files of several modalities have for one of these.
 _ALIASES = {
     "gemma3": "gemma3_text",
+    "mistral3": "mistral",
+    "Mistral3ForConditionalGeneration": "mistral",
     "new": "gte",
     "RefinedWeb": "falcon",
     "RefinedWebModel": "falcon",

@@ -65,6 +65,7 @@ COUNTED = {
     "bigscience/bloom": 176_247_271_424,
     "deepseek-ai/DeepSeek-V2-Lite": 15_706_484_224,
     "deepseek-ai/DeepSeek-V3": 671_026_404_352,
+    "deepseek-ai/DeepSeek-V3.2": 671_877_929_216,
     "facebook/opt-13b": 12_853_473_280,
     "google/gemma-2-9b": 9_241_705_984,
     "google/gemma-3-1b-it": 999_885_952,
@@ -130,6 +131,8 @@ def test_a_token_passes_some_of_the_experts(model_id: str, active: int) -> None:
         ("deepseek-ai/DeepSeek-V3", 61 * (512 + 64) * 2),
         ("google/gemma-7b", 2 * 28 * 16 * 256 * 2),
         ("moonshotai/Kimi-K2-Instruct", 61 * (512 + 64) * 2),
+        # An indexer's 128 numbers in 8 bits, and a scale of 32.
+        ("deepseek-ai/DeepSeek-V3.2", 61 * ((512 + 64) * 2 + 132)),
         ("meta-llama/Llama-4-Scout-17B-16E-Instruct", 2 * 48 * 8 * 128 * 2),
         ("zai-org/GLM-4.5", 2 * 92 * 8 * 128 * 2),
         ("Qwen/Qwen3-Embedding-8B", 2 * 36 * 8 * 128 * 2),
@@ -212,6 +215,32 @@ def test_an_encoder_keeps_no_cache(model_id: str, keeps: bool) -> None:  # noqa:
 
     assert found.keeps_cache is keeps
     assert (found.kv_cache_bytes(1000) > 0) is keeps
+
+
+@pytest.mark.parametrize(
+    ("model_id", "model_type", "name"),
+    [
+        ("mistralai/Mistral-Small-3.2-24B-Instruct-2506", "mistral3", "Mistral3"),
+        ("mistralai/Ministral-3-8B-Base-2512", "mistral3", "Mistral3"),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama4", "Llama4"),
+        ("google/gemma-3-27b-it", "gemma3", "Gemma3"),
+    ],
+)
+def test_a_file_of_several_modalities_is_read(
+    model_id: str, model_type: str, name: str
+) -> None:
+    """
+    As these are published: the text's part below ``text_config``.
+    """
+    part = CONFIGS[load("architectures.json")["models"][model_id]]
+    given = {
+        "architectures": [f"{name}ForConditionalGeneration"],
+        "model_type": model_type,
+        "text_config": {k: v for k, v in part.items() if k != "architectures"},
+        "vision_config": {"hidden_size": 1024, "num_hidden_layers": 24},
+    }
+
+    assert ModelArchitecture.from_config(given) == ModelArchitecture.of(model_id)
 
 
 def test_a_part_is_known_by_its_own_class() -> None:
