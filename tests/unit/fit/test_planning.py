@@ -291,6 +291,7 @@ def test_an_encoder_needs_no_cache() -> None:
     assert found.largest_context == 8192
     assert "an encoder keeps no KV cache" in found.explain()
     assert "a step of 256 sequences" in found.explain()
+    assert "room for KV cache" not in found.explain()
 
 
 def test_an_encoder_that_leaves_no_room_does_not_load() -> None:
