@@ -11,8 +11,8 @@ import pytest
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.defaults import DEFAULTS
 from cdk_sagemaker_llm.architectures.families import FAMILIES
+from tests.oracles.real import real_count
 
-torch = pytest.importorskip("torch", reason="run by make oracles: torch is large")
 transformers = pytest.importorskip("transformers", reason="run by make oracles")
 
 COMMON = {
@@ -33,6 +33,32 @@ LATENT = {
     "qk_rope_head_dim": 8,
     "qk_nope_head_dim": 12,
     "v_head_dim": 12,
+}
+GROUPED = {**COMMON, "num_key_value_heads": 2}
+GLM = {
+    **GROUPED,
+    "moe_intermediate_size": 24,
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 2,
+}
+LLAMA4 = {**GROUPED, "num_local_experts": 6, "intermediate_size_mlp": 77}
+_FULL = ["full_attention"]
+NEXT = {
+    **GROUPED,
+    **EXPERTS,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 12,
+    "linear_conv_kernel_dim": 3,
+}
+# The class takes a word beyond these 500 for padding.
+MODERNBERT = {**COMMON, "pad_token_id": 0}
+INDEXED = {
+    "q_lora_rank": 20,
+    "index_n_heads": 4,
+    "index_head_dim": 16,
+    "first_k_dense_replace": 1,
 }
 BIGCODE = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 500}
 OPT = {**COMMON, "ffn_dim": 99, "word_embed_proj_dim": 64}
@@ -86,6 +112,41 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("deepseek_v3", {**COMMON, **LATENT}),
     ("deepseek_v3", {**COMMON, **LATENT, "q_lora_rank": 20, "attention_bias": True}),
     ("deepseek_v3", {**COMMON, **LATENT, "first_k_dense_replace": 1}),
+    ("deepseek_v32", {**COMMON, **LATENT, **INDEXED}),
+    ("deepseek_v32", {**COMMON, **LATENT, **INDEXED, "attention_bias": True}),
+    ("gpt_oss", {**GROUPED, "num_local_experts": 6}),
+    ("gpt_oss", {**GROUPED, "num_local_experts": 6, "head_dim": 24}),
+    ("glm4_moe", GLM),
+    ("glm4_moe", {**GLM, "use_qk_norm": True, "head_dim": 24}),
+    ("glm4_moe", {**GLM, "first_k_dense_replace": 0, "n_shared_experts": 2}),
+    ("llama4_text", LLAMA4),
+    ("llama4_text", {**LLAMA4, "interleave_moe_layer_step": 2}),
+    ("llama4_text", {**LLAMA4, "moe_layers": [1], "head_dim": 24}),
+    ("ministral3", GROUPED),
+    ("qwen3_next", NEXT),
+    ("qwen3_next", {**NEXT, "num_hidden_layers": 8, "head_dim": 24}),
+    ("qwen3_next", {**NEXT, "num_hidden_layers": 8, "attention_bias": True}),
+    ("qwen3_next", {**NEXT, "num_hidden_layers": 8, "mlp_only_layers": [0, 3]}),
+    (
+        "qwen3_next",
+        {**NEXT, "layer_types": ["full_attention", "linear_attention", *_FULL]},
+    ),
+    ("bert", COMMON),
+    ("bert", {**COMMON, "type_vocab_size": 3, "max_position_embeddings": 77}),
+    ("roberta", COMMON),
+    ("xlm-roberta", {**COMMON, "type_vocab_size": 1}),
+    ("mpnet", COMMON),
+    ("mpnet", {**COMMON, "relative_attention_num_buckets": 16}),
+    ("modernbert", MODERNBERT),
+    ("modernbert", {**MODERNBERT, "norm_bias": True}),
+    (
+        "modernbert",
+        {**MODERNBERT, "attention_bias": True, "classifier_bias": True},
+    ),
+    ("nomic_bert", COMMON),
+    ("nomic_bert", {**COMMON, "type_vocab_size": 0}),
+    ("gte", COMMON),
+    ("gte", {**COMMON, "type_vocab_size": 0}),
 ]
 # Switches of some families, which the classes of the others pass over.
 SWITCHES: list[dict[str, Any]] = [
@@ -104,6 +165,25 @@ SWITCHES: list[dict[str, Any]] = [
 ]
 # No model of DeepSeek has a bias in its MLPs.
 UNCOUNTED = [("deepseek_v2", {"mlp_bias": True})]
+ENCODERS = {
+    "bert": "Bert",
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
+    "mpnet": "MPNet",
+    "modernbert": "ModernBert",
+    "nomic_bert": "NomicBert",
+    "gte": "Gte",
+}
+LABELS: list[dict[str, Any]] = [{}, {"id2label": {"0": "score"}}]
+HEADS = [
+    (family, values, ENCODERS[family] + head)
+    for family, values in VARIANTS
+    if family in ENCODERS
+    for head in ("ForSequenceClassification", "ForMaskedLM")
+    # Neither is published with these.
+    if (family, head) != ("gte", "ForMaskedLM")
+    if family != "nomic_bert"
+]
 # Of each family the first, which has none.
 SMALLEST = dict(reversed(VARIANTS))
 SWITCHED = [
@@ -121,12 +201,26 @@ def test_the_count_of_a_variant_is_that_of_the_real_class(
     """
     To the parameter.
     """
-    config = transformers.AutoConfig.for_model(family, **values)
-    with torch.device("meta"):
-        model = transformers.AutoModelForCausalLM.from_config(config)
+    name = f"{ENCODERS[family]}Model" if family in ENCODERS else None
     counted = ModelArchitecture.from_config({"model_type": family, **values})
 
-    assert counted.parameter_count == sum(p.numel() for p in model.parameters())
+    assert counted.parameter_count == real_count(family, values, name)
+
+
+@pytest.mark.parametrize(("family", "values", "name"), HEADS)
+@pytest.mark.parametrize("labels", LABELS, ids=["two labels", "one label"])
+def test_the_count_of_an_encoder_is_that_of_its_class(
+    family: str, values: dict[str, Any], name: str, labels: dict[str, Any]
+) -> None:
+    """
+    With what ranks or guesses words behind it.
+    """
+    whole = {**values, **labels}
+    counted = ModelArchitecture.from_config(
+        {"architectures": [name], "model_type": family, **whole}
+    )
+
+    assert counted.parameter_count == real_count(family, whole, name)
 
 
 @pytest.mark.parametrize("family", sorted(DEFAULTS))

@@ -56,7 +56,8 @@ class ModelArchitecture:
             is what GPTQ and AWQ quantize; embeddings, head, norms, biases and routers
             stay as they are.
 
-        kv_elements_per_token: Numbers in the cache for one token, over all layers.
+        kv_elements_per_token: Numbers in the cache for one token, over all layers; 0
+            for an encoder, which reads a text once and keeps no cache.
 
         kv_cache_shards: Over how many accelerators a token's cache can be split.
 
@@ -80,6 +81,9 @@ class ModelArchitecture:
 
         windowed_layers: How many layers have that window.
 
+        state_elements_per_sequence: Numbers that a sequence keeps beside, however long
+            it is: of layers with linear attention.
+
         weight_format: How the weights are published; ``None`` if not quantized.
     """
 
@@ -100,6 +104,7 @@ class ModelArchitecture:
     context_length: int
     sliding_window: int | None = None
     windowed_layers: int = 0
+    state_elements_per_sequence: int = 0
     weight_format: WeightFormat | None = None
 
     @classmethod
@@ -234,6 +239,14 @@ class ModelArchitecture:
             if shared is None or shared % degree == 0 or degree % shared == 0
         )
 
+    @property
+    def keeps_cache(self) -> bool:
+        """
+        Whether it writes text, and keeps keys and values of what it read: an encoder,
+        which makes embeddings or ranks, does not.
+        """
+        return self.kv_elements_per_token > 0
+
     def kv_cache_bytes_per_token(self, dtype_bytes: int = 2) -> int:
         """
         Return the bytes that one token takes in the cache, over all layers.
@@ -255,10 +268,19 @@ class ModelArchitecture:
             dtype_bytes: Bytes of a number.
         """
         per_layer = self.kv_elements_per_token // self.num_hidden_layers
-        whole = self.num_hidden_layers - self.windowed_layers
         kept = min(tokens, self.sliding_window or tokens)
-        elements = per_layer * (whole * tokens + self.windowed_layers * kept)
-        return elements * dtype_bytes
+        forgotten = per_layer * self.windowed_layers * (tokens - kept)
+        elements = self.kv_elements_per_token * tokens - forgotten
+        return (elements + self.state_elements_per_sequence) * dtype_bytes
+
+    def state_bytes(self, dtype_bytes: int = 2) -> int:
+        """
+        Return the bytes that a sequence keeps however long it is.
+
+        Args:
+            dtype_bytes: Bytes of a number.
+        """
+        return self.state_elements_per_sequence * dtype_bytes
 
     def bits_of_a_weight(self, weight_bits: int | None = None) -> int:
         """
@@ -314,7 +336,7 @@ def _read(config: Config) -> ModelArchitecture:
     inner = nested or config
     model_type = inner.word("model_type") or config.word("model_type")
     name = config.architecture or inner.architecture
-    family = family_of(model_type, name) or family_of(None, name)
+    family = family_of(model_type, name) or family_of(None, inner.architecture)
     if family is None:
         raise ValueError(_unknown(model_type, name))
     default_name, count = FAMILIES[family]
@@ -360,5 +382,6 @@ def _from_shape(
         context_length=shape.context,
         sliding_window=shape.window,
         windowed_layers=shape.windowed_layers,
+        state_elements_per_sequence=shape.state_elements,
         weight_format=weights,
     )

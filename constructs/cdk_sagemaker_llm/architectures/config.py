@@ -27,20 +27,30 @@ class Config:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
-    def number(self, *names: str, default: int | None = None) -> int:
+    def number(
+        self, *names: str, default: int | None = None, least: int | None = None
+    ) -> int:
         """
-        Return the first of the keys that is there, as a whole number of at least 1, or
-        of 0 where that is the default.
+        Return the first of the keys that is there, as a whole number.
+
+        Args:
+            names: The keys.
+
+            default: What it is if none is there. If left out, one must be.
+
+            least: The least that it can be. If left out, it is 1, or 0 where that is
+                the default.
 
         Raises:
             ValueError: If none is there and there is no default, or if it is no such
                 number.
         """
+        if least is None:
+            least = 0 if default == 0 else 1
         for name in names:
             value = self._values.get(name)
             if value is None:
                 continue
-            least = 0 if default == 0 else 1
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(
                     f"{name} in config.json must be a whole number of at least "

@@ -7,11 +7,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from cdk_sagemaker_llm.architectures import classic, gated, latent
+from cdk_sagemaker_llm.architectures import (
+    classic,
+    encoders,
+    gated,
+    hybrid,
+    latent,
+    mixtures,
+)
 from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 
 Count = Callable[[Config], Shape]
+
+
+def _encoder(kind: encoders.Kind) -> Count:
+    return partial(encoders.count_bert, kind=kind)
 
 
 def _dense(traits: gated.Traits) -> Count:
@@ -19,50 +30,83 @@ def _dense(traits: gated.Traits) -> Count:
 
 
 FAMILIES: Mapping[str, tuple[str, Count]] = {
+    "bert": ("BertModel", _encoder(encoders.BERT)),
     "bloom": ("BloomForCausalLM", classic.count_bloom),
     "deepseek_v2": ("DeepseekV2ForCausalLM", latent.count_deepseek),
     "deepseek_v3": ("DeepseekV3ForCausalLM", latent.count_deepseek),
+    "deepseek_v32": ("DeepseekV32ForCausalLM", latent.count_deepseek_sparse),
     "falcon": ("FalconForCausalLM", classic.count_falcon),
     "gemma": ("GemmaForCausalLM", _dense(gated.GEMMA)),
     "gemma2": ("Gemma2ForCausalLM", _dense(gated.GEMMA2)),
     "gemma3_text": ("Gemma3ForCausalLM", _dense(gated.GEMMA3)),
+    "glm4_moe": (
+        "Glm4MoeForCausalLM",
+        partial(mixtures.count_glm4_moe, traits=gated.GLM4_MOE),
+    ),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", classic.count_gpt_bigcode),
     "gpt_neox": ("GPTNeoXForCausalLM", classic.count_gpt_neox),
     "gpt_oss": (
         "GptOssForCausalLM",
-        partial(gated.count_gpt_oss, traits=gated.GPT_OSS),
+        partial(mixtures.count_gpt_oss, traits=gated.GPT_OSS),
     ),
     "gptj": ("GPTJForCausalLM", classic.count_gpt_j),
+    "gte": ("GteModel", encoders.count_gte),
     "llama": ("LlamaForCausalLM", _dense(gated.LLAMA)),
+    "llama4_text": (
+        "Llama4ForCausalLM",
+        partial(mixtures.count_llama4, traits=gated.LLAMA4),
+    ),
+    "ministral3": ("Ministral3ForCausalLM", _dense(gated.MINISTRAL3)),
     "mistral": ("MistralForCausalLM", _dense(gated.MISTRAL)),
     "mixtral": (
         "MixtralForCausalLM",
-        partial(gated.count_mixtral, traits=gated.MISTRAL),
+        partial(mixtures.count_mixtral, traits=gated.MISTRAL),
     ),
+    "modernbert": ("ModernBertModel", encoders.count_modernbert),
+    "mpnet": ("MPNetModel", _encoder(encoders.MPNET)),
     "mpt": ("MptForCausalLM", classic.count_mpt),
+    "nomic_bert": ("NomicBertModel", encoders.count_nomic_bert),
     "opt": ("OPTForCausalLM", classic.count_opt),
     "phi3": ("Phi3ForCausalLM", _dense(gated.PHI3)),
     "qwen2": ("Qwen2ForCausalLM", _dense(gated.QWEN2)),
     "qwen2_moe": (
         "Qwen2MoeForCausalLM",
-        partial(gated.count_qwen_moe, traits=gated.QWEN2_MOE),
+        partial(mixtures.count_qwen_moe, traits=gated.QWEN2_MOE),
     ),
     "qwen3": ("Qwen3ForCausalLM", _dense(gated.QWEN3)),
     "qwen3_moe": (
         "Qwen3MoeForCausalLM",
-        partial(gated.count_qwen_moe, traits=gated.QWEN3_MOE),
+        partial(mixtures.count_qwen_moe, traits=gated.QWEN3_MOE),
     ),
+    "qwen3_next": (
+        "Qwen3NextForCausalLM",
+        partial(hybrid.count_qwen3_next, traits=gated.QWEN3_NEXT),
+    ),
+    "roberta": ("RobertaModel", _encoder(encoders.ROBERTA)),
+    "xlm-roberta": ("XLMRobertaModel", _encoder(encoders.ROBERTA)),
 }
 # Names that older files and files of several modalities have for one of these.
 _ALIASES = {
     "gemma3": "gemma3_text",
+    "mistral3": "mistral",
+    "Mistral3ForConditionalGeneration": "mistral",
+    "new": "gte",
     "RefinedWeb": "falcon",
     "RefinedWebModel": "falcon",
     "DeepseekV3ForCausalLM": "deepseek_v3",
     "Gemma3ForConditionalGeneration": "gemma3_text",
+    "Gemma3TextModel": "gemma3_text",
+    "Llama4ForConditionalGeneration": "llama4_text",
+    "kimi_k2": "deepseek_v3",
+    "llama4": "llama4_text",
+    "NewModel": "gte",
     "RWForCausalLM": "falcon",
     "MPTForCausalLM": "mpt",
 }
+
+
+# What encoders' classes have for a head, where a family's own has none.
+_HEADS = ("ForSequenceClassification", "ForMaskedLM")
 
 
 def family_of(model_type: str | None, architecture: str | None) -> str | None:
@@ -70,6 +114,9 @@ def family_of(model_type: str | None, architecture: str | None) -> str | None:
     Return a family's name by the model's type, or else by its class.
     """
     by_class = {name: family for family, (name, _) in FAMILIES.items()}
+    for ending in _HEADS:
+        if architecture is not None and architecture.endswith(ending):
+            architecture = architecture.removesuffix(ending) + "Model"
     for known in (model_type, architecture):
         family = _ALIASES.get(known or "", known or "")
         if family in FAMILIES:

@@ -4,6 +4,8 @@ Counting DeepSeek: latent attention, and experts of which some are shared.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 
@@ -33,6 +35,7 @@ def count_deepseek(config: Config) -> Shape:
     return Shape(
         layer_weights=layers * attention + weights,
         attention_weights=layers * attention,
+        expert_weights=sparse * experts * expert,
         other_parameters=others
         + layers * (norms + 2 * hidden)
         + sparse * hidden * experts,
@@ -46,6 +49,28 @@ def count_deepseek(config: Config) -> Shape:
         head_dim=config.number("qk_nope_head_dim") + rotary,
         vocabulary=vocabulary,
         context=config.number("max_position_embeddings", default=4096),
+    )
+
+
+def count_deepseek_sparse(config: Config) -> Shape:
+    """
+    Count DeepSeek-V3.2: each block has an indexer, which finds what attention looks at.
+
+    vLLM keeps its keys in fp8 with a scale of 32 bits for each 128, whatever the rest
+    of the cache has: counted is that in 16 bits.
+    """
+    plain = count_deepseek(config)
+    heads = config.number("index_n_heads", default=64)
+    width = config.number("index_head_dim", default=128)
+    rank = config.number("q_lora_rank")
+    weights = plain.layers * (rank * heads * width + plain.hidden * width)
+    return replace(
+        plain,
+        layer_weights=plain.layer_weights + weights,
+        attention_weights=plain.attention_weights + weights,
+        other_parameters=plain.other_parameters
+        + plain.layers * (2 * width + plain.hidden * heads),
+        kv_elements=plain.kv_elements + plain.layers * -(-width * 33 // 64),
     )
 
 

@@ -13,17 +13,29 @@ from collections.abc import Mapping
 
 from cdk_sagemaker_llm.architectures.families import FAMILIES
 
-_ENDINGS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "Model")
+_ENDINGS = (
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForConditionalGeneration",
+    "ForSequenceClassification",
+    "ForMaskedLM",
+    "Model",
+)
 # Classes that are served, and that no family here counts: vLLM's and LMI's lists.
 _OTHERS = (
     "BaichuanForCausalLM",
     "ChatGLMModel",
     "CohereForCausalLM",
     "Gemma3ForConditionalGeneration",
+    "Gemma3TextModel",
     "Gemma3nForConditionalGeneration",
     "GPT2LMHeadModel",
     "GPTNeoForCausalLM",
+    "DistilBertModel",
     "InternLMForCausalLM",
+    "JinaBertModel",
+    "KimiK25ForConditionalGeneration",
+    "Llama4ForConditionalGeneration",
     "LlavaForConditionalGeneration",
     "MPTForCausalLM",
     "Mistral3ForConditionalGeneration",
@@ -63,14 +75,19 @@ def class_doubt(name: str) -> str | None:
     if name in known_classes():
         return None
     ending = next((one for one in _ENDINGS if name.endswith(one)), None)
-    for known in known_classes():
-        likeness = _likeness(_stem(name), _stem(known))
-        if ending is None and max(likeness, _likeness(name, known)) > _ALIKE:
-            return known
-        # Of a name like another but for digits, either may be a later version.
-        if ending is not None and _ALIKE < likeness < 1:
-            return known
+    alike = {known: _doubtful(name, known, ending) for known in known_classes()}
+    known = max(alike, key=alike.__getitem__)
+    if alike[known] > _ALIKE:
+        return known
     return None if ending else ""
+
+
+def _doubtful(name: str, known: str, ending: str | None) -> float:
+    likeness = _likeness(_stem(name), _stem(known))
+    if ending is None:
+        return max(likeness, _likeness(name, known))
+    # Of a name like another but for digits, either may be a later version.
+    return likeness if likeness < 1 else 0
 
 
 @functools.cache

@@ -17,6 +17,8 @@ class Shape:
 
         attention_weights: Those of them that are attention's.
 
+        expert_weights: Those of them that are in experts of which a token passes some.
+
         other_parameters: Embeddings, heads, norms, biases and routers.
 
         idle_parameters: Parameters of experts that a token does not pass.
@@ -42,6 +44,8 @@ class Shape:
         window: Tokens that windowed layers look back; ``None`` without.
 
         windowed_layers: How many layers have that window.
+
+        state_elements: Numbers that a sequence keeps beside, however long it is.
     """
 
     layer_weights: int
@@ -56,9 +60,11 @@ class Shape:
     vocabulary: int
     context: int
     attention_weights: int = 0
+    expert_weights: int = 0
     idle_parameters: int = 0
     window: int | None = None
     windowed_layers: int = 0
+    state_elements: int = 0
 
     def __post_init__(self) -> None:
         if self.head_dim < 1:

@@ -206,6 +206,8 @@ def _parts(name: str, shape: Shape, *, is_layer: bool) -> dict[str, int]:
     sizes = dict.fromkeys(_MLP_PARTS, mlp // 3)
     sizes |= dict.fromkeys(_QUERY_PARTS, ratio * shape.heads)
     sizes |= dict.fromkeys(_KEY_PARTS, ratio * shape.kv_heads)
+    if shape.expert_weights and _is_beside_experts(name):
+        return {"beside": mlp - shape.expert_weights // shape.layers}
     for part, weights in sizes.items():
         if part in name:
             return {part: weights}
@@ -217,3 +219,13 @@ def _parts(name: str, shape: Shape, *, is_layer: bool) -> dict[str, int]:
         return {p: sizes[p] for p in _MLP_PARTS}
     end = name.rstrip("$*.").rsplit(".", 1)[-1]
     return sizes if is_layer and end.isdigit() else {}
+
+
+def _is_beside_experts(name: str) -> bool:
+    """
+    Whether a name stands for the expert that all tokens pass, or for dense MLPs, as
+    ``re:.*mlp\\.(gate|up|down)_proj.*``: experts have their own names below an MLP's.
+    """
+    if "expert" in name:
+        return "shared_expert" in name
+    return "_proj" in name and any(word in name for word in _MLP)

@@ -51,9 +51,8 @@ def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
     capacity = [visible_bytes(setting.hardware)] * len(outcomes)
     lines.append(_row("  total", *[each.terms.total for each in outcomes]))
     lines.append(_row("  capacity", *capacity) + "  as CUDA shows it")
-    lines.append(
-        _row("  room for KV cache", *[each.kv_cache_room for each in outcomes])
-    )
+    room = "room for KV cache" if setting.architecture.keeps_cache else "room"
+    lines.append(_row(f"  {room}", *[each.kv_cache_room for each in outcomes]))
     return lines
 
 
@@ -74,5 +73,7 @@ def _how(setting: Setting, name: str) -> str:
         "activations": f"{setting.sequences} sequences, "
         f"{setting.prefill_tokens} tokens in a step",
         "cuda_graphs": f"the engine's share is {setting.share(Case.CAUTIOUS):g}",
-        "kv_cache": f"{setting.context_length} tokens{split}",
+        "kv_cache": f"{setting.context_length} tokens{split}"
+        if setting.architecture.keeps_cache
+        else "an encoder keeps none",
     }[name]

@@ -124,7 +124,10 @@ class Setting:
         """
         given = self.assumptions.max_num_batched_tokens
         if self.release.grows_with_gpu:
-            return given or (_LARGE_TOKENS if self.has_large_gpu else _SMALL_TOKENS)
+            usual = _LARGE_TOKENS if self.has_large_gpu else _SMALL_TOKENS
+            # An encoder reads a text at once, never in parts.
+            least = 0 if self.architecture.keeps_cache else self.context_length
+            return given or max(usual, least)
         return min(self.context_length, given or self.release.prefill_tokens)
 
     @property
@@ -193,10 +196,21 @@ def sequence_bytes(setting: Setting, case: Case) -> int:
     blocks = _share(setting.context_length, BLOCK_TOKENS)
     tokens = blocks * BLOCK_TOKENS
     if case is not Case.BEST:
-        return tokens * token_bytes(setting)
+        return tokens * token_bytes(setting) + state_bytes(setting)
     model = setting.architecture
-    kept = model.kv_cache_bytes(tokens, setting.number_bytes)
-    return _share(kept, min(setting.degree, model.kv_cache_shards))
+    state = model.state_bytes(setting.number_bytes)
+    kept = model.kv_cache_bytes(tokens, setting.number_bytes) - state
+    shards = min(setting.degree, model.kv_cache_shards)
+    return _share(kept, shards) + state_bytes(setting)
+
+
+def state_bytes(setting: Setting) -> int:
+    """
+    Return what a sequence keeps on each accelerator however long it is: of layers with
+    linear attention, of which the heads are split.
+    """
+    whole = setting.architecture.state_bytes(setting.number_bytes)
+    return _share(whole, setting.degree)
 
 
 def _weights(setting: Setting, case: Case) -> int:
@@ -252,12 +266,14 @@ def _activations(setting: Setting, case: Case) -> int:
 
     Of a prefill, per token: input, residual and norm, query, key and value, attention
     output and its projection, each as wide as the model, and the three tensors of a
-    gated MLP, which are split; in 16 bits. The best case is the logits alone.
+    gated MLP, which are split; in 16 bits. The best case is the logits alone, of which
+    an encoder has none.
     """
     model, release = setting.architecture, setting.release
-    entries = setting.sequences * model.vocab_size
+    vocabulary = model.vocab_size if model.keeps_cache else 0
+    entries = setting.sequences * vocabulary
     if case is Case.BEST:
-        least = min(setting.sequences, _SMALL_SEQS) * model.vocab_size
+        least = min(setting.sequences, _SMALL_SEQS) * vocabulary
         return int(least * release.logits_bytes.best)
     logits = int(entries * release.logits_bytes.of(case))
     mlp = _share(3 * model.active_intermediate_size, setting.degree)

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm.fit.memory import (
     MemoryTerms,
     Setting,
     memory_terms,
+    state_bytes,
     token_bytes,
 )
 from cdk_sagemaker_llm.fit.releases import Case
@@ -26,12 +27,16 @@ class Outcome:
 
         kv_cache_room: The bytes that are left for the cache; negative if short.
 
-        kv_cache_tokens: How many tokens of all sequences together the cache holds.
+        kv_cache_tokens: How many tokens of all sequences together the cache holds; of
+            an encoder, which keeps none, those of the sequences of a step.
+
+        step_sequences: The sequences of a step.
     """
 
     terms: MemoryTerms
     kv_cache_room: int
     kv_cache_tokens: int
+    step_sequences: int
 
     @property
     def loads(self) -> bool:
@@ -52,6 +57,8 @@ class Outcome:
         """
         How many whole sequences it holds at the same time.
         """
+        if self.fits and not self.terms.kv_cache:
+            return self.step_sequences
         return self.kv_cache_room // self.terms.kv_cache if self.fits else 0
 
 
@@ -61,10 +68,23 @@ def outcome_of(setting: Setting, case: Case) -> Outcome:
     """
     terms = memory_terms(setting, case)
     room = _room(setting, case, terms)
-    blocks = max(room, 0) // (token_bytes(setting) * BLOCK_TOKENS)
     return Outcome(
-        terms=terms, kv_cache_room=room, kv_cache_tokens=blocks * BLOCK_TOKENS
+        terms=terms,
+        kv_cache_room=room,
+        kv_cache_tokens=_tokens(setting, max(room, 0)),
+        step_sequences=setting.sequences,
     )
+
+
+def _tokens(setting: Setting, room: int) -> int:
+    """
+    Return how many tokens there is room for, in whole blocks where they are kept.
+    """
+    if setting.architecture.keeps_cache:
+        # One sequence at least keeps its state.
+        room = max(room - state_bytes(setting), 0)
+        return room // (token_bytes(setting) * BLOCK_TOKENS) * BLOCK_TOKENS
+    return setting.sequences * setting.context_length if room else 0
 
 
 def _room(setting: Setting, case: Case, terms: MemoryTerms) -> int:

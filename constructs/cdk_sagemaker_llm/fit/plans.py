@@ -225,6 +225,12 @@ class Plan:
 def _says(plan: Plan) -> str:
     if plan.obstacle:
         return f"does not start: {plan.obstacle}"
+    if plan.fits and not plan.architecture.keeps_cache:
+        return (
+            f"fits: {plan.replicas} per instance; an encoder keeps no KV cache, and "
+            f"{plan.kv_cache_room / GIB:.2f} GiB of each accelerator are left for a "
+            f"step of {plan.concurrent_sequences} sequences"
+        )
     if plan.fits:
         return (
             f"fits: {plan.replicas} per instance; each has "

@@ -24,8 +24,35 @@ LLAMA = CONFIGS["llama-2-7b"]
 
 # What the classes of transformers have. Published totals that were looked up agree,
 # but for two: the card of GPT-J says 2 498 560 more than its class has, and that of
-# DeepSeek-V3 has the 14 848 corrections of its routers too, which are buffers.
+# DeepSeek-V3 has the 14 848 corrections of its routers too, which are buffers. Totals
+# on the Hub (safetensors) of Llama 4 are 871 932 416 larger, and that of Mistral Small
+# 3.1 is 24 011 361 280, 438 958 080 larger: what the classes have for images; those of
+# GLM 4.5 have a layer for multi-token prediction too.
 COUNTED = {
+    "BAAI/bge-m3": 567_754_752,
+    "BAAI/bge-reranker-v2-m3": 567_755_777,
+    "BAAI/bge-base-en-v1.5": 109_482_240,
+    "BAAI/bge-large-en-v1.5": 335_141_888,
+    "sentence-transformers/all-MiniLM-L6-v2": 22_713_216,
+    "sentence-transformers/all-mpnet-base-v2": 109_518_527,
+    "sentence-transformers/all-roberta-large-v1": 355_412_057,
+    "intfloat/multilingual-e5-large": 559_890_432,
+    "nomic-ai/nomic-embed-text-v1.5": 136_731_648,
+    "nomic-ai/modernbert-embed-base": 149_014_272,
+    "Alibaba-NLP/gte-large-en-v1.5": 434_139_136,
+    "google/embeddinggemma-300m": 302_863_104,
+    "meta-llama/Llama-4-Scout-17B-16E-Instruct": 107_769_861_120,
+    "meta-llama/Llama-4-Maverick-17B-128E-Instruct": 400_711_848_960,
+    "mistralai/Mistral-Small-3.2-24B-Instruct-2506": 23_572_403_200,
+    "mistralai/Ministral-3-8B-Base-2512": 8_489_553_920,
+    "microsoft/Phi-4-mini-instruct": 3_836_021_760,
+    "moonshotai/Kimi-K2-Instruct": 1_026_408_209_408,
+    "zai-org/GLM-4.5": 352_797_814_784,
+    "zai-org/GLM-4.5-Air": 106_852_245_504,
+    "Qwen/Qwen3-Coder-480B-A35B-Instruct": 480_154_875_392,
+    "Qwen/Qwen3-Embedding-0.6B": 595_776_512,
+    "Qwen/Qwen3-Next-80B-A3B-Instruct": 79_674_391_296,
+    "google/gemma-3-270m": 268_098_176,
     "openai/gpt-oss-20b": 20_914_757_184,
     "openai/gpt-oss-120b": 116_829_156_672,
     "EleutherAI/gpt-j-6b": 6_050_882_784,
@@ -38,6 +65,7 @@ COUNTED = {
     "bigscience/bloom": 176_247_271_424,
     "deepseek-ai/DeepSeek-V2-Lite": 15_706_484_224,
     "deepseek-ai/DeepSeek-V3": 671_026_404_352,
+    "deepseek-ai/DeepSeek-V3.2": 671_877_929_216,
     "facebook/opt-13b": 12_853_473_280,
     "google/gemma-2-9b": 9_241_705_984,
     "google/gemma-3-1b-it": 999_885_952,
@@ -80,6 +108,11 @@ def test_every_family_has_a_pinned_count_and_a_model_in_the_catalogue() -> None:
         ("Qwen/Qwen1.5-MoE-A2.7B", 2_689_173_504),
         ("deepseek-ai/DeepSeek-V3", 37_552_282_624),
         ("mistralai/Mistral-7B-v0.1", 7_241_732_096),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", 17_172_894_720),
+        ("meta-llama/Llama-4-Maverick-17B-128E-Instruct", 17_184_691_200),
+        ("zai-org/GLM-4.5-Air", 13_424_123_904),
+        ("moonshotai/Kimi-K2-Instruct", 32_861_477_888),
+        ("Qwen/Qwen3-Next-80B-A3B-Instruct", 3_874_929_408),
     ],
 )
 def test_a_token_passes_some_of_the_experts(model_id: str, active: int) -> None:
@@ -97,6 +130,14 @@ def test_a_token_passes_some_of_the_experts(model_id: str, active: int) -> None:
         ("tiiuae/falcon-7b", 2 * 32 * 1 * 64 * 2),
         ("deepseek-ai/DeepSeek-V3", 61 * (512 + 64) * 2),
         ("google/gemma-7b", 2 * 28 * 16 * 256 * 2),
+        ("moonshotai/Kimi-K2-Instruct", 61 * (512 + 64) * 2),
+        # An indexer's 128 numbers in 8 bits, and a scale of 32.
+        ("deepseek-ai/DeepSeek-V3.2", 61 * ((512 + 64) * 2 + 132)),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", 2 * 48 * 8 * 128 * 2),
+        ("zai-org/GLM-4.5", 2 * 92 * 8 * 128 * 2),
+        ("Qwen/Qwen3-Embedding-8B", 2 * 36 * 8 * 128 * 2),
+        ("BAAI/bge-m3", 0),
+        ("google/embeddinggemma-300m", 0),
     ],
 )
 def test_the_cache_of_a_token(model_id: str, expected: int) -> None:
@@ -131,6 +172,9 @@ def test_a_window_forgets_what_left_it() -> None:
         ("Qwen/Qwen2.5-7B-Instruct", {1, 2, 4, 28}),
         ("tiiuae/falcon-7b", {1}),
         ("google/gemma-2b", {1, 2, 4, 8}),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", {1, 2, 4, 8, 40}),
+        ("zai-org/GLM-4.5", {1, 2, 4, 8, 16, 24, 32, 48}),
+        ("BAAI/bge-base-en-v1.5", {1, 2, 3, 4, 6, 12}),
         ("meta-llama/Llama-2-70b-hf", {1, 2, 4, 8, 16, 32, 64}),
     ],
 )
@@ -139,6 +183,84 @@ def test_degrees_divide_the_heads(model_id: str, degrees: set[int]) -> None:
     Shared heads are split as far as there are any, and copied beyond.
     """
     assert set(ModelArchitecture.of(model_id).tensor_parallel_degrees) == degrees
+
+
+def test_what_reads_in_chunks_forgets_the_chunk_before() -> None:
+    """
+    Llama 4 in three layers of four, and the fourth sees everything.
+    """
+    scout = ModelArchitecture.of("meta-llama/Llama-4-Scout-17B-16E-Instruct")
+
+    assert (scout.sliding_window, scout.windowed_layers) == (8192, 36)
+    assert scout.kv_cache_bytes(32768) == (
+        (12 * 32768 + 36 * 8192) * scout.kv_cache_bytes_per_token() // 48
+    )
+
+
+@pytest.mark.parametrize(
+    ("model_id", "keeps"),
+    [
+        ("BAAI/bge-reranker-v2-m3", False),
+        ("google/embeddinggemma-300m", False),
+        ("google/gemma-3-270m", True),
+        # It reads from left to right, and engines serve it as they do any Qwen 3.
+        ("Qwen/Qwen3-Embedding-8B", True),
+    ],
+)
+def test_an_encoder_keeps_no_cache(model_id: str, keeps: bool) -> None:  # noqa: FBT001 - a column
+    """
+    However long the text.
+    """
+    found = ModelArchitecture.of(model_id)
+
+    assert found.keeps_cache is keeps
+    assert (found.kv_cache_bytes(1000) > 0) is keeps
+
+
+@pytest.mark.parametrize(
+    ("model_id", "model_type", "name"),
+    [
+        ("mistralai/Mistral-Small-3.2-24B-Instruct-2506", "mistral3", "Mistral3"),
+        ("mistralai/Ministral-3-8B-Base-2512", "mistral3", "Mistral3"),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama4", "Llama4"),
+        ("google/gemma-3-27b-it", "gemma3", "Gemma3"),
+    ],
+)
+def test_a_file_of_several_modalities_is_read(
+    model_id: str, model_type: str, name: str
+) -> None:
+    """
+    As these are published: the text's part below ``text_config``.
+    """
+    part = CONFIGS[load("architectures.json")["models"][model_id]]
+    given = {
+        "architectures": [f"{name}ForConditionalGeneration"],
+        "model_type": model_type,
+        "text_config": {k: v for k, v in part.items() if k != "architectures"},
+        "vision_config": {"hidden_size": 1024, "num_hidden_layers": 24},
+    }
+
+    assert ModelArchitecture.from_config(given) == ModelArchitecture.of(model_id)
+
+
+def test_a_part_is_known_by_its_own_class() -> None:
+    """
+    Kimi K2.5's file has a class of its own around DeepSeek-V3's.
+    """
+    part = CONFIGS["kimi-k2"] | {"model_type": "kimi_k2"}
+    found = ModelArchitecture.from_config(
+        {"architectures": ["KimiK25ForConditionalGeneration"], "text_config": part}
+    )
+    by_class = ModelArchitecture.from_config(
+        {
+            "architectures": ["KimiK25ForConditionalGeneration"],
+            "text_config": part | {"model_type": "other"},
+        }
+    )
+
+    assert found.parameter_count == 1_026_408_209_408
+    assert found == by_class
+    assert found.reads_images
 
 
 def test_quantized_weights_keep_embeddings_and_pay_for_scales() -> None:
@@ -327,7 +449,7 @@ def test_no_text_does_more_than_fail(text: str) -> None:
 @given(st.sampled_from(sorted(CONFIGS)), st.integers(1, 100))
 def test_more_layers_are_more_of_everything(name: str, more: int) -> None:
     """
-    Parameters and cache grow with the blocks.
+    Parameters and cache grow with the blocks, but for an encoder, which has no cache.
     """
     config = CONFIGS[name]
     keys = ("num_hidden_layers", "n_layer", "n_layers")
@@ -336,7 +458,8 @@ def test_more_layers_are_more_of_everything(name: str, more: int) -> None:
     large = ModelArchitecture.from_config({**config, key: config[key] + more})
 
     assert large.parameter_count > small.parameter_count
-    assert large.kv_cache_bytes_per_token() > small.kv_cache_bytes_per_token() > 0
+    if small.keeps_cache:
+        assert large.kv_cache_bytes_per_token() > small.kv_cache_bytes_per_token() > 0
 
 
 PARTS = {

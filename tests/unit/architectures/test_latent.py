@@ -177,3 +177,35 @@ def test_a_key_changes_what_it_changes_and_nothing_else(
     Ranks, biases, shared experts, and the blocks before them.
     """
     assert differences(count(DEEPSEEK), count(DEEPSEEK, **changed)) == expected
+
+
+def test_an_indexer_stands_in_every_block() -> None:
+    """
+    Three heads of 64: queries 5*3*64 and keys 8*64 are quantized, a norm of 2*64 and
+    the heads' weights of 8*3 are not; its keys take 64 bytes and a scale of 2, which is
+    33 numbers in 16 bits.
+    """
+    plain = count(DEEPSEEK, model_type="deepseek_v3")
+    found = count(
+        DEEPSEEK, model_type="deepseek_v32", index_n_heads=3, index_head_dim=64
+    )
+
+    assert differences(plain, found) == {
+        "architecture": "DeepseekV32ForCausalLM",
+        "model_type": "deepseek_v32",
+        "parameter_count": 3957 + 3 * (960 + 512 + 128 + 24),
+        "active_parameter_count": 3093 + 3 * (960 + 512 + 128 + 24),
+        "quantizable_parameter_count": 3468 + 3 * (960 + 512),
+        "kv_elements_per_token": 24 + 3 * 33,
+    }
+
+
+def test_an_indexer_is_as_large_as_its_classs() -> None:
+    """
+    64 heads of 128, if the file does not say.
+    """
+    said = count(
+        DEEPSEEK, model_type="deepseek_v32", index_n_heads=64, index_head_dim=128
+    )
+
+    assert count(DEEPSEEK, model_type="deepseek_v32") == said

@@ -186,3 +186,44 @@ def test_the_catalogue_knows_what_is_published_quantized(
     found = ModelArchitecture.of(model).weight_bytes() / 10**9
 
     assert found == pytest.approx(gigabytes, abs=0.005)
+
+
+def test_what_stands_beside_the_experts_is_spared_alone() -> None:
+    """
+    Kimi K2.5: 384 experts of 3 x 7168 x 2048 in 60 layers have 4 bits and scales for
+    32 weights, and all the rest has 16. Its relative K2 Thinking has 594 GB.
+    """
+    found = ModelArchitecture.of("moonshotai/Kimi-K2.5")
+    experts = 60 * 384 * 3 * 7168 * 2048
+    expected = experts * 4.5 / 8 + (found.parameter_count - experts) * 2
+
+    assert found.weight_bytes() == pytest.approx(expected, rel=1e-6)
+    assert 594.1e9 < found.weight_bytes() < 594.3e9
+
+
+@pytest.mark.parametrize(
+    ("name", "spared"),
+    [
+        # One of the three of a dense block, or the shared experts: 3 x 7168 x 18432
+        # and 60 times 3 x 7168 x 2048, spread over the blocks.
+        ("re:.*shared_experts.*", 3_038_773_248),
+        ("re:.*mlp\\.(gate|up|gate_up|down)_proj.*", 3_038_773_248),
+        ("re:.*mlp.gate$", 0),
+        # All of it.
+        ("re:.*mlp\\.experts.*", 1_017_724_796_928),
+        ("re:.*mlp.*", 1_017_724_796_928),
+    ],
+)
+def test_a_mixtures_module_is_known_by_its_name(name: str, spared: int) -> None:
+    """
+    Experts, what stands beside them, or both; a layer's share rounded down.
+    """
+    config = known_config("moonshotai/Kimi-K2-Base")
+    assert config is not None
+    quantization = compressed([name], num_bits=4, group_size=32)
+    found = ModelArchitecture.from_config(
+        {**config, "quantization_config": quantization}
+    )
+
+    assert found.weight_format is not None
+    assert found.weight_format.spared == pytest.approx(spared, abs=200)

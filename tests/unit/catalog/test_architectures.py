@@ -46,9 +46,11 @@ def test_every_model_is_counted(name: str) -> None:
     """
     found = ModelArchitecture.of(name)
 
-    assert found.parameter_count >= found.active_parameter_count > 10**8
+    assert found.parameter_count >= found.active_parameter_count
     assert found.tensor_parallel_degrees[0] == 1
-    assert found.context_length >= 2048
+    # Models that make embeddings or rank are small.
+    assert found.active_parameter_count > (10**8 if found.keeps_cache else 10**7)
+    assert found.context_length >= (2048 if found.keeps_cache else 512)
 
 
 def test_the_catalogue_says_where_it_comes_from_and_when() -> None:

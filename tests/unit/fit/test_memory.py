@@ -256,6 +256,34 @@ def test_activations_follow_the_logits(version: str, per_logit: int) -> None:
         assert terms_of(setting).activations == 1024 * 128_256 * per_logit
 
 
+def test_an_encoder_chooses_no_word() -> None:
+    """
+    It has no logits, and reads a whole text in one step: 8192 tokens of 6 tensors of
+    1024 numbers and of 3 of 4096, in 16 bits.
+    """
+    encoder = ModelArchitecture.of("BAAI/bge-m3")
+    found = setting_of(encoder, 1, 8192, hardware="ml.g5.xlarge")
+
+    assert found.prefill_tokens == 8192
+    assert terms_of(found).activations == 8192 * (6 * 1024 + 3 * 4096) * 2
+    assert terms_of(found, Case.BEST).activations == 0
+    # Texts that are shorter than a usual step are read several at once.
+    assert setting_of(encoder, 1, 512, hardware="ml.g5.xlarge").prefill_tokens == 2048
+
+
+def test_a_state_is_split_and_kept_beside_the_cache() -> None:
+    """
+    39.5 MB over eight, and two key and value heads over two.
+    """
+    model = ModelArchitecture.of("Qwen/Qwen3-Next-80B-A3B-Instruct")
+    found = setting_of(model, 8)
+    state = 36 * (3 * 8192 + 32 * 128 * 128) * 2 // 8
+
+    for case in Case:
+        assert sequence_bytes(found, case) == 4096 * 24576 // 2 + state
+    assert token_bytes(found) == 24576 // 2
+
+
 def test_smaller_gpus_take_smaller_steps() -> None:
     """
     256 sequences and 2,048 tokens, unless told otherwise.

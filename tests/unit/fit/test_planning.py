@@ -277,6 +277,36 @@ def test_a_described_instance_type_needs_its_accelerators() -> None:
         plan(LLAMA.format("7b"), none)
 
 
+def test_an_encoder_needs_no_cache() -> None:
+    """
+    What is left decides nothing: as many texts are read as a step takes.
+    """
+    found = plan("BAAI/bge-m3", "ml.g5.xlarge", context_length=8192)
+
+    assert found.fits
+    assert found.replicas == 1
+    assert [each.terms.kv_cache for each in (found.best, found.cautious)] == [0, 0]
+    assert found.concurrent_sequences == found.largest_batch == 256
+    assert found.kv_cache_tokens == 256 * 8192
+    assert found.largest_context == 8192
+    assert "an encoder keeps no KV cache" in found.explain()
+    assert "a step of 256 sequences" in found.explain()
+    assert "room for KV cache" not in found.explain()
+
+
+def test_an_encoder_that_leaves_no_room_does_not_load() -> None:
+    """
+    It is short of memory like any other model.
+    """
+    taken = Assumptions(gpu_memory_utilization=0.01)
+    found = plan("BAAI/bge-m3", "ml.g5.xlarge", assumptions=taken)
+
+    assert not found.best.loads
+    assert found.concurrent_sequences == 0
+    assert found.kv_cache_tokens == 0
+    assert "does not load" in found.explain()
+
+
 def test_only_powers_of_two_are_tried() -> None:
     """
     Three A100 would hold 90 GB, and divide 24 heads, but little else of a model.
@@ -317,6 +347,7 @@ def test_every_model_can_be_planned_on_every_type(
     """
     The terms sum up to the total, and copies never take more than there is.
     """
+    context = min(context, model.context_length)
     found = plan(model, hardware, weight_bits=weight_bits, context_length=context)
     degree = found.tensor_parallel_degree
 
@@ -343,6 +374,7 @@ def test_more_memory_never_fits_less(
     """
     memory = hardware.accelerator_memory_gib + more
     larger = replace(hardware, accelerator_memory_gib=memory)
+    context = min(context, model.context_length)
     small = plan(model, hardware, weight_bits=weight_bits, context_length=context)
     large = plan(model, larger, weight_bits=weight_bits, context_length=context)
 
@@ -361,8 +393,10 @@ def test_a_longer_context_never_fits_more(
     """
     Nor does a wider weight.
     """
+    longer = min(context + more, model.context_length)
+    context = min(context, longer)
     short = plan(model, hardware, weight_bits=weight_bits, context_length=context)
-    long = plan(model, hardware, weight_bits=weight_bits, context_length=context + more)
+    long = plan(model, hardware, weight_bits=weight_bits, context_length=longer)
 
     assert long.replicas <= short.replicas
 
