@@ -110,7 +110,7 @@ class TestTargets:
             (["chat", "--wait", "-1"], "--wait must be at least 0, got -1.0"),
             (
                 ["chat", "--endpoint-url", "nowhere"],
-                "--endpoint-url must be such as https://HOST, got nowhere",
+                "--endpoint-url must be such as https://HOST, got 'nowhere'",
             ),
             ([""], "ENDPOINT is empty; name the endpoint"),
         ],

@@ -208,9 +208,9 @@ def test_scale_to_zero_takes_as_long_as_was_measured(tmp_path: Path) -> None:
 
 def _calls(last: float, first: float) -> Iterator[str]:
     yield "time,prompt_tokens,output_tokens"
-    # One each second that takes six: more than the target of five are under way.
+    # One each second that takes some six: more than the target of five are under way.
     for second in (*range(int(last)), *range(int(first), int(first) + 1200)):
-        yield f"{second},100,200"
+        yield f"{second},100,2000"
 
 
 def busy_variant() -> Resources:
