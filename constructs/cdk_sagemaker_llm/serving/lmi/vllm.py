@@ -48,7 +48,7 @@ _CACHE_DTYPES = Bounds(
 @dataclass(frozen=True, slots=True)
 class LmiVllm(VllmFamily):
     """
-    Serve with vLLM, the choice for new work.
+    Serve with vLLM on an LMI image.
 
     ``LmiVllm()``
     ``LmiVllm("0.27.0", enforce_eager=True, max_model_len=4096)``
