@@ -19,12 +19,14 @@ from cdk_sagemaker_llm.cli.loading.reading import (
     refuse_all_but,
 )
 from cdk_sagemaker_llm.cli.loading.running import complain, refusing_misuse, run_live
-from cdk_sagemaker_llm.cli.loading.shared import Asked, takes_shared
+from cdk_sagemaker_llm.cli.loading.shared import Asked
+from cdk_sagemaker_llm.cli.shared_options import takes
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.benchmark import Benchmark, run_benchmark
 from cdk_sagemaker_llm.load.comparing import compare, differences
 from cdk_sagemaker_llm.load.reading import Reading, reading_of
 from cdk_sagemaker_llm.load.running import Progress
+from cdk_sagemaker_llm.pages.formats import refuse_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
@@ -44,7 +46,7 @@ def register(app: typer.Typer) -> None:
     app.command(_NAME)(benchmark)
 
 
-@takes_shared
+@takes(Asked)
 def benchmark(
     context: typer.Context,
     endpoint: Annotated[
@@ -103,7 +105,7 @@ def benchmark(
             service_times, copies, max_sequences, probe, is_streamed=asked.stream
         )
         if png is not None:
-            _require_picture(png)
+            refuse_ending(png)
         if source is not None:
             refuse_all_but(context, _READ, "--from")
             found = _saved("--from", source)
@@ -179,12 +181,6 @@ def _draw(
         from cdk_sagemaker_llm.load.picture import draw_benchmark  # noqa: PLC0415 - matplotlib
 
         draw_benchmark(found, png)
-
-
-def _require_picture(path: Path) -> None:
-    from cdk_sagemaker_llm.load.picture import refuse_ending  # noqa: PLC0415 - matplotlib
-
-    refuse_ending(path)
 
 
 def _fit(fitting: fitted.Fitting, found: Benchmark, *, is_error: bool) -> None:

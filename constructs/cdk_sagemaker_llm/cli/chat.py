@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.cli.answers import (
 )
 from cdk_sagemaker_llm.cli.conversation import ENDINGS, Conversation
 from cdk_sagemaker_llm.cli.reports import MisuseError
+from cdk_sagemaker_llm.cli.shared_options import takes
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.requests import Options, Schema
 from cdk_sagemaker_llm.client.tokens import FinishReason, Generation, Token
@@ -44,25 +45,14 @@ def register(app: typer.Typer) -> None:
     app.command("chat")(chat)
 
 
+@takes(talking.Asked)
 def chat(
     endpoint: talking.EndpointName,
     *,
     system: Annotated[
         str, typer.Option(help="What the model is told first; left out, nothing.")
     ] = "",
-    component: talking.ComponentName = None,
-    variant: talking.VariantName = None,
-    max_new_tokens: talking.MaxNewTokens = None,
-    temperature: talking.Temperature = None,
-    stop: talking.Stop = None,
-    parameter: talking.Parameter = None,
-    wire_format: talking.TheFormat = None,
-    region: talking.Region = None,
-    profile: talking.Profile = None,
-    endpoint_url: talking.EndpointUrl = None,
-    wait: talking.WaitSeconds = 600.0,
-    timeout: talking.TimeoutSeconds = 120.0,
-    details: talking.Details = False,
+    asked: talking.Asked,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a line of JSON for each answer.")
     ] = False,
@@ -79,28 +69,10 @@ def chat(
     without a terminal.
     """
     with talking.ending("chat", as_json=as_json):
-        options = talking.options_of(
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
-            stop=stop,
-            parameter=parameter,
-            details=details,
-        )
-        target = talking.Target(
-            endpoint=endpoint,
-            component=component,
-            variant=variant,
-            schema=Schema.OPENAI,
-            wire_format=wire_format,
-            region=region,
-            profile=profile,
-            endpoint_url=endpoint_url,
-            wait=wait,
-            timeout=timeout,
-        )
-        with target.connect() as client:
-            asked = _Chat(client, Conversation(system), options, as_json=as_json)
-            is_answered = asked.run()
+        options = asked.options()
+        with asked.connect(endpoint, Schema.OPENAI) as client:
+            chatting = _Chat(client, Conversation(system), options, as_json=as_json)
+            is_answered = chatting.run()
     if not is_answered and not _is_interactive():
         raise typer.Exit(talking.FAILED)
 

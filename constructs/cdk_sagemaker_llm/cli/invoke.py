@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.cli.answers import (
     summary,
     token_facts,
 )
+from cdk_sagemaker_llm.cli.shared_options import takes
 from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.client.tokens import Generation
 
@@ -30,26 +31,15 @@ def register(app: typer.Typer) -> None:
     app.command("invoke")(invoke)
 
 
+@takes(talking.Asked)
 def invoke(
     endpoint: talking.EndpointName,
     prompt: talking.Prompt = None,
     *,
     file: talking.PromptFile = None,
-    component: talking.ComponentName = None,
-    variant: talking.VariantName = None,
     chat: talking.AsChat = False,
-    max_new_tokens: talking.MaxNewTokens = None,
-    temperature: talking.Temperature = None,
-    stop: talking.Stop = None,
-    parameter: talking.Parameter = None,
     schema: talking.TheSchema = Schema.LMI,
-    wire_format: talking.TheFormat = None,
-    region: talking.Region = None,
-    profile: talking.Profile = None,
-    endpoint_url: talking.EndpointUrl = None,
-    wait: talking.WaitSeconds = 600.0,
-    timeout: talking.TimeoutSeconds = 120.0,
-    details: talking.Details = False,
+    asked: talking.Asked,
     as_json: talking.AsJson = False,
 ) -> None:
     """
@@ -62,26 +52,8 @@ def invoke(
     """
     with talking.ending("invoke", as_json=as_json):
         text = talking.read_prompt(prompt, file)
-        options = talking.options_of(
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
-            stop=stop,
-            parameter=parameter,
-            details=details,
-        )
-        target = talking.Target(
-            endpoint=endpoint,
-            component=component,
-            variant=variant,
-            schema=schema,
-            wire_format=wire_format,
-            region=region,
-            profile=profile,
-            endpoint_url=endpoint_url,
-            wait=wait,
-            timeout=timeout,
-        )
-        with target.connect() as client:
+        options = asked.options()
+        with asked.connect(endpoint, schema) as client:
             began = time.monotonic()
             if chat:
                 answer = client.chat(text, **options)
@@ -91,7 +63,7 @@ def invoke(
         if as_json:
             _print_json(answer, seconds)
         else:
-            _print(answer, seconds, details=details)
+            _print(answer, seconds, details=asked.details)
 
 
 def _print_json(answer: Generation, seconds: float) -> None:

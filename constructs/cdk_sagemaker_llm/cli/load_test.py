@@ -10,10 +10,12 @@ import typer
 
 from cdk_sagemaker_llm.cli.loading import joining, options
 from cdk_sagemaker_llm.cli.loading.running import refusing_misuse, run_live
-from cdk_sagemaker_llm.cli.loading.shared import Asked, takes_shared
+from cdk_sagemaker_llm.cli.loading.shared import Asked
+from cdk_sagemaker_llm.cli.shared_options import takes
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import run_load
+from cdk_sagemaker_llm.pages.formats import refuse_ending
 
 _NAME = "load-test"
 
@@ -25,7 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command(_NAME)(load_test)
 
 
-@takes_shared
+@takes(Asked)
 def load_test(
     typer_context: typer.Context,
     endpoint: options.EndpointOrJoin = None,
@@ -62,7 +64,7 @@ def load_test(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
         if png is not None:
-            _require_picture(png)
+            refuse_ending(png)
         settings = asked.settings(
             endpoint or "",
             users=users,
@@ -102,9 +104,3 @@ def _write(
         from cdk_sagemaker_llm.load.picture import draw  # noqa: PLC0415 - matplotlib
 
         draw(result, png)
-
-
-def _require_picture(path: Path) -> None:
-    from cdk_sagemaker_llm.load.picture import refuse_ending  # noqa: PLC0415 - matplotlib
-
-    refuse_ending(path)

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.cli.simulating.playing import Told
 from cdk_sagemaker_llm.cli.simulating.results import Prices, Run
 from cdk_sagemaker_llm.cli.simulating.subject import Subject
 from cdk_sagemaker_llm.cli.simulating.traffics import Wanted, whole_minute
+from cdk_sagemaker_llm.pages.formats import refuse_ending
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.scenario import Method
 from cdk_sagemaker_llm.simulation.service.measurement import (
@@ -112,7 +113,7 @@ def simulate(
         misuse.refuse_late(begin, duration)
         misuse.refuse_unwritable({"--png": png, "--html": html, "--csv": csv})
         if png is not None:
-            _require_picture(png)
+            refuse_ending(png)
         wanted = Wanted(
             shape=traffic or "spike",
             rate=_rate("--rate", rate),
@@ -178,12 +179,6 @@ def _write(
         html.write_text(page_of(runs, prices), encoding="utf-8")
     if csv is not None:
         csv.write_text(files.csv_of(runs), encoding="utf-8")
-
-
-def _require_picture(path: Path) -> None:
-    from cdk_sagemaker_llm.cli.simulating.picture import refuse_ending  # noqa: PLC0415 - matplotlib
-
-    refuse_ending(path)
 
 
 def _show(runs: Sequence[Run], prices: Prices) -> None:

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.cli.answers import (
     summary,
     token_facts,
 )
+from cdk_sagemaker_llm.cli.shared_options import takes
 from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.client.tokens import Token
 
@@ -32,26 +33,15 @@ def register(app: typer.Typer) -> None:
     app.command("stream")(stream)
 
 
+@takes(talking.Asked)
 def stream(
     endpoint: talking.EndpointName,
     prompt: talking.Prompt = None,
     *,
     file: talking.PromptFile = None,
-    component: talking.ComponentName = None,
-    variant: talking.VariantName = None,
     chat: talking.AsChat = False,
-    max_new_tokens: talking.MaxNewTokens = None,
-    temperature: talking.Temperature = None,
-    stop: talking.Stop = None,
-    parameter: talking.Parameter = None,
     schema: talking.TheSchema = Schema.LMI,
-    wire_format: talking.TheFormat = None,
-    region: talking.Region = None,
-    profile: talking.Profile = None,
-    endpoint_url: talking.EndpointUrl = None,
-    wait: talking.WaitSeconds = 600.0,
-    timeout: talking.TimeoutSeconds = 120.0,
-    details: talking.Details = False,
+    asked: talking.Asked,
     as_json: talking.AsJsonLines = False,
 ) -> None:
     """
@@ -66,26 +56,8 @@ def stream(
     """
     with talking.ending("stream", as_json=as_json):
         text = talking.read_prompt(prompt, file)
-        options = talking.options_of(
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
-            stop=stop,
-            parameter=parameter,
-            details=details,
-        )
-        target = talking.Target(
-            endpoint=endpoint,
-            component=component,
-            variant=variant,
-            schema=schema,
-            wire_format=wire_format,
-            region=region,
-            profile=profile,
-            endpoint_url=endpoint_url,
-            wait=wait,
-            timeout=timeout,
-        )
-        with target.connect() as client:
+        options = asked.options()
+        with asked.connect(endpoint, schema) as client:
             if chat:
                 tokens = client.stream_chat(text, **options)
             else:
@@ -93,7 +65,7 @@ def stream(
             if as_json:
                 _print_json(tokens)
             else:
-                _print(tokens, details=details)
+                _print(tokens, details=asked.details)
 
 
 def _print_json(tokens: Generator[Token]) -> None:

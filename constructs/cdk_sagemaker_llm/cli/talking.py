@@ -149,32 +149,61 @@ AsJsonLines = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
+class Asked:
     """
-    Whom to ask, and how patiently.
+    What the three commands are told alike, as it was written.
     """
 
-    endpoint: str
-    component: str | None
-    variant: str | None
-    schema: Schema
-    wire_format: WireFormat | None
-    region: str | None
-    profile: str | None
-    endpoint_url: str | None
-    wait: float
-    timeout: float
+    component: ComponentName = None
+    variant: VariantName = None
+    max_new_tokens: MaxNewTokens = None
+    temperature: Temperature = None
+    stop: Stop = None
+    parameter: Parameter = None
+    wire_format: TheFormat = None
+    region: Region = None
+    profile: Profile = None
+    endpoint_url: EndpointUrl = None
+    wait: WaitSeconds = 600.0
+    timeout: TimeoutSeconds = 120.0
+    details: Details = False
 
-    def connect(self) -> LlmClient:
+    def options(self) -> Options:
+        """
+        Return what to ask for, as the client takes it.
+
+        Raises:
+            MisuseError: If a parameter cannot be read.
+        """
+        options: Options = {}
+        if self.max_new_tokens is not None:
+            options["max_new_tokens"] = self.max_new_tokens
+        if self.temperature is not None:
+            options["temperature"] = self.temperature
+        if self.stop:
+            options["stop"] = self.stop
+        if self.parameter:
+            options["parameters"] = _parameters(self.parameter)
+        # Left out, containers that read `inputs` send them all the same.
+        if self.details:
+            options["details"] = True
+        return options
+
+    def connect(self, endpoint: str, schema: Schema) -> LlmClient:
         """
         Make the client.
+
+        Args:
+            endpoint: The endpoint's name.
+
+            schema: How its container wants a prompt.
 
         Raises:
             MisuseError: If something that was given is out of bounds.
 
             LlmError: If boto3 refuses what it was given.
         """
-        if not self.endpoint:
+        if not endpoint:
             raise MisuseError("ENDPOINT is empty; name the endpoint")
         try:
             from botocore.config import Config  # noqa: PLC0415 - an extra, and slow to load
@@ -193,10 +222,10 @@ class Target:
         direct = Config(proxies={"http": "", "https": ""}) if self._is_near else None
         try:
             return LlmClient(
-                self.endpoint,
+                endpoint,
                 self.component,
                 variant=self.variant,
-                schema=self.schema,
+                schema=schema,
                 format=self.wire_format,
                 timeouts=Timeouts(read=self.timeout),
                 wait_for_capacity=self.wait,
@@ -258,35 +287,6 @@ def read_prompt(prompt: str | None, file: Path | None) -> str:
     except UnicodeDecodeError as error:
         raise MisuseError("the prompt is not UTF-8 text") from error
     return text.removesuffix("\n").removesuffix("\r")
-
-
-def options_of(
-    *,
-    max_new_tokens: int | None,
-    temperature: float | None,
-    stop: Sequence[str] | None,
-    parameter: Sequence[str] | None,
-    details: bool,
-) -> Options:
-    """
-    Return what to ask for, as the client takes it.
-
-    Raises:
-        MisuseError: If a parameter cannot be read.
-    """
-    options: Options = {}
-    if max_new_tokens is not None:
-        options["max_new_tokens"] = max_new_tokens
-    if temperature is not None:
-        options["temperature"] = temperature
-    if stop:
-        options["stop"] = stop
-    if parameter:
-        options["parameters"] = _parameters(parameter)
-    # Left out, containers that read `inputs` send them all the same.
-    if details:
-        options["details"] = True
-    return options
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 """
-What SageMaker says of an endpoint: how many copies serve, of what, and on what.
+What SageMaker says of an endpoint: what serves, and on what.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ class Deployed:
     What serves.
 
     Args:
-        copies: How many copies of the model there are.
-            If left out, nobody knows.
-
         instance_type: On which instance type.
 
         accelerators: Over how many accelerators each is split.
@@ -36,7 +33,6 @@ class Deployed:
         engine_version: The image's tag.
     """
 
-    copies: int | None = None
     instance_type: str = UNKNOWN
     accelerators: int = 1
     model: str = UNKNOWN
@@ -93,11 +89,8 @@ def _asked(
     if model is not None:
         described = sagemaker.describe_model(ModelName=model)
         container = described.get("PrimaryContainer", {})
-    counts = component.get("RuntimeConfig", {}) if component else variant
-    name = "CurrentCopyCount" if component else "CurrentInstanceCount"
     engine, version = _engine(container)
     return Deployed(
-        copies=counts.get(name) or None,
         instance_type=kind,
         accelerators=_accelerators(
             specification.get("ComputeResourceRequirements", {}), kind

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cdk_sagemaker_llm.load import LoadSettings
+from cdk_sagemaker_llm.load.copies import copies_of
 from cdk_sagemaker_llm.load.deployed import Deployed, deployed
 from tests.local.hosting_requests import (
     LMI_28,
@@ -46,9 +47,10 @@ def test_of_a_component_copies_and_what_each_reserves(aws: EmbeddedAws) -> None:
     model = make_model(aws, container={"Environment": {"HF_MODEL_ID": MISTRAL}})
     needs = {"NumberOfAcceleratorDevicesRequired": 2}
     component = make_component(aws, endpoint, model=model, copies=3, needs=needs)
+    settings = LoadSettings(endpoint=endpoint, component=component)
 
-    assert deployed(LoadSettings(endpoint=endpoint, component=component)) == Deployed(
-        copies=3,
+    assert copies_of(settings) == 3
+    assert deployed(settings) == Deployed(
         instance_type="ml.p4d.24xlarge",
         accelerators=2,
         model=MISTRAL,
@@ -61,9 +63,10 @@ def test_of_a_variant_instances_with_all_their_accelerators(aws: EmbeddedAws) ->
     """
     A model that names none is known by its name at SageMaker.
     """
-    found = deployed(LoadSettings(endpoint=serve(aws, LMI_28, None)))
+    settings = LoadSettings(endpoint=serve(aws, LMI_28, None))
+    found = deployed(settings)
 
-    assert (found.copies, found.accelerators) == (1, 4)
+    assert (copies_of(settings), found.accelerators) == (1, 4)
     assert found.instance_type == "ml.g5.12xlarge"
     assert found.model.startswith("model-")
     assert found.engine == "djl-inference"

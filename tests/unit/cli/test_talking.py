@@ -13,7 +13,7 @@ import pytest
 from cdk_sagemaker_llm.cli import answers
 from cdk_sagemaker_llm.cli.conversation import Conversation
 from cdk_sagemaker_llm.cli.reports import MisuseError
-from cdk_sagemaker_llm.cli.talking import options_of, read_prompt
+from cdk_sagemaker_llm.cli.talking import Asked, read_prompt
 from cdk_sagemaker_llm.client import (
     AnswerTimeoutError,
     AnswerTooLargeError,
@@ -37,13 +37,7 @@ def options(*parameter: str) -> Options:
     """
     Read parameters.
     """
-    return options_of(
-        max_new_tokens=None,
-        temperature=None,
-        stop=None,
-        parameter=parameter,
-        details=False,
-    )
+    return Asked(parameter=list(parameter)).options()
 
 
 class TestOptions:
@@ -61,13 +55,13 @@ class TestOptions:
         """
         Zero is a temperature.
         """
-        assert options_of(
+        assert Asked(
             max_new_tokens=1,
             temperature=0.0,
             stop=["a", "b"],
             parameter=["top_p=0.9", 'model="tiny"', 'x="a=b"'],
             details=True,
-        ) == {
+        ).options() == {
             "max_new_tokens": 1,
             "temperature": 0.0,
             "stop": ["a", "b"],

@@ -21,8 +21,9 @@ from cdk_sagemaker_llm.load.benchmark_page import (
 from cdk_sagemaker_llm.load.curves import panels_of
 from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.page import page_of
-from cdk_sagemaker_llm.load.picture import draw, draw_benchmark, refuse_ending
+from cdk_sagemaker_llm.load.picture import draw, draw_benchmark
 from cdk_sagemaker_llm.load.reading import reading_of
+from cdk_sagemaker_llm.pages.formats import refuse_ending
 from tests.unit.load.examples import histogram, run_of
 from tests.unit.load.sweeps import row, sweep
 

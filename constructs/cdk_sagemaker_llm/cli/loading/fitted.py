@@ -120,7 +120,7 @@ class Fitting:
         """
         if self.path is None or self.served is None:
             return []
-        known = self.copies or self.served.copies
+        known = self.copies or benchmark.copies
         copies = known or 1
         probe = Probe(copies=copies, alone=self.alone, max_sequences=self.max_sequences)
         fitted = save_service_times(self.path, benchmark, probe, self.served)

@@ -4,12 +4,10 @@ The options that ``load-test`` and ``benchmark`` share, declared once.
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import wraps
-from typing import Any, get_type_hints
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from cdk_sagemaker_llm.cli.loading import options
 from cdk_sagemaker_llm.cli.simulating import parsing
@@ -87,37 +85,6 @@ class Asked:
         if found.tokenizer is not None:
             _try_tokenizer(found)
         return found
-
-
-def takes_shared(command: Callable[..., None]) -> Callable[..., None]:
-    """
-    Give a command the shared options in the place of its argument ``asked``.
-    """
-    hints = get_type_hints(Asked, include_extras=True)
-    shared = [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=each.default,
-            annotation=hints[each.name],
-        )
-        for each in fields(Asked)
-    ]
-
-    @wraps(command)
-    def run(**given: Any) -> None:  # noqa: ANN401 - whatever the options are
-        asked = Asked(**{each.name: given.pop(each.name) for each in shared})
-        command(**given, asked=asked)
-
-    own = inspect.signature(command, eval_str=True)
-    both = [
-        each
-        for one in own.parameters.values()
-        for each in (shared if one.name == "asked" else [one])
-    ]
-    # Typer reads the options from here.
-    run.__signature__ = own.replace(parameters=both)  # type: ignore[attr-defined] # inspect's own
-    return run
 
 
 def flag_of(setting: str) -> str:

@@ -25,28 +25,6 @@ _STYLES = ("-", "--", ":", "-.")
 _MOST_MODELS = 24
 
 
-def refuse_ending(path: Path) -> None:
-    """
-    Refuse a file of no format that can be drawn, before anything is computed.
-
-    Raises:
-        ValueError: If matplotlib is missing, or the ending is of no known format.
-    """
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415 - an extra
-    except ImportError as fault:
-        raise ValueError(
-            "--png needs matplotlib; install it with: "
-            "pip install 'cdk-sagemaker-llm[plot]'"
-        ) from fault
-    known = FigureCanvasBase.get_supported_filetypes()
-    ending = path.suffix.lower().removeprefix(".")
-    if ending not in known:
-        raise ValueError(
-            f"--png {path} must end in the name of a format: {', '.join(sorted(known))}"
-        )
-
-
 def draw(runs: Sequence[Run], path: Path) -> None:
     """
     Draw runs into a file, whose ending chooses the format; several share their axes.

@@ -59,8 +59,6 @@ class EntryPoint:
         consumed: Names behind the prefix that are not passed on.
 
         first: Arguments that come before all others.
-
-        last: Arguments that come after all others.
     """
 
     name: str
@@ -76,7 +74,6 @@ class EntryPoint:
     supervisor: str | None = None
     consumed: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
-    last: tuple[str, ...] = ()
 
     def variable(self, argument: str) -> str:
         """

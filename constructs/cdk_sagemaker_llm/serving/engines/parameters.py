@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
+from cdk_sagemaker_llm.serving.engines.spans import way_out, when_known
 from cdk_sagemaker_llm.serving.engines.writing import (
     RECOVERY_OFF,
     ArgumentValue,
@@ -191,14 +192,10 @@ class Telling:
         )
 
     def _other_release(self, shown: str, name: str) -> Finding:
-        from cdk_sagemaker_llm.serving.engines.spans import (  # noqa: PLC0415 - only for a fault
-            when_known,
-        )
-
+        asked = self.engine, name, self.release
         return OTHER_RELEASE.finding(
-            f"{shown} is no argument of {self.label}: "
-            f"{when_known(self.engine, name, self.release)}",
-            "leave it out, or choose another version",
+            f"{shown} is no argument of {self.label}: {when_known(*asked)}",
+            way_out(*asked),
         )
 
 

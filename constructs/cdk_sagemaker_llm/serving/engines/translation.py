@@ -62,7 +62,6 @@ def translate(
     for passed in passed_on(environment, rule):
         arguments += [passed.flag, *passed.values]
     arguments += _fallbacks(environment, rule, f" {' '.join(arguments)} ")
-    arguments += rule.last
     if not is_supervised(environment, rule):
         return arguments
     is_joined = rule.supervisor == "joins"

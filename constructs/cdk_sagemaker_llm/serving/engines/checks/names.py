@@ -5,19 +5,18 @@ Checks of the names: does this release have the argument that a variable becomes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
     Engine,
     all_argument_names,
     argument_names,
-    argument_span,
-    find_argument,
-    is_release_between,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks.options import HELP, Option
 from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, Told
+from cdk_sagemaker_llm.serving.engines.spans import way_out, when_known
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 # Variables that vLLM reads itself (vllm/envs.py): behind the entry point's prefix they
@@ -48,20 +47,6 @@ _OF_THE_PROCESS = (
     "USE_V1",
     "WORKER_MULTIPROC_METHOD",
 )
-# What took the place of arguments that are gone, in vLLM's own release notes.
-_INSTEAD = {
-    "calculate-kv-scales": "leave it out",
-    "disable-log-requests": "leave it out: requests are logged only if asked for",
-    "enable-reasoning": "leave it out: the reasoning parser alone switches it on",
-    "guided-decoding-backend": "use structured-outputs-config",
-    "num-scheduler-steps": "leave it out",
-    "override-pooler-config": "use pooler-config",
-    "rope-scaling": "use hf-overrides",
-    "rope-theta": "use hf-overrides",
-    "swap-space": "leave it out",
-    "task": "use runner, and convert",
-    "use-v2-block-manager": "leave it out",
-}
 _NO = "--no-"
 
 UNKNOWN_ARGUMENT = Rule(
@@ -170,30 +155,11 @@ def _abbreviated(subject: EngineSubject, told: Told) -> Finding:
 
 def _of_another_release(subject: EngineSubject, told: Told, table: Engine) -> Finding:
     name = told.option.flag.removeprefix("--")
-    first, last = argument_span(table, name)
-    if not is_release_between(subject.release, first):
-        when, remedy = f"it came with {first}", "leave it out, or take a newer image"
-    elif last is not None and is_release_between(subject.release, last):
-        when, remedy = f"it was last known in {last}", _instead(subject, name, table)
-    else:
-        when, remedy = "it is in others alone", "leave it out"
     return NOT_IN_THIS_RELEASE.finding(
         f"{subject.word(told.variable)} becomes {told.option.flag}, which "
-        f"{subject.title} does not have: {when}",
-        remedy,
+        f"{subject.title} does not have: {when_known(table, name, subject.release)}",
+        way_out(table, name, subject.release, partial(_variable, subject)),
     )
-
-
-def _instead(subject: EngineSubject, name: str, table: Engine) -> str:
-    known = _INSTEAD.get(name) if table == "vllm" else None
-    last = argument_span(table, name)[1] or ""
-    before = find_argument(table, name, last)
-    if known is not None:
-        return known
-    if before is not None and before.instead:
-        return f"use {_variable(subject, before.instead)}"
-    near = nearest(name, argument_names(table, subject.release), count=1)
-    return f"did you mean {subject.variable(near[0])}?" if near else "leave it out"
 
 
 def _meant(subject: EngineSubject, told: Told, table: Engine) -> str:
