@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
@@ -34,8 +34,9 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Telling,
+    Told,
+    argument_fields,
     given_arguments,
-    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
@@ -118,18 +119,15 @@ class EngineServing:
         devices = settled(accelerators, demand)
         found = [*chosen.findings, *self._general_findings(model)]
         found += self._rolling_findings(chosen)
-        if chosen.release is None or release is None or release.rule is None:
+        if chosen.release is None or release is None:
             return Prepared(None, tuple(found), demand)
-        rule = ENTRY_POINTS[release.rule]
-        told = self._telling(release, rule).tell(
-            self._arguments(model, devices), self.options, self._names()
-        )
+        told = self._told(release, self._arguments(model, devices))
         found += told.findings
         written = {**self._defaults(model, demand), **self.environment}
-        environment = {**written, **told.variables, **self._unchecked(rule)}
+        environment = {**written, **told.variables, **self._unchecked(release)}
         found += self._repeated(told.variables)
         if not errors_of(found):
-            found += self._environment_findings(environment, chosen, model, devices)
+            found += self._environment_findings(environment, release, model, devices)
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
         container = Container(
@@ -186,21 +184,27 @@ class EngineServing:
         """
         return self.files
 
-    def _telling(self, release: EngineRelease, rule: EntryPoint) -> Telling:
+    def _told(
+        self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
+    ) -> Told:
+        """
+        Write parameters and options as the image's entry point reads them.
+        """
         number = release.engine_version or ""
         label = f"{self.engine_name} {number}".strip()
-        return Telling(self.engine, number, rule, label)
+        telling = Telling(self.engine, number, _rule_of(release), label)
+        names = {name: word for word, name in argument_fields(self)}
+        return telling.tell(arguments, self.options, names)
 
-    def _names(self) -> dict[str, str]:
-        return {
-            one.metadata["argument"]: one.name
-            for one in fields(self)
-            if "argument" in one.metadata
-        }
+    def _variable(self, release: EngineRelease, argument: str) -> str:
+        """
+        Return the variable of an argument's long name.
+        """
+        return _rule_of(release).variable(argument)
 
-    def _unchecked(self, rule: EntryPoint) -> dict[str, str]:
+    def _unchecked(self, release: EngineRelease) -> dict[str, str]:
         return {
-            rule.variable(name.lstrip("-")): value
+            self._variable(release, name.lstrip("-")): value
             for name, value in self.unchecked_options.items()
         }
 
@@ -246,22 +250,22 @@ class EngineServing:
     def _environment_findings(
         self,
         environment: Mapping[str, str],
-        chosen: ChosenImage,
+        release: EngineRelease,
         model: ModelSource | None,
         devices: int | None,
     ) -> list[Finding]:
-        release = find_engine_release(self.container_family, chosen.version)
-        rule = ENTRY_POINTS[release.rule] if release and release.rule else None
-        words = words_of(self, rule) if rule else {}
+        words = {
+            self._variable(release, name): word for word, name in argument_fields(self)
+        }
         found = engine_findings(
             environment,
-            family=self.container_family,
-            version=chosen.version,
+            family=release.family,
+            version=release.version,
             accelerators=devices,
             architecture=kind_of(model),
             model_data=self._model_data(model),
             words=words,
-            unchecked=self._unchecked(rule) if rule else (),
+            unchecked=self._unchecked(release),
         )
         return [_renamed(one, words) for one in found]
 
@@ -270,6 +274,18 @@ class EngineServing:
         Return what is known to be in ``/opt/ml/model``; ``None`` if it is not known.
         """
         return None if isinstance(model, S3Model) else tuple(self._files())
+
+
+def _rule_of(release: EngineRelease) -> EntryPoint:
+    """
+    Return the rule that is written for.
+
+    Raises:
+        ValueError: If the image has none: its class writes variables itself.
+    """
+    if release.rule is None:
+        raise ValueError(f"{release.family} has no entry point that takes arguments")
+    return ENTRY_POINTS[release.rule]
 
 
 def _renamed(finding: Finding, words: Mapping[str, str]) -> Finding:

@@ -58,26 +58,21 @@ def argument(name: str) -> Any:  # noqa: ANN401 - stands for a field of any type
     return field(default=None, metadata={"argument": name})
 
 
+def argument_fields(serving: DataclassInstance) -> Iterator[tuple[str, str]]:
+    """
+    Yield each parameter that is an argument of the engine, with its long name.
+    """
+    for one in fields(serving):
+        if "argument" in one.metadata:
+            yield one.name, one.metadata["argument"]
+
+
 def given_arguments(serving: DataclassInstance) -> dict[str, ArgumentValue]:
     """
     Return the arguments that a class's parameters are set to, by their long names.
     """
-    return {
-        one.metadata["argument"]: getattr(serving, one.name)
-        for one in fields(serving)
-        if "argument" in one.metadata and getattr(serving, one.name) is not None
-    }
-
-
-def words_of(serving: DataclassInstance, rule: EntryPoint) -> dict[str, str]:
-    """
-    Return what the user calls a variable: the parameter that it comes from.
-    """
-    return {
-        rule.variable(one.metadata["argument"]): one.name
-        for one in fields(serving)
-        if "argument" in one.metadata
-    }
+    values = ((name, getattr(serving, word)) for word, name in argument_fields(serving))
+    return {name: value for name, value in values if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
