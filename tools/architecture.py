@@ -37,6 +37,7 @@ FLOORS = (
     "client",
     "load",
     "codes",
+    "staging",
     "hosting",
     "local",
     "cli",

@@ -1,0 +1,128 @@
+"""
+The bucket that a model is staged in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import boto3
+from boto3.exceptions import S3UploadFailedError
+from botocore.exceptions import ClientError
+
+from cdk_sagemaker_llm.staging.failures import StagingError
+from cdk_sagemaker_llm.staging.hub import HubFile
+from cdk_sagemaker_llm.staging.order import Order
+
+# S3 keeps this beside an object: what was held against the Hub before it went there.
+_DIGEST = "hub-digest"
+_GONE = {"404", "NoSuchKey"}
+_ELSEWHERE = {"301", "PermanentRedirect", "AuthorizationHeaderMalformed"}
+
+
+class Storage:
+    """
+    Where the files of one order are kept.
+
+    Args:
+        order: What is staged.
+    """
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._s3 = boto3.client("s3")
+        self._encryption = (
+            {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": order.kms_key}
+            if order.kms_key
+            else {}
+        )
+
+    def is_staged(self) -> bool:
+        """
+        Whether a manifest says that all of it is there.
+        """
+        key = {"Bucket": self._order.bucket, "Key": self._order.manifest}
+        try:
+            said = json.loads(self._s3.get_object(**key)["Body"].read())
+        except ClientError as fault:
+            return self._gone(fault)
+        return bool(said["revision"] == self._order.revision)
+
+    def has(self, file: HubFile) -> bool:
+        """
+        Whether a file is there, with the Hub's contents.
+        """
+        try:
+            head = self._s3.head_object(Bucket=self._order.bucket, Key=self._key(file))
+        except ClientError as fault:
+            return self._gone(fault)
+        is_same = head["Metadata"].get(_DIGEST) == file.digest
+        return bool(is_same and head["ContentLength"] == file.size)
+
+    def put(self, local: Path, file: HubFile) -> None:
+        """
+        Put a file there that was held against the Hub.
+        """
+        more: dict[str, Any] = {
+            "Metadata": {_DIGEST: file.digest},
+            # S3 holds what arrives against it, part by part.
+            "ChecksumAlgorithm": "SHA256",
+            **self._encryption,
+        }
+        try:
+            self._s3.upload_file(
+                str(local), self._order.bucket, self._key(file), ExtraArgs=more
+            )
+        except ClientError as fault:
+            raise self._fault(fault) from fault
+        except S3UploadFailedError as fault:
+            cause = fault.__context__
+            if isinstance(cause, ClientError):
+                raise self._fault(cause) from fault
+            raise StagingError(str(fault)) from fault
+
+    def seal(self, manifest: Mapping[str, Any]) -> None:
+        """
+        Write the manifest: from here on all of it is there.
+        """
+        try:
+            self._s3.put_object(
+                Bucket=self._order.bucket,
+                Key=self._order.manifest,
+                Body=json.dumps(manifest, indent=1, sort_keys=True).encode(),
+                ContentType="application/json",
+                **self._encryption,
+            )
+        except ClientError as fault:
+            raise self._fault(fault) from fault
+
+    def _key(self, file: HubFile) -> str:
+        return self._order.prefix + file.path
+
+    def _gone(self, fault: ClientError) -> bool:
+        """
+        Return that it is not there, or say what else is the matter.
+        """
+        if fault.response["Error"]["Code"] in _GONE:
+            return False
+        raise self._fault(fault) from fault
+
+    def _fault(self, fault: ClientError) -> StagingError:
+        error, bucket = fault.response["Error"], self._order.bucket
+        code = error["Code"]
+        if code in _ELSEWHERE:
+            return StagingError(
+                f"bucket {bucket} is in another region, and SageMaker reads weights "
+                "from the endpoint's own; name a bucket of this region"
+            )
+        if code == "NoSuchBucket":
+            return StagingError(f"bucket {bucket} does not exist")
+        if code in {"403", "AccessDenied"} or code.startswith("KMS."):
+            return StagingError(
+                f"the role may not use bucket {bucket} or its key "
+                f"({error.get('Message', code)}); let it in by their policies"
+            )
+        return StagingError(f"bucket {bucket}: {fault}")

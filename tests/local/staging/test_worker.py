@@ -1,0 +1,298 @@
+"""
+The staging worker against a Hub on a socket and the embedded AWS.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+import pytest
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.local.conftest import REGION, ROOT
+from tests.local.staging.hub_server import REVISION, Hub, Repository
+
+MODEL = "tiny/model"
+FILES = {
+    "config.json": b'{"architectures": ["LlamaForCausalLM"]}',
+    "tokenizer.json": b"{}",
+    "model-00001-of-00002.safetensors": bytes(range(256)) * 400,
+    "model-00002-of-00002.safetensors": b"second" * 20_000,
+    "pytorch_model.bin": b"pickle" * 10_000,
+    "original/consolidated.00.pth": b"twice" * 10_000,
+}
+STAGED = [
+    "config.json",
+    "model-00001-of-00002.safetensors",
+    "model-00002-of-00002.safetensors",
+    "tokenizer.json",
+]
+TOKEN = "_".join(["hf", "x" * 34])
+
+Stage = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(name="s3")
+def _s3(embedded_aws: EmbeddedAws) -> Any:
+    """
+    A client of the embedded AWS.
+    """
+    return boto3.client("s3", **client_arguments(embedded_aws))
+
+
+def client_arguments(aws: EmbeddedAws) -> dict[str, Any]:
+    """
+    Return how a client reaches the server.
+    """
+    return {
+        "endpoint_url": aws.process_environment["AWS_ENDPOINT_URL"],
+        "region_name": REGION,
+        "aws_access_key_id": "testing",
+        "aws_secret_access_key": "testing",
+    }
+
+
+def order(bucket: str, **more: object) -> dict[str, object]:
+    """
+    Write an order.
+    """
+    return {
+        "model_id": MODEL,
+        "revision": REVISION,
+        "bucket": bucket,
+        "prefix": f"models/tiny--model/{REVISION}/",
+        "manifest": f"manifests/tiny--model/{REVISION}.json",
+        **more,
+    }
+
+
+def environment(aws: EmbeddedAws, hub: Hub, **more: str) -> dict[str, str]:
+    """
+    Return what a worker runs with.
+    """
+    return {
+        **os.environ,
+        **aws.process_environment,
+        "HF_ENDPOINT": hub.url,
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "STAGING_RETRY_SECONDS": "0.01",
+        "NO_PROXY": "127.0.0.1,localhost",
+        **more,
+    }
+
+
+def stage(
+    aws: EmbeddedAws, hub: Hub, asked: dict[str, object], **more: str
+) -> subprocess.CompletedProcess[str]:
+    """
+    Run the worker to its end.
+    """
+    return subprocess.run(
+        [sys.executable, "-m", "cdk_sagemaker_llm.staging"],
+        cwd=ROOT,
+        env=environment(aws, hub, STAGING_ORDER=json.dumps(asked), **more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def contents(s3: Any, bucket: str) -> dict[str, bytes]:
+    """
+    Return all objects of a bucket.
+    """
+    found = s3.list_objects_v2(Bucket=bucket).get("Contents", [])
+    return {
+        one["Key"]: s3.get_object(Bucket=bucket, Key=one["Key"])["Body"].read()
+        for one in found
+    }
+
+
+def test_stages_a_revision_and_writes_the_manifest_last(
+    embedded_aws: EmbeddedAws, s3: Any
+) -> None:
+    """
+    What an engine needs is there, byte by byte, and listed.
+    """
+    s3.create_bucket(Bucket="staging-whole")
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        done = stage(embedded_aws, hub, order("staging-whole"))
+
+    assert done.returncode == 0, done.stdout
+    found = contents(s3, "staging-whole")
+    listed = json.loads(found.pop(f"manifests/tiny--model/{REVISION}.json"))
+    prefix = f"models/tiny--model/{REVISION}/"
+    assert found == {prefix + path: FILES[path] for path in STAGED}
+    assert sorted(listed["files"]) == STAGED
+    assert "[4/4]" in done.stdout
+    assert f"tiny/model at {REVISION[:12]} is staged: s3://staging-whole/" in (
+        done.stdout
+    )
+
+
+@pytest.mark.parametrize("point", range(10))
+def test_goes_on_where_it_was_killed(
+    embedded_aws: EmbeddedAws, s3: Any, point: int
+) -> None:
+    """
+    Killed at a file that is asked for, and run again, it ends with the same bytes.
+    """
+    bucket = f"staging-killed-{point}"
+    s3.create_bucket(Bucket=bucket)
+    files = {f"part-{i}.safetensors": bytes([i]) * 30_000 for i in range(10)}
+    with Hub({MODEL: Repository(files)}) as hub:
+        asked = order(bucket, threads=1)
+        running = subprocess.Popen(
+            [sys.executable, "-m", "cdk_sagemaker_llm.staging"],
+            cwd=ROOT,
+            env=environment(embedded_aws, hub, STAGING_ORDER=json.dumps(asked)),
+        )
+
+        def kill(_: str) -> None:
+            if len(hub.asked) == point + 1:
+                running.send_signal(signal.SIGKILL)
+
+        hub.on_file = kill
+        assert running.wait() == -signal.SIGKILL
+        left = contents(s3, bucket)
+        hub.asked.clear()
+        hub.on_file = lambda _: None
+        done = stage(embedded_aws, hub, asked)
+
+    assert done.returncode == 0, done.stdout
+    assert len(left) == point
+    assert not any(key.startswith("manifests/") for key in left)
+    assert len(hub.asked) == len(files) - point
+    found = contents(s3, bucket)
+    assert found.pop(f"manifests/tiny--model/{REVISION}.json")
+    prefix = f"models/tiny--model/{REVISION}/"
+    assert found == {prefix + path: data for path, data in files.items()}
+
+
+BAD = {
+    "a vanished revision": (
+        {"revision": "f" * 40},
+        Repository(FILES),
+        "tiny/model has no revision ffffffffffffffffffffffffffffffffffffffff",
+    ),
+    "a gated model without a token": (
+        {},
+        Repository(FILES, token=TOKEN),
+        "tiny/model is gated, and no token has no access to it",
+    ),
+    "an unknown repository": (
+        {"model_id": "tiny/other"},
+        Repository(FILES),
+        "the Hub has no repository tiny/other",
+    ),
+    "pickles alone": (
+        {},
+        Repository({"config.json": b"{}", "pytorch_model.bin": b"x"}),
+        "the repository holds its weights as pickles alone (pytorch_model.bin)",
+    ),
+    "a pattern that matches nothing": (
+        {"include": ["*.gguf"]},
+        Repository(FILES),
+        "include='*.gguf' matches no file of the repository",
+    ),
+    "a bucket that is not there": (
+        {"bucket": "staging-nowhere"},
+        Repository(FILES),
+        "bucket staging-nowhere does not exist",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_says_what_stands_in_the_way(
+    embedded_aws: EmbeddedAws, s3: Any, name: str
+) -> None:
+    """
+    One clear line, and no manifest.
+    """
+    changed, repository, words = BAD[name]
+    bucket = "staging-bad"
+    s3.create_bucket(Bucket=bucket)
+    with Hub({MODEL: repository}) as hub:
+        done = stage(embedded_aws, hub, {**order(bucket), **changed})
+
+    assert done.returncode == 1
+    assert f"not staged: {words}" in done.stdout
+    assert not any(key.startswith("manifests/") for key in contents(s3, bucket))
+
+
+def test_wrong_token_is_told_from_none(embedded_aws: EmbeddedAws, s3: Any) -> None:
+    """
+    The words say that the token is the matter, and never what it is.
+    """
+    s3.create_bucket(Bucket="staging-gated")
+    wrong = TOKEN[:-1] + "y"
+    with Hub({MODEL: Repository(FILES, token=TOKEN)}) as hub:
+        refused = stage(embedded_aws, hub, order("staging-gated"), HF_TOKEN=wrong)
+        done = stage(embedded_aws, hub, order("staging-gated"), HF_TOKEN=TOKEN)
+
+    assert "the token that was given has no access to it" in refused.stdout
+    assert done.returncode == 0, done.stdout
+    assert TOKEN not in refused.stdout + done.stdout
+    assert wrong not in refused.stdout + done.stdout
+
+
+def test_survives_a_busy_hub_and_a_broken_line(
+    embedded_aws: EmbeddedAws, s3: Any
+) -> None:
+    """
+    429, a connection that breaks off, and other contents: each is tried again.
+    """
+    s3.create_bucket(Bucket="staging-busy")
+    first, second = (f"model-0000{i}-of-00002.safetensors" for i in (1, 2))
+    with Hub(
+        {MODEL: Repository(FILES)}, busy=2, broken={first: 2}, corrupted={second: 1}
+    ) as hub:
+        done = stage(embedded_aws, hub, order("staging-busy"))
+
+    assert done.returncode == 0, done.stdout
+    found = contents(s3, "staging-busy")
+    prefix = f"models/tiny--model/{REVISION}/"
+    assert found[prefix + first] == FILES[first]
+    assert found[prefix + second] == FILES[second]
+
+
+def test_refuses_a_file_that_stays_corrupted(
+    embedded_aws: EmbeddedAws, s3: Any
+) -> None:
+    """
+    Contents that are not the Hub's never reach S3.
+    """
+    s3.create_bucket(Bucket="staging-corrupted")
+    path = "model-00001-of-00002.safetensors"
+    with Hub({MODEL: Repository(FILES)}, corrupted={path: 9}) as hub:
+        done = stage(embedded_aws, hub, order("staging-corrupted"))
+
+    assert done.returncode == 1
+    assert f"{path} of tiny/model at {REVISION[:12]} arrived three times" in done.stdout
+    assert not any(path in key for key in contents(s3, "staging-corrupted"))
+
+
+def test_a_staged_revision_is_not_asked_for_again(
+    embedded_aws: EmbeddedAws, s3: Any
+) -> None:
+    """
+    A manifest is enough: the Hub is not needed any more.
+    """
+    s3.create_bucket(Bucket="staging-again")
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        stage(embedded_aws, hub, order("staging-again"))
+        hub.repositories.clear()
+        done = stage(embedded_aws, hub, order("staging-again"))
+
+    assert done.returncode == 0
+    assert "is staged already" in done.stdout
