@@ -168,8 +168,9 @@ pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load t
 	@$(BIN)/python -m tools.dashboard
 	@$(BIN)/python -m tools.pictures
 
-docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
+docs: setup ## Write docs/checks.md, docs/architecture.md and docs/engines.md from the code.
 	@$(BIN)/python -m tools.checks
+	@$(BIN)/python -m tools.engine_page
 	@$(BIN)/python -m tools.architecture
 
 lock: setup ## Resolve the newest versions and lock them by hash.
