@@ -10,6 +10,9 @@ from cdk_sagemaker_llm.catalog.images import ImageRelease, image_families
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 
+# torch-neuronx, which it is built on, is not for the first Inferentia.
+_NEURONX_ONLY = frozenset({"huggingface-vllm-neuronx"})
+
 OTHER_DEVICES = Rule("LLM127", "a GPU image on Neuron chips, or the other way round")
 NO_ACCELERATORS = Rule(
     "LLM521",
@@ -68,8 +71,8 @@ def host_findings(
                 _without_accelerators(image),
             )
         ]
-    if image.is_for_neuron != hardware.has_neuron_cores:
-        wanted = "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
+    wanted = _wanted_devices(hardware, image)
+    if wanted:
         return [
             OTHER_DEVICES.finding(
                 f"image {image.family} {image.version} runs on {wanted}, and "
@@ -102,6 +105,17 @@ def _driver_findings(
             _remedy(hardware, image, hosts_components=hosts_components),
         )
     ]
+
+
+def _wanted_devices(hardware: InstanceType, image: ImageRelease) -> str:
+    """
+    Return what devices an image needs in place of an instance's; empty for none other.
+    """
+    if image.family in _NEURONX_ONLY and hardware.accelerator_model == "Inferentia":
+        return "Inferentia2 or Trainium"
+    if image.is_for_neuron == hardware.has_neuron_cores:
+        return ""
+    return "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
 
 
 def _processor_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:

@@ -64,13 +64,12 @@ def test_an_image_for_cpus_needs_no_devices(family: str) -> None:
     Nor a driver; one for GPUs does.
     """
     image = find_image(family, "1.0.1")
-    bare = dataclasses.replace(
-        G5, accelerators=0, processor=image.processor or "x86_64"
-    )
+    with_gpu = dataclasses.replace(G5, processor=image.processor or "x86_64")
+    bare = dataclasses.replace(with_gpu, accelerators=0)
     told = [each.code for each in found(bare, find_image("llama-cpp", "1.0.1"), None)]
 
     assert found(bare, image, None) == []
-    assert found(G5, image, OLD_HOST) == []
+    assert found(with_gpu, image, OLD_HOST) == []
     assert told == ["LLM521"]
 
 
