@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.architectures.architecture import ModelArchitecture
     from cdk_sagemaker_llm.architectures.weight_format import WeightFormat
     from cdk_sagemaker_llm.catalog.images import ImageRelease, Registry, find_image
-    from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+    from cdk_sagemaker_llm.catalog.instances import (
+        InstanceType,
+        Processor,
+        find_instance_type,
+    )
     from cdk_sagemaker_llm.client.requests import Schema
     from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
     from cdk_sagemaker_llm.findings import Finding, Severity
@@ -92,8 +96,10 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.engines.base import ImageDistribution
+    from cdk_sagemaker_llm.serving.engines.llama_cpp import LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+    from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
     from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
@@ -145,6 +151,7 @@ __all__ = [
     "InstancePool",
     "InstanceType",
     "Linear",
+    "LlamaCpp",
     "LlmDashboard",
     "LlmEndpoint",
     "LmiDist",
@@ -164,6 +171,7 @@ __all__ = [
     "Plan",
     "PrefixAwareRouting",
     "Prepared",
+    "Processor",
     "ProductionVariant",
     "PropertyValue",
     "Range",
@@ -201,6 +209,7 @@ __all__ = [
     "Units",
     "VariantMetricOptions",
     "Vllm",
+    "VllmNeuron",
     "WeightFormat",
     "find_image",
     "find_instance_type",
@@ -244,6 +253,7 @@ _HOMES = {
     "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
     "Linear": "hosting.rollout",
+    "LlamaCpp": "serving.engines.llama_cpp",
     "LlmDashboard": "hosting.monitoring.dashboard",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
@@ -263,6 +273,7 @@ _HOMES = {
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
+    "Processor": "catalog.instances",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",
     "Range": "fit.releases",
@@ -300,6 +311,7 @@ _HOMES = {
     "Units": "fit.placement",
     "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.engines.vllm",
+    "VllmNeuron": "serving.engines.vllm_neuron",
     "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",

@@ -91,6 +91,9 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM623": _of(SERVER, {"PROCESS_AUTO_RECOVERY": "off"}),
     "LLM624": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_N_GPU_LAYER": "9"}),
     "LLM625": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_MODEL": "/opt/ml/model"}),
+    "LLM629": _of(SGLANG, {"SM_SGLANG_MODEL_PATH": "a/b-GGUF"}),
+    "LLM630": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_EMBEDDINGS": "true"}),
+    "LLM632": _of(SERVER, {"SM_VLLM_MODEL": "a/b:Q4_K_M"}),
     "LLM626": _of(("tei", "1.8.2"), {**AT_HUB, "DTYPE": "fp16"}),
     "LLM627": lambda: container_findings(
         Container(image=find_image("vllm-server", "2")), accelerators=1

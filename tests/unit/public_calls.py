@@ -31,6 +31,7 @@ from cdk_sagemaker_llm import (
     InstancePool,
     InstanceType,
     Linear,
+    LlamaCpp,
     LlmDashboard,
     LlmEndpoint,
     LmiDist,
@@ -64,6 +65,7 @@ from cdk_sagemaker_llm import (
     Tgi,
     TgiNeuron,
     Vllm,
+    VllmNeuron,
 )
 from cdk_sagemaker_llm.demand import Demand
 
@@ -464,5 +466,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "TgiNeuron": (TgiNeuron, plain(TgiNeuron, version="0.0.28")),
     "LmiVllm": (LmiVllm, plain(LmiVllm)),
     "Sglang": (Sglang, plain(Sglang)),
+    "LlamaCpp": (LlamaCpp, plain(LlamaCpp)),
     "Vllm": (Vllm, plain(Vllm)),
+    "VllmNeuron": (VllmNeuron, plain(VllmNeuron)),
 }

@@ -31,6 +31,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     Linear,
+    LlamaCpp,
     LlmDashboard,
     LlmEndpoint,
     LmiVllm,
@@ -503,6 +504,14 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM124": _without_model_and_role,
     "LLM125": _with_another_role,
     "LLM127": partial(_endpoint, instance_type="ml.inf2.48xlarge"),
+    "LLM521": partial(_endpoint, instance_type="ml.m5.xlarge"),
+    "LLM523": partial(_endpoint, serving=LlamaCpp(), instance_type="ml.c7g.xlarge"),
+    "LLM525": partial(
+        _model, serving=Vllm(), model=HuggingFaceModel("a/b-GGUF:Q4_K_M")
+    ),
+    "LLM631": partial(
+        _model, serving=LlamaCpp(), model=HuggingFaceModel("a/b-GGUF", revision="c")
+    ),
     "LLM129": partial(_endpoint, model_data_download_timeout=Duration.millis(61500)),
     "LLM159": partial(_model, serving=TensorRtLlm("0.26.0", precompiled=True)),
     "LLM160": partial(_model, serving=Tgi("3.3.6", options={"MAX_BEST": 4})),

@@ -23,6 +23,7 @@ ALIASES: Mapping[str, str] = {
     "EngineName": "Literal['vllm', 'tgi', 'tensorrt-llm']",
     "EnvironmentValue": "str | int | float | bool | Sequence[str] | Sequence[int]",
     "ImageDistribution": "Literal['aws', 'huggingface']",
+    "Processor": "Literal['x86_64', 'arm64']",
     "PropertyValue": "str | int | float | bool",
 }
 

@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.catalog.image_tags import (
     moves,
     version_in,
 )
+from cdk_sagemaker_llm.catalog.instances import Processor
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 _CPU_FAMILIES = ("-cpu", "-arm64")
@@ -211,6 +212,16 @@ class ImageRelease:
         Whether the image needs no accelerator.
         """
         return is_of_cpu(self.tag) or self.family.endswith(_CPU_FAMILIES)
+
+    @property
+    def processor(self) -> Processor | None:
+        """
+        What processors the image is built for; ``None`` where nothing tells it, as of
+        images for accelerators.
+        """
+        if "arm64" in self.tag or self.family.endswith("-arm64"):
+            return "arm64"
+        return "x86_64" if self.is_for_cpu else None
 
     @property
     def is_rolling(self) -> bool:

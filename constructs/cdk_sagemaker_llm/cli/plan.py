@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.catalog.instances import instance_type_names
+from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
 from cdk_sagemaker_llm.cli import fleet_text, plan_text
 from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly
 from cdk_sagemaker_llm.cli.choices import Choice
@@ -193,7 +193,7 @@ def _demand(serving: str, version: str | None) -> Demand:
 
 def _gpu_types() -> list[str]:
     others = ("ml.inf", "ml.trn", "ml.dl")
-    return [name for name in instance_type_names() if not name.startswith(others)]
+    return [name for name in accelerated_type_names() if not name.startswith(others)]
 
 
 def _plans(

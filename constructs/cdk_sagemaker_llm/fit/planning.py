@@ -174,7 +174,12 @@ def _hardware(instance_type: InstanceType | str) -> InstanceType:
             f"plans are for GPUs, and {hardware} has {hardware.accelerator_model}: "
             "how Neuron compilers lay a model out in memory is not modelled"
         )
-    if not hardware.accelerators or not hardware.accelerator_memory_gib:
+    if not hardware.accelerators:
+        raise ValueError(
+            f"{hardware} has no GPU, which plans are for: what a model takes of a "
+            "host's own memory is not modelled"
+        )
+    if not hardware.accelerator_memory_gib:
         raise ValueError(
             f"{hardware} has no accelerator memory to plan with; describe it with "
             "InstanceType.of(..., accelerator_memory_gib=...)"

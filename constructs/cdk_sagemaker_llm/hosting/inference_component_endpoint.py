@@ -483,7 +483,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         )
         fit = [*dict.fromkeys(told for one in sized for told in one.fit), *faults]
         if resources is not None:
-            fit += reserved_findings(models, needs)
+            fit += reserved_findings(models, needs, types.values())
         twice = twice_findings(self, COMPONENT_NAME, inference_component_name)
         report(self, id, [*definition.findings, *twice, *told_once(models), *fit])
         hosted = Construct(self, id)

@@ -6,11 +6,24 @@ from __future__ import annotations
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
-from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.catalog.images import ImageRelease, image_families
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 
+# torch-neuronx, which it is built on, is not for the first Inferentia.
+_NEURONX_ONLY = frozenset({"huggingface-vllm-neuronx"})
+
 OTHER_DEVICES = Rule("LLM127", "a GPU image on Neuron chips, or the other way round")
+NO_ACCELERATORS = Rule(
+    "LLM521",
+    "an image for accelerators on an instance type that has none",
+    "the images' own build files; EC2 instance types",
+)
+OTHER_PROCESSOR = Rule(
+    "LLM523",
+    "an image that is built for other processors than the instance type's",
+    "EC2 instance types; aws/deep-learning-containers, llama-cpp-arm64",
+)
 CONTRADICTING_TIMEOUTS = Rule(
     "LLM213", "the container's and SageMaker's time-outs contradict each other"
 )
@@ -46,18 +59,20 @@ def host_findings(
 
         hosts_components: Whether the hosts are shared by inference components.
     """
-    if hardware is None or image.registry is not None or image.is_for_cpu:
+    if hardware is None or image.registry is not None:
         return []
+    if image.is_for_cpu:
+        return _processor_findings(hardware, image)
     if hardware.accelerators == 0:
         return [
-            OTHER_DEVICES.finding(
+            NO_ACCELERATORS.finding(
                 f"image {image.family} {image.version} runs on accelerators, and "
                 f"{hardware} has none",
-                "choose another instance type",
+                _without_accelerators(image),
             )
         ]
-    if image.is_for_neuron != hardware.has_neuron_cores:
-        wanted = "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
+    wanted = _wanted_devices(hardware, image)
+    if wanted:
         return [
             OTHER_DEVICES.finding(
                 f"image {image.family} {image.version} runs on {wanted}, and "
@@ -67,6 +82,18 @@ def host_findings(
         ]
     if is_unresolved(host_image):
         return []
+    return _driver_findings(
+        hardware, image, host_image, hosts_components=hosts_components
+    )
+
+
+def _driver_findings(
+    hardware: InstanceType,
+    image: ImageRelease,
+    host_image: str | None,
+    *,
+    hosts_components: bool,
+) -> list[Finding]:
     found = match(hardware, host_image, image)
     if found is Match.RUNS:
         return []
@@ -78,6 +105,46 @@ def host_findings(
             _remedy(hardware, image, hosts_components=hosts_components),
         )
     ]
+
+
+def _wanted_devices(hardware: InstanceType, image: ImageRelease) -> str:
+    """
+    Return what devices an image needs in place of an instance's; empty for none other.
+    """
+    if image.family in _NEURONX_ONLY and hardware.accelerator_model == "Inferentia":
+        return "Inferentia2 or Trainium"
+    if image.is_for_neuron == hardware.has_neuron_cores:
+        return ""
+    return "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
+
+
+def _processor_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
+    if image.processor in {None, hardware.processor}:
+        return []
+    return [
+        OTHER_PROCESSOR.finding(
+            f"image {image.family} {image.version} is built for {image.processor}, and "
+            f"the processors of {hardware} are {hardware.processor}",
+            f"choose an instance type of {image.processor}, or the image for "
+            f"{hardware.processor}, such as with LlamaCpp(processor="
+            f'"{hardware.processor}")',
+        )
+    ]
+
+
+def _without_accelerators(image: ImageRelease) -> str:
+    """
+    Say what runs on a type without accelerators, or else where the image does.
+    """
+    if f"{image.family}-cpu" in image_families():
+        return (
+            f"take {image.family}-cpu, which a model that is defined with "
+            "accelerators=0 gets, or another instance type"
+        )
+    return (
+        "choose an instance type with accelerators, or serve a GGUF file with "
+        "LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
+    )
 
 
 def _driver(hardware: InstanceType, host_image: str | None) -> str:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
         ServingConfiguration,
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.engines.llama_cpp import LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+    from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
     from cdk_sagemaker_llm.serving.environment import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
     from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
@@ -39,6 +41,7 @@ __all__ = [
     "CustomContainer",
     "DeepSpeed",
     "Finding",
+    "LlamaCpp",
     "LmiDist",
     "LmiVllm",
     "NeuronX",
@@ -52,6 +55,7 @@ __all__ = [
     "Tgi",
     "TgiNeuron",
     "Vllm",
+    "VllmNeuron",
     "check_environment",
     "check_properties",
 ]
@@ -62,6 +66,7 @@ _HOMES = {
     "CustomContainer": "serving.custom",
     "DeepSpeed": "serving.lmi.deepspeed",
     "Finding": "findings",
+    "LlamaCpp": "serving.engines.llama_cpp",
     "LmiDist": "serving.lmi.lmi_dist",
     "LmiVllm": "serving.lmi.vllm",
     "NeuronX": "serving.lmi.neuronx",
@@ -75,6 +80,7 @@ _HOMES = {
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.engines.vllm",
+    "VllmNeuron": "serving.engines.vllm_neuron",
     "check_environment": "serving.environment",
     "check_properties": "serving.lmi.checks",
 }

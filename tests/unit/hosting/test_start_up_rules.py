@@ -63,13 +63,14 @@ def test_an_image_for_cpus_needs_no_devices(family: str) -> None:
     """
     Nor a driver; one for GPUs does.
     """
-    bare = dataclasses.replace(G5, accelerators=0)
     image = find_image(family, "1.0.1")
+    with_gpu = dataclasses.replace(G5, processor=image.processor or "x86_64")
+    bare = dataclasses.replace(with_gpu, accelerators=0)
     told = [each.code for each in found(bare, find_image("llama-cpp", "1.0.1"), None)]
 
     assert found(bare, image, None) == []
-    assert found(G5, image, OLD_HOST) == []
-    assert told == ["LLM127"]
+    assert found(with_gpu, image, OLD_HOST) == []
+    assert told == ["LLM521"]
 
 
 def test_other_devices_are_named_both_ways_round() -> None:
@@ -145,10 +146,60 @@ def test_a_type_without_accelerators_is_named() -> None:
 
     assert [str(each) for each in found(plain, LMI, None)] == [
         (
-            "LLM127 image djl-lmi 0.36.0 runs on accelerators, and ml.m9.4xlarge has "
-            "none; choose another instance type"
+            "LLM521 image djl-lmi 0.36.0 runs on accelerators, and ml.m9.4xlarge has "
+            "none; choose an instance type with accelerators, or serve a GGUF file "
+            "with LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
         )
     ]
+    llama = find_image("llama-cpp", "1.0.1")
+    assert [each.remedy for each in found(plain, llama, None)] == [
+        (
+            "take llama-cpp-cpu, which a model that is defined with accelerators=0 "
+            "gets, or another instance type"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("family", "instance_type", "told"),
+    [
+        ("llama-cpp-arm64", "ml.c7g.xlarge", None),
+        ("llama-cpp-cpu", "ml.c7i.xlarge", None),
+        ("llama-cpp-cpu", "ml.g5.xlarge", None),
+        (
+            "llama-cpp-arm64",
+            "ml.c7i.xlarge",
+            (
+                "LLM523 image llama-cpp-arm64 1.0.1 is built for arm64, and the "
+                "processors of ml.c7i.xlarge are x86_64; choose an instance type of "
+                "arm64, or the image for x86_64, such as with "
+                'LlamaCpp(processor="x86_64")'
+            ),
+        ),
+        (
+            "llama-cpp-cpu",
+            "ml.c7g.xlarge",
+            (
+                "LLM523 image llama-cpp-cpu 1.0.1 is built for x86_64, and the "
+                "processors of ml.c7g.xlarge are arm64; choose an instance type of "
+                "x86_64, or the image for arm64, such as with "
+                'LlamaCpp(processor="arm64")'
+            ),
+        ),
+    ],
+)
+def test_an_image_for_cpus_is_built_for_the_hosts(
+    family: str, instance_type: str, told: str | None
+) -> None:
+    """
+    Both ways round.
+    """
+    image = find_image(family, "1.0.1")
+    hardware = find_instance_type(instance_type)
+
+    assert [str(each) for each in found(hardware, image, None)] == (
+        [told] if told else []
+    )
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,9 @@ class EngineServing:
         Check the image, and each argument for its release; describe all of it in
         environment variables.
         """
-        chosen = choose_image(self.container_family, self.version, self.image)
-        release = find_engine_release(self.container_family, chosen.version)
+        family = self._family_on(accelerators)
+        chosen = choose_image(family, self.version, self.image)
+        release = find_engine_release(family, chosen.version)
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         found = [*chosen.findings, *self._general_findings(model)]
@@ -139,6 +140,15 @@ class EngineServing:
             start_up_seconds=start_up_seconds(demand),
         )
         return Prepared(container, tuple(found), demand)
+
+    def _family_on(
+        self,
+        accelerators: Accelerators,  # noqa: ARG002 - a class may go by it
+    ) -> str:
+        """
+        Return the image family for what each copy has.
+        """
+        return self.container_family
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None
@@ -192,7 +202,7 @@ class EngineServing:
         """
         number = release.engine_version or ""
         label = f"{self.engine_name} {number}".strip()
-        telling = Telling(self.engine, number, _rule_of(release), label)
+        telling = Telling(self.engine, number, rule_of(release), label)
         names = {name: word for word, name in argument_fields(self)}
         return telling.tell(arguments, self.options, names)
 
@@ -200,7 +210,7 @@ class EngineServing:
         """
         Return the variable of an argument's long name.
         """
-        return _rule_of(release).variable(argument)
+        return rule_of(release).variable(argument)
 
     def _unchecked(self, release: EngineRelease) -> dict[str, str]:
         return {
@@ -238,10 +248,11 @@ class EngineServing:
     def _rolling_findings(self, chosen: ChosenImage) -> list[Finding]:
         if chosen.release is None or not chosen.release.is_rolling:
             return []
-        pinned = pinned_version(self.container_family, chosen.version)
+        family = chosen.release.family
+        pinned = pinned_version(family, chosen.version)
         return [
             ROLLING_TAG.finding(
-                f"version {chosen.version} of {self.container_family} is a tag that "
+                f"version {chosen.version} of {family} is a tag that "
                 "AWS moves: the next instance may start another engine",
                 f"name {pinned}, or the image's digest in image=",
             )
@@ -276,7 +287,7 @@ class EngineServing:
         return None if isinstance(model, S3Model) else tuple(self._files())
 
 
-def _rule_of(release: EngineRelease) -> EntryPoint:
+def rule_of(release: EngineRelease) -> EntryPoint:
     """
     Return the rule that is written for.
 

@@ -53,6 +53,29 @@ LLAMA_CPP = tuple(
 # Gone since v0.4.1, which came under the tags of b10433.
 GONE_FROM_LLAMA_CPP = ("mmap", "mlock", "direct-io", "no-mmap")
 
+# On unless they are told otherwise; "no-" in front switches them off.
+ON_IN_LLAMA_CPP = (
+    "cache-idle-slots",
+    "cache-prompt",
+    "cont-batching",
+    "escape",
+    "jinja",
+    "kv-offload",
+    "log-prefix",
+    "log-timestamps",
+    "mmproj-auto",
+    "mmproj-offload",
+    "models-autoload",
+    "op-offload",
+    "repack",
+    "slots",
+    "ui",
+    "warmup",
+    "webui",
+)
+# With "no-" in front they say what they would do anyway, to releases that know it.
+OFF_IN_LLAMA_CPP = ("context-shift", "kv-unified", "prefill-assistant", "spm-infill")
+
 NEURON = (
     "allow-non-cached-model",
     "batch-size",

@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Literal
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
+from cdk_sagemaker_llm.serving.engines.checks.gguf import certain
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.templates import (
@@ -199,6 +201,21 @@ class Vllm(EngineServing):
             # It would take half of the host's memory for a second cache.
             found["HF_ENABLE_LMCACHE"] = "0"
         return found
+
+    def _environment_findings(
+        self,
+        environment: Mapping[str, str],
+        release: EngineRelease,
+        model: ModelSource | None,
+        devices: int | None,
+    ) -> list[Finding]:
+        found = super(Vllm, self)._environment_findings(
+            environment, release, model, devices
+        )
+        if self.image is not None:
+            # Of an image of one's own nobody knows what is installed in it.
+            return found
+        return [certain(each) for each in found]
 
     def _files(self) -> Mapping[str, bytes]:
         template = self.chat_template

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines import gguf
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.known_names import (
     GONE_FROM_LLAMA_CPP,
@@ -57,6 +58,31 @@ def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
+REACHES_NO_ROUTE = Rule(
+    "LLM630",
+    "AWS's llama.cpp images are to embed or rank, and answer chats alone",
+    "the nginx configuration in aws/deep-learning-containers, llama-cpp",
+)
+
+
+def check_routes(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    AWS's image passes all requests on to chat completions.
+    """
+    rule = subject.rule
+    if rule is None or rule.name != "llama-cpp":
+        return
+    for name in ("embedding", "embeddings", "rerank", "reranking"):
+        value = subject.environment.get(rule.variable(name))
+        if value is not None and value.lower() != "false":
+            yield REACHES_NO_ROUTE.finding(
+                f"{subject.word(rule.variable(name))} makes llama.cpp embed or rank, "
+                "and AWS's image passes /invocations on to chat completions alone",
+                'take distribution="huggingface", whose image has routes for them, or '
+                "TextEmbeddings",
+            )
+
+
 NO_GGUF = Rule(
     "LLM625",
     "llama.cpp is given a model that is no GGUF file, or none",
@@ -80,6 +106,22 @@ def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
             f"name a {_GGUF} file",
         )
         return
+    repository = rule.variable("hf-repo")
+    named = subject.environment.get(repository, "")
+    hf_file = subject.environment.get(rule.variable("hf-file"), "")
+    if hf_file and not hf_file.lower().endswith(_GGUF):
+        yield NO_GGUF.finding(
+            f"{subject.word(rule.variable('hf-file'))}={hf_file} is no {_GGUF} file, "
+            "which llama.cpp reads alone",
+            f"name a {_GGUF} file of the repository",
+        )
+    elif named and not hf_file and not gguf.names_gguf(named) and ":" not in named:
+        yield NO_GGUF.finding(
+            f"{subject.word(repository)}={named} does not say that it is of {_GGUF} "
+            "files, which llama.cpp reads alone",
+            f"name a repository such as {named}-GGUF, or a file in it with "
+            f"{subject.word(rule.variable('hf-file'))}",
+        )
     is_elsewhere = any(subject.is_set(rule.variable(name)) for name in _HUB_MODELS)
     is_found = rule.name == "llama-cpp" and _has_gguf(subject)
     if not subject.is_set(variable) and not is_elsewhere and not is_found:

@@ -214,14 +214,22 @@ def _unread(subject: EngineSubject) -> str:
     )
 
 
+def named_model(subject: EngineSubject) -> tuple[str, str] | None:
+    """
+    Return the variable that names the model, and the model.
+    """
+    variable = _naming_variable(subject)
+    model = subject.environment.get(variable, "")
+    return (variable, model) if model else None
+
+
 def _remote(subject: EngineSubject) -> tuple[str, str] | None:
     """
     Return the variable that names a model elsewhere, and the model.
     """
-    variable = _naming_variable(subject)
-    model = subject.environment.get(variable, "")
-    is_local = not model or model.startswith(("/", "."))
-    return None if is_local else (variable, model)
+    named = named_model(subject)
+    is_local = named is None or named[1].startswith(("/", "."))
+    return None if is_local else named
 
 
 def _naming_variable(subject: EngineSubject) -> str:
