@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.client.requests import Schema
     from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
     from cdk_sagemaker_llm.findings import Finding, Severity
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.outcomes import Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+    from cdk_sagemaker_llm.fit.setting import Setting
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
@@ -297,7 +298,7 @@ _HOMES = {
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
-    "Setting": "fit.memory",
+    "Setting": "fit.setting",
     "Severity": "findings",
     "Sglang": "serving.engines.sglang",
     "ShadowVariant": "hosting.shadow",

@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.serving import (
     LmiDist,
     LmiVllm,
     ServingConfiguration,
+    Sglang,
     TensorRtLlm,
     Tgi,
 )
@@ -35,6 +36,7 @@ from cdk_sagemaker_llm.serving import (
 FITS, DOES_NOT_FIT, MISUSE = 0, 1, 2
 _ENGINES: Mapping[str, ServingConfiguration] = {
     "vllm": LmiVllm(),
+    "sglang": Sglang(),
     "lmi-dist": LmiDist("0.32.0"),
     "trtllm": TensorRtLlm("0.33.0"),
     "tgi": Tgi("3.3.6"),

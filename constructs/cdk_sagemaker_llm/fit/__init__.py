@@ -12,7 +12,7 @@ from cdk_sagemaker_llm._lazily import lazily
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions, EngineName
     from cdk_sagemaker_llm.fit.fleet import Fleet
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.outcomes import Outcome
     from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
     from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
     from cdk_sagemaker_llm.fit.releases import Case, Release
+    from cdk_sagemaker_llm.fit.setting import Setting
 
 __all__ = [
     "Assumptions",
@@ -58,7 +59,7 @@ _HOMES = {
     "Recommendation": "fit.recommending",
     "Release": "fit.releases",
     "ResourceRequirements": "fit.placement",
-    "Setting": "fit.memory",
+    "Setting": "fit.setting",
     "Traffic": "fit.recommending",
     "Units": "fit.placement",
     "fewest_instances": "fit.packing",

@@ -19,6 +19,8 @@ from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 
 # The newest minor version of the track that AWS recommends (images of 2026-10).
 NEWEST = "1.4"
+# SGLang's max_prefill_tokens, where nothing else is said.
+_WHOLE_PROMPT = 16384
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +153,20 @@ class Sglang(EngineServing):
         if (self.pp_size or 1) > 1 or (self.dp_size or 1) > 1 or release is None:
             return None
         in_fp8 = (self.kv_cache_dtype or "").startswith("fp8")
+        chunk = self.chunked_prefill_size
         return Demand(
             architecture=architecture_of(model),
             assumptions=Assumptions(
                 gpu_memory_utilization=self.mem_fraction_static,
+                cuda_graphs_gib=0.0 if self.disable_cuda_graph else None,
                 max_num_seqs=self.max_running_requests,
-                max_num_batched_tokens=self.chunked_prefill_size,
+                # In one piece, a prompt is up to max_prefill_tokens long.
+                max_num_batched_tokens=_WHOLE_PROMPT if chunk == -1 else chunk,
                 kv_cache_dtype_bytes=1 if in_fp8 else 2,
             ),
             weight_bits=weight_bits_of(self.quantization, self.dtype),
             context_length=self.context_length,
             tensor_parallel_degree=self.tp_size,
+            engine="sglang",
+            engine_version=release.engine_version,
         )

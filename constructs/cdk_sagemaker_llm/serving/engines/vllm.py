@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
-from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.demand import VLLM_WORDS, Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
@@ -242,5 +242,6 @@ class Vllm(EngineServing):
             weight_bits=weight_bits_of(self.quantization, self.dtype),
             context_length=length if isinstance(length, int) else None,
             tensor_parallel_degree=self.tensor_parallel_size,
+            words=VLLM_WORDS,
             engine_version=release.engine_version if release else None,
         )
