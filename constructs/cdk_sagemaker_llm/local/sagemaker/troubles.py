@@ -10,7 +10,7 @@ from typing import Any
 from cdk_sagemaker_llm.local import faults
 from cdk_sagemaker_llm.local.faults import Fault
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of
-from cdk_sagemaker_llm.local.sagemaker.engines import start_failure
+from cdk_sagemaker_llm.local.sagemaker.engines import start_log
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on
 from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
@@ -90,13 +90,13 @@ def trouble_of(
             f"{subject} starts correctly when invoked with 'docker run <image> "
             "serve'",
         )
-    said = start_failure(world, _container(world, variant, copy))
+    said, starts = start_log(world, _container(world, variant, copy))
     if said:
         _write_log(world, endpoint, variant, copy, said)
     slow = timeout and seconds(times.model_start, kind) > timeout
     # Where nothing takes time, one that restarts never gets to its first ping.
     restarts = not timeout and found.find(faults.RESTARTS, names)
-    if said or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
+    if not starts or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
         return Trouble(
             pull + timeout,
             f"The primary container for production {subject} did not pass the ping "
