@@ -39,8 +39,11 @@ class BaseClient:
 
         variant: The variant to ask. If left out, SageMaker chooses one.
 
-        schema: How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
-            A chat is the same for all of them.
+        schema: How the container wants a prompt: ``lmi``, ``tgi``, ``openai``, or
+            ``chat`` where it takes chats alone; a chat is the same for all of them.
+            If left out, a connection says it, or else the first prompt is sent as
+            ``inputs``: a container that refuses those says what it wants, and is
+            asked so from then on.
 
         format: The container's family, as in ``read_stream``.
             If left out, its answers are recognised.
@@ -82,7 +85,7 @@ class BaseClient:
         component: str | None = None,
         *,
         variant: str | None = None,
-        schema: Schema | str = Schema.LMI,
+        schema: Schema | str | None = None,
         format: WireFormat | str | None = None,
         timeouts: Timeouts | None = None,
         retries: int = 3,

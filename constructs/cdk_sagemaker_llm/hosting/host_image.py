@@ -30,9 +30,9 @@ from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.wording import any_of
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 else:
-    LmiVllm = later("serving.lmi.vllm", "LmiVllm")
+    Vllm = later("serving.engines.vllm", "Vllm")
 
 _VERSION = re.compile(r"\d+(\.\d+)?\Z")
 # A configuration names its image for a model only, and any will do.
@@ -201,7 +201,7 @@ def _cuda_version(
 
 @functools.cache
 def _default_cuda_version() -> str | None:
-    engine = LmiVllm()
+    engine = Vllm()
     return find_image(engine.container_family, engine.version).cuda_version
 
 

@@ -111,6 +111,7 @@ def test_fails_if_the_chosen_host_does_not_start_the_image(stack: Stack) -> None
             stack,
             "It",
             model=MODEL,
+            serving=LmiVllm(),
             instance_type="ml.g5.12xlarge",
             inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         )
@@ -239,7 +240,7 @@ def test_vllm_on_the_newest_image_is_the_default(stack: Stack) -> None:
         "AWS::SageMaker::Model",
         {
             "PrimaryContainer": {
-                "Image": Match.string_like_regexp(r"djl-inference:0\.36\.0-lmi27"),
+                "Image": Match.string_like_regexp(r"vllm:server-sagemaker-cuda-v2\.6$"),
             }
         },
     )
