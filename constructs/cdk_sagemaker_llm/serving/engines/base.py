@@ -38,6 +38,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
     argument_fields,
     given_arguments,
 )
+from cdk_sagemaker_llm.serving.engines.supervision import recovers
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
@@ -202,7 +203,11 @@ class EngineServing:
         """
         number = release.engine_version or ""
         label = f"{self.engine_name} {number}".strip()
-        telling = Telling(self.engine, number, rule_of(release), label)
+        rule = rule_of(release)
+        if not recovers(self.environment):
+            # What is doubled for the supervisor stays doubled without it.
+            rule = replace(rule, supervisor=None)
+        telling = Telling(self.engine, number, rule, label)
         names = {name: word for word, name in argument_fields(self)}
         return telling.tell(arguments, self.options, names)
 

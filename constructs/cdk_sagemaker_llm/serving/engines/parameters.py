@@ -5,7 +5,7 @@ Parameters of the engines' classes: which argument each is, and what is given be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm._tokens import placeholder_in
@@ -128,6 +128,7 @@ class Telling:
         """
         found: list[Finding] = []
         variables: dict[str, str] = {}
+        kept: list[tuple[EngineArgument, ArgumentValue]] = []
         around: list[str] = []
         for name, value in [*typed.items(), *self._options(options, typed, found)]:
             shown = names.get(name, name)
@@ -145,9 +146,14 @@ class Telling:
                 found.append(UNTELLABLE.finding(_untellable(shown, known, fault)))
                 continue
             variables |= written.variables
+            kept.append((known, value))
             if written.needs_no_supervisor:
                 around.append(shown)
         if around:
+            # Nothing is doubled for the sake of a supervisor that is off.
+            bare = replace(self.rule, supervisor=None)
+            for known, value in kept:
+                variables |= write(known, value, bare).variables
             variables |= RECOVERY_OFF
             found.append(_unsupervised(around))
         return Told(variables, tuple(found))
