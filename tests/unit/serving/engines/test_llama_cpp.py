@@ -246,8 +246,8 @@ def test_a_long_template_travels_in_a_file() -> None:
             WEIGHTS,
             (
                 "LLM112 model is missing beside mmproj: the image takes the first "
-                ".gguf file by name, which may be the projector; name the file within the "
-                "prefix"
+                ".gguf file by name, which may be the projector; name the file within "
+                "the prefix"
             ),
         ),
         (
