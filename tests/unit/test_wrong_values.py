@@ -83,6 +83,7 @@ NOT_CALLED = {
     "PlacementStrategy",
     "Plan",
     "Prepared",
+    "Processor",
     "PropertyValue",
     "Registry",
     "Release",

@@ -14,7 +14,7 @@ GGUF_SUFFIX = ".gguf"
 _TYPE = re.compile(
     r"(?:\A|[-._/:])"
     r"(?P<type>F32|F16|BF16|MXFP4(?:_MOE)?|NVFP4|TQ[12]_0"
-    r"|I?Q\d(?:_\d|_K(?:_(?:XXS|XS|XL|S|M|L))?|_(?:XXS|XS|NL|S|M))?)"
+    r"|I?Q\d(?:_\d|_K(?:_(?:XXS|XS|XL|S|M|L))?|_(?:XXS|XS|NL|S|M)))"
     r"(?=\Z|[-._])",
     re.IGNORECASE,
 )
