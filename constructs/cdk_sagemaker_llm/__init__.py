@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.engines.base import ImageDistribution
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
     from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
@@ -196,6 +197,7 @@ __all__ = [
     "StepScaling",
     "TargetTrackingScaling",
     "TensorRtLlm",
+    "TextEmbeddings",
     "Tgi",
     "TgiNeuron",
     "Units",
@@ -295,6 +297,7 @@ _HOMES = {
     "StepScaling": "hosting.scaling",
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Units": "fit.placement",

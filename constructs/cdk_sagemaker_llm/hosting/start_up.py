@@ -5,6 +5,7 @@ Whether a model's container can start on a host: its devices, driver and time-ou
 from __future__ import annotations
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
@@ -65,19 +66,33 @@ def host_findings(
                 "choose another image or another instance type",
             )
         ]
+    built = _kernel_findings(hardware, image)
     if is_unresolved(host_image):
-        return []
+        return built
     found = match(hardware, host_image, image)
     if found is Match.RUNS:
-        return []
+        return built
     rule = OTHER_DRIVER if found is Match.FAILS else DOUBTFUL_DRIVER
     return [
+        *built,
         rule.finding(
             f"image {image.family} {image.version} of CUDA {image.cuda_version} "
             f"{found.value} with {_driver(hardware, host_image)} of {hardware}",
             _remedy(hardware, image, hosts_components=hosts_components),
-        )
+        ),
     ]
+
+
+def _kernel_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
+    release = find_engine_release(image.family, image.version)
+    if release is None or release.gpu_architectures is None:
+        return []
+    # Which GPU has which kernels, only images of these engines ask.
+    from cdk_sagemaker_llm.serving.engines.kernels import (  # noqa: PLC0415
+        gpu_findings,
+    )
+
+    return gpu_findings(release, hardware.accelerator_model)
 
 
 def _driver(hardware: InstanceType, host_image: str | None) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
     from cdk_sagemaker_llm.serving.environment import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
@@ -49,6 +50,7 @@ __all__ = [
     "Sglang",
     "SmoothQuant",
     "TensorRtLlm",
+    "TextEmbeddings",
     "Tgi",
     "TgiNeuron",
     "Vllm",
@@ -72,6 +74,7 @@ _HOMES = {
     "Sglang": "serving.engines.sglang",
     "SmoothQuant": "serving.lmi.tuning",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.engines.vllm",

@@ -113,8 +113,16 @@ class EngineServing:
         Check the image, and each argument for its release; describe all of it in
         environment variables.
         """
-        chosen = choose_image(self.container_family, self.version, self.image)
-        release = find_engine_release(self.container_family, chosen.version)
+        return self._prepared(self.container_family, model, accelerators)
+
+    def _prepared(
+        self, family: str, model: ModelSource | None, accelerators: Accelerators
+    ) -> Prepared:
+        """
+        Prepare in an image of one family.
+        """
+        chosen = choose_image(family, self.version, self.image)
+        release = find_engine_release(family, chosen.version)
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         found = [*chosen.findings, *self._general_findings(model)]
@@ -134,7 +142,7 @@ class EngineServing:
             image=chosen.release,
             files=self._files(),
             environment=environment,
-            token_variables=TOKEN_VARIABLES,
+            token_variables=self._token_variables(release),
             weights_uri=model.uri if isinstance(model, S3Model) else None,
             start_up_seconds=start_up_seconds(demand),
         )
@@ -177,6 +185,15 @@ class EngineServing:
         Return variables of the process that are set unless the user does.
         """
         return {}
+
+    def _token_variables(
+        self,
+        release: EngineRelease,  # noqa: ARG002 - a class may go by it
+    ) -> tuple[str, ...]:
+        """
+        Return the variables that the engine reads a token of the Hub from.
+        """
+        return TOKEN_VARIABLES
 
     def _files(self) -> Mapping[str, bytes]:
         """
@@ -238,10 +255,11 @@ class EngineServing:
     def _rolling_findings(self, chosen: ChosenImage) -> list[Finding]:
         if chosen.release is None or not chosen.release.is_rolling:
             return []
-        pinned = pinned_version(self.container_family, chosen.version)
+        family = chosen.release.family
+        pinned = pinned_version(family, chosen.version)
         return [
             ROLLING_TAG.finding(
-                f"version {chosen.version} of {self.container_family} is a tag that "
+                f"version {chosen.version} of {family} is a tag that "
                 "AWS moves: the next instance may start another engine",
                 f"name {pinned}, or the image's digest in image=",
             )
@@ -257,8 +275,11 @@ class EngineServing:
         words = {
             self._variable(release, name): word for word, name in argument_fields(self)
         }
+        # A token is set by reference, after all that is known here.
+        has_token = getattr(model, "token", None) is not None
+        tokens = self._token_variables(release) if has_token else ()
         found = engine_findings(
-            environment,
+            {**environment, **dict.fromkeys(tokens, "{{resolve:token}}")},
             family=release.family,
             version=release.version,
             accelerators=devices,

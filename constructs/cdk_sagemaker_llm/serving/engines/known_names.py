@@ -2,11 +2,13 @@
 Names that engines without a table of arguments are known to have.
 
 llama.cpp: ``llama-server --help`` as tools/server/README.md has it (2026), with what
-older builds had; TEI: its router's own variables; vLLM on Neuron: optimum-cli neuron
-serve, which hands all others on to vLLM.
+older builds had; TEI: its router's own variables, by release; vLLM on Neuron:
+optimum-cli neuron serve, which hands all others on to vLLM.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 # Lines of words are read sooner than a column of two hundred.
 LLAMA_CPP = tuple(
@@ -65,35 +67,80 @@ NEURON = (
     "tensor-parallel-size",
 )
 
-TEI = (
-    "API_KEY",
-    "AUTO_TRUNCATE",
-    "CORS_ALLOW_ORIGIN",
-    "DEFAULT_PROMPT",
-    "DEFAULT_PROMPT_NAME",
-    "DENSE_PATH",
-    "DISABLE_SPANS",
-    "DTYPE",
-    "HF_API_TOKEN",
-    "HF_MODEL_ID",
-    "HF_MODEL_REVISION",
-    "HF_TOKEN",
-    "HUGGINGFACE_HUB_CACHE",
-    "JSON_OUTPUT",
+# What TEI's router reads, and since which release; the entry point turns the first two
+# into MODEL_ID and REVISION (router/src/main.rs and router/src/http/server.rs of
+# huggingface/text-embeddings-inference, v1.2.3 to v1.9.3).
+TEI_SINCE: Mapping[str, str] = {
+    "HF_MODEL_ID": "",
+    "HF_MODEL_REVISION": "",
+    "API_KEY": "",
+    "AUTO_TRUNCATE": "",
+    "CORS_ALLOW_ORIGIN": "",
+    "DEFAULT_PROMPT": "1.3.0",
+    "DEFAULT_PROMPT_NAME": "1.3.0",
+    "DENSE_PATH": "1.8.0",
+    "DISABLE_SPANS": "1.7.0",
+    "DTYPE": "",
+    "HF_API_TOKEN": "",
+    "HF_TOKEN": "1.7.0",
+    "HUGGINGFACE_HUB_CACHE": "",
+    "JSON_OUTPUT": "",
+    "MAX_BATCH_REQUESTS": "",
+    "MAX_BATCH_TOKENS": "",
+    "MAX_CLIENT_BATCH_SIZE": "",
+    "MAX_CONCURRENT_REQUESTS": "",
+    "OTLP_ENDPOINT": "",
+    "OTLP_SERVICE_NAME": "1.3.0",
+    "PAYLOAD_LIMIT": "",
+    "POOLING": "",
+    "PROMETHEUS_PORT": "1.8.0",
+    "SERVED_MODEL_NAME": "1.9.0",
+    "TASK": "1.5.0",
+    "TOKENIZATION_WORKERS": "",
+}
+TEI = tuple(TEI_SINCE)
+TEI_SWITCHES = ("AUTO_TRUNCATE", "DISABLE_SPANS", "JSON_OUTPUT")
+# Where they are 0, no request is answered.
+TEI_LIMITS = ("MAX_BATCH_TOKENS", "MAX_CONCURRENT_REQUESTS", "PAYLOAD_LIMIT")
+TEI_NUMBERS = (
+    *TEI_LIMITS,
     "MAX_BATCH_REQUESTS",
-    "MAX_BATCH_TOKENS",
     "MAX_CLIENT_BATCH_SIZE",
-    "MAX_CONCURRENT_REQUESTS",
-    "OTLP_ENDPOINT",
-    "OTLP_SERVICE_NAME",
-    "PAYLOAD_LIMIT",
-    "POOLING",
     "PROMETHEUS_PORT",
-    "TASK",
     "TOKENIZATION_WORKERS",
 )
-TEI_NUMBERS = tuple(name for name in TEI if name.startswith("MAX_"))
-TEI_CHOICES = {
-    "DTYPE": ("float16", "float32", "bfloat16"),
-    "POOLING": ("cls", "mean", "splade", "last-token"),
+# bfloat16 is for the backend in Python, which these images are built without (their
+# Dockerfiles in awslabs/llm-hosting-container 421a60a).
+TEI_CHOICES: Mapping[str, Mapping[str, str]] = {
+    "DTYPE": {"float16": "", "float32": ""},
+    "POOLING": {"cls": "", "mean": "", "splade": "", "last-token": "1.3.0"},
 }
+# Those of which TEI takes one alone.
+TEI_PAIRS = (
+    ("DEFAULT_PROMPT", "DEFAULT_PROMPT_NAME"),
+    ("HF_TOKEN", "HF_API_TOKEN"),
+)
+# model_type of config.json, with the release that first loads it
+# (backends/candle/src/lib.rs).
+TEI_MODELS: Mapping[str, str] = {
+    "bert": "",
+    "bidirectional_pplx_qwen3": "1.9.0",
+    "camembert": "",
+    "deberta-v2": "1.9.0",
+    "distilbert": "",
+    "gemma3_text": "1.8.2",
+    "gte": "1.7.0",
+    "llama": "1.9.0",
+    "llama_bidirec": "1.9.0",
+    "mistral": "1.4.0",
+    "modernbert": "1.7.0",
+    "mpnet": "1.6.0",
+    "new": "1.4.0",
+    "nomic_bert": "",
+    "qwen2": "1.4.0",
+    "qwen3": "1.8.0",
+    "roberta": "",
+    "xlm-roberta": "",
+}
+# Loaded on GPUs alone, in float16; without a GPU there is the model's own ONNX.
+TEI_OF_GPUS = ("llama", "llama_bidirec", "mistral", "qwen2")

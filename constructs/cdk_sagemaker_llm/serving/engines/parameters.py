@@ -135,7 +135,7 @@ class Telling:
             if known is None:
                 found.append(self._other_release(shown, name))
                 continue
-            later = _later_findings(shown, value)
+            later = later_findings(shown, value)
             found += later
             if later:
                 continue
@@ -194,7 +194,10 @@ class Telling:
         )
 
 
-def _later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
+def later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
+    """
+    Find a value that is known only at deployment, other than as a text.
+    """
     is_text = isinstance(value, str)
     if not is_later(value) and (is_text or placeholder_in(value) is None):
         return []
