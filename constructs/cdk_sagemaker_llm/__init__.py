@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
@@ -203,6 +204,7 @@ __all__ = [
     "Units",
     "VariantMetricOptions",
     "Vllm",
+    "VllmOmni",
     "WeightFormat",
     "find_image",
     "find_instance_type",
@@ -303,6 +305,7 @@ _HOMES = {
     "Units": "fit.placement",
     "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.engines.vllm",
+    "VllmOmni": "serving.engines.vllm_omni",
     "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",

@@ -65,6 +65,7 @@ from cdk_sagemaker_llm import (
     Tgi,
     TgiNeuron,
     Vllm,
+    VllmOmni,
 )
 from cdk_sagemaker_llm.demand import Demand
 
@@ -467,4 +468,5 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "LmiVllm": (LmiVllm, plain(LmiVllm)),
     "Sglang": (Sglang, plain(Sglang)),
     "Vllm": (Vllm, plain(Vllm)),
+    "VllmOmni": (VllmOmni, plain(VllmOmni)),
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.environment import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
     from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
@@ -54,6 +55,7 @@ __all__ = [
     "Tgi",
     "TgiNeuron",
     "Vllm",
+    "VllmOmni",
     "check_environment",
     "check_properties",
 ]
@@ -78,6 +80,7 @@ _HOMES = {
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.engines.vllm",
+    "VllmOmni": "serving.engines.vllm_omni",
     "check_environment": "serving.environment",
     "check_properties": "serving.lmi.checks",
 }

@@ -35,6 +35,7 @@ from cdk_sagemaker_llm.serving.engines.checks import (
 from cdk_sagemaker_llm.serving.engines.checks.refusal import MAY_BE_REFUSED, REFUSED
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, tell
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
+from cdk_sagemaker_llm.serving.engines.omni_arguments import without_own
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 
@@ -124,10 +125,13 @@ def engine_findings(
     if image is None:
         return []
     kind = _kind(environment, architecture)
+    known = _known(environment, unchecked)
+    if image.engine == "vllm-omni":
+        known = dict(without_own(known, image))
     base = EngineSubject(
-        environment=_known(environment, unchecked),
+        environment=known,
         image=image,
-        hidden=frozenset(environment) - frozenset(_known(environment, unchecked)),
+        hidden=frozenset(environment) - frozenset(known),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=heads_of(kind),
         accelerator_model=_accelerator(instance_type),

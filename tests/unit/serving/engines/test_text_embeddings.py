@@ -267,7 +267,8 @@ def test_what_only_deployment_knows() -> None:
     """
     Numbers are refused, and texts pass unchecked.
     """
-    number, text = Token.as_number({"Ref": "Tokens"}), Aws.REGION
+    number: Any = Token.as_number({"Ref": "Tokens"})
+    text = Aws.REGION
 
     assert codes(TextEmbeddings(max_batch_tokens=number)) == ["LLM114"]
     assert codes(TextEmbeddings(options={"payload_limit": number})) == ["LLM114"]
