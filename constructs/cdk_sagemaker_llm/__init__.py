@@ -99,8 +99,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.base import ImageDistribution
     from cdk_sagemaker_llm.serving.engines.llama_cpp import LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
     from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
+    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
@@ -205,12 +207,14 @@ __all__ = [
     "StepScaling",
     "TargetTrackingScaling",
     "TensorRtLlm",
+    "TextEmbeddings",
     "Tgi",
     "TgiNeuron",
     "Units",
     "VariantMetricOptions",
     "Vllm",
     "VllmNeuron",
+    "VllmOmni",
     "WeightFormat",
     "find_image",
     "find_instance_type",
@@ -307,12 +311,14 @@ _HOMES = {
     "StepScaling": "hosting.scaling",
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Units": "fit.placement",
     "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.engines.vllm",
     "VllmNeuron": "serving.engines.vllm_neuron",
+    "VllmOmni": "serving.engines.vllm_omni",
     "WeightFormat": "architectures.weight_format",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",

@@ -62,10 +62,12 @@ from cdk_sagemaker_llm import (
     StepScaling,
     TargetTrackingScaling,
     TensorRtLlm,
+    TextEmbeddings,
     Tgi,
     TgiNeuron,
     Vllm,
     VllmNeuron,
+    VllmOmni,
 )
 from cdk_sagemaker_llm.demand import Demand
 
@@ -462,6 +464,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         plain(ServingFolder, path="a", container_family="djl-lmi", version="0.30.0"),
     ),
     "TensorRtLlm": (TensorRtLlm, plain(TensorRtLlm, version="0.26.0")),
+    "TextEmbeddings": (TextEmbeddings, plain(TextEmbeddings)),
     "Tgi": (Tgi, plain(Tgi, version="3.3.6")),
     "TgiNeuron": (TgiNeuron, plain(TgiNeuron, version="0.0.28")),
     "LmiVllm": (LmiVllm, plain(LmiVllm)),
@@ -469,4 +472,5 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "LlamaCpp": (LlamaCpp, plain(LlamaCpp)),
     "Vllm": (Vllm, plain(Vllm)),
     "VllmNeuron": (VllmNeuron, plain(VllmNeuron)),
+    "VllmOmni": (VllmOmni, plain(VllmOmni)),
 }

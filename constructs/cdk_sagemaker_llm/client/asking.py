@@ -33,12 +33,14 @@ from cdk_sagemaker_llm.client.requests import (
     embedding_body,
     held,
     prompt_body,
+    rerank_body,
 )
 from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     FinishReason,
     Generation,
+    Ranked,
     Token,
     Usage,
 )
@@ -155,7 +157,7 @@ class Asker:
         """
         Turn texts into vectors.
         """
-        texts = _texts(inputs)
+        texts = _texts([inputs] if isinstance(inputs, str) else inputs, "inputs")
         given = {} if parameters is None else parameters
 
         def ask(schema: Schema) -> Generation:
@@ -172,6 +174,38 @@ class Asker:
                 f"{len(found.vectors)} vectors came for {len(texts)} texts"
             )
         return found
+
+    def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        call: Call,
+        *,
+        top_n: int | None,
+        parameters: Mapping[str, Any] | None,
+    ) -> list[Ranked]:
+        """
+        Rank texts for a query.
+        """
+        if top_n is not None:
+            hold_whole("top_n", top_n, 1)
+        listed_texts = _texts(texts, "texts")
+        given = {} if parameters is None else parameters
+        body = rerank_body(self.schema, query, listed_texts, top_n, given)
+        found = self._whole(body, call).ranking
+        if found is None:
+            raise UnreadableAnswerError(
+                "the model answered no ranking",
+                remedy="deploy a reranker, or use embed() or generate()",
+            )
+        wanted = len(listed_texts) if top_n is None else min(top_n, len(listed_texts))
+        best = list(found[:wanted])
+        indices = {one.index for one in best}
+        if len(indices) < wanted or max(indices) >= len(listed_texts):
+            raise UnreadableAnswerError(
+                f"the scores of {len(indices)} texts came for {len(listed_texts)}"
+            )
+        return best
 
     def continue_to_end(
         self,
@@ -277,12 +311,11 @@ def chain(
     return _joined(parts, text)
 
 
-def _texts(inputs: str | Sequence[str]) -> Sequence[object]:
+def _texts(given: Sequence[str], name: str) -> Sequence[object]:
     way_out = "write ['one text', 'another']"
-    one = [inputs] if isinstance(inputs, str) else inputs
-    texts = listed("inputs", one, hold_text, way_out)
+    texts = listed(name, given, hold_text, way_out)
     if not texts:
-        refuse("inputs", "at least one text", inputs, way_out)
+        refuse(name, "at least one text", given, way_out)
     return texts
 
 

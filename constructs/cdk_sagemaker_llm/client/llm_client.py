@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.client.timeouts import Timeouts
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     Generation,
+    Ranked,
     Token,
     confidence,
 )
@@ -316,6 +317,35 @@ class LlmClient(BaseClient):
         """
         with self._asker.call() as call:
             return self._asker.embed(inputs, parameters, call)
+
+    def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        top_n: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> list[Ranked]:
+        """
+        Rank texts for a query, the best first.
+
+        Args:
+            query: What the texts are to answer.
+
+            texts: The texts.
+
+            top_n: How many of them to tell of. If left out, all.
+
+            parameters: Anything else, in the container's own words, such as
+                ``raw_scores``. If left out, nothing.
+
+        Raises:
+            LlmError: If there is no answer, or one of another kind.
+        """
+        with self._asker.call() as call:
+            return self._asker.rerank(
+                query, texts, call, top_n=top_n, parameters=parameters
+            )
 
     def continue_to_end(
         self,

@@ -179,6 +179,28 @@ def embedding_body(
     return _dump({name: list(inputs), **parameters})
 
 
+def rerank_body(
+    schema: Schema,
+    query: str,
+    texts: Sequence[object],
+    top_n: int | None,
+    parameters: Mapping[str, Any],
+) -> bytes:
+    """
+    Write the request that ranks texts for a query.
+
+    TEI does not take how many of them to tell of.
+    """
+    hold_text("query", query)
+    hold_mapping("parameters", parameters)
+    if schema is not Schema.OPENAI:
+        return _dump({"query": query, "texts": list(texts), **parameters})
+    body: dict[str, Any] = {"query": query, "documents": list(texts)}
+    if top_n is not None:
+        body["top_n"] = top_n
+    return _dump({**body, **parameters})
+
+
 def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
     named = {name: options[name] for name in _COMMON if name in options}  # type: ignore[literal-required]  # of the four
     if "max_new_tokens" in options:

@@ -5,6 +5,7 @@ Whether a model's container can start on a host: its devices, driver and time-ou
 from __future__ import annotations
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.images import ImageRelease, image_families
 from cdk_sagemaker_llm.catalog.instances import InstanceType
@@ -80,9 +81,10 @@ def host_findings(
                 "choose another image or another instance type",
             )
         ]
+    built = _kernel_findings(hardware, image)
     if is_unresolved(host_image):
-        return []
-    return _driver_findings(
+        return built
+    return built + _driver_findings(
         hardware, image, host_image, hosts_components=hosts_components
     )
 
@@ -103,7 +105,7 @@ def _driver_findings(
             f"image {image.family} {image.version} of CUDA {image.cuda_version} "
             f"{found.value} with {_driver(hardware, host_image)} of {hardware}",
             _remedy(hardware, image, hosts_components=hosts_components),
-        )
+        ),
     ]
 
 
@@ -145,6 +147,18 @@ def _without_accelerators(image: ImageRelease) -> str:
         "choose an instance type with accelerators, or serve a GGUF file with "
         "LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
     )
+
+
+def _kernel_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
+    release = find_engine_release(image.family, image.version)
+    if release is None or release.gpu_architectures is None:
+        return []
+    # Which GPU has which kernels, only images of these engines ask.
+    from cdk_sagemaker_llm.serving.engines.kernels import (  # noqa: PLC0415
+        gpu_findings,
+    )
+
+    return gpu_findings(release, hardware.accelerator_model)
 
 
 def _driver(hardware: InstanceType, host_image: str | None) -> str:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.engines.llama_cpp import LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
     from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
+    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.environment import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
     from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
@@ -52,10 +54,12 @@ __all__ = [
     "Sglang",
     "SmoothQuant",
     "TensorRtLlm",
+    "TextEmbeddings",
     "Tgi",
     "TgiNeuron",
     "Vllm",
     "VllmNeuron",
+    "VllmOmni",
     "check_environment",
     "check_properties",
 ]
@@ -77,10 +81,12 @@ _HOMES = {
     "Sglang": "serving.engines.sglang",
     "SmoothQuant": "serving.lmi.tuning",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.engines.vllm",
     "VllmNeuron": "serving.engines.vllm_neuron",
+    "VllmOmni": "serving.engines.vllm_omni",
     "check_environment": "serving.environment",
     "check_properties": "serving.lmi.checks",
 }

@@ -114,7 +114,7 @@ class EngineServing:
         Check the image, and each argument for its release; describe all of it in
         environment variables.
         """
-        family = self._family_on(accelerators)
+        family = self._family_on(model, accelerators)
         chosen = choose_image(family, self.version, self.image)
         release = find_engine_release(family, chosen.version)
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
@@ -136,7 +136,7 @@ class EngineServing:
             image=chosen.release,
             files=self._files(),
             environment=environment,
-            token_variables=TOKEN_VARIABLES,
+            token_variables=self._token_variables(release),
             weights_uri=model.uri if isinstance(model, S3Model) else None,
             start_up_seconds=start_up_seconds(demand),
         )
@@ -144,7 +144,8 @@ class EngineServing:
 
     def _family_on(
         self,
-        accelerators: Accelerators,  # noqa: ARG002 - a class may go by it
+        model: ModelSource | None,  # noqa: ARG002 - a class may go by it
+        accelerators: Accelerators,  # noqa: ARG002 - as above
     ) -> str:
         """
         Return the image family for what each copy has.
@@ -188,6 +189,15 @@ class EngineServing:
         Return variables of the process that are set unless the user does.
         """
         return {}
+
+    def _token_variables(
+        self,
+        release: EngineRelease,  # noqa: ARG002 - a class may go by it
+    ) -> tuple[str, ...]:
+        """
+        Return the variables that the engine reads a token of the Hub from.
+        """
+        return TOKEN_VARIABLES
 
     def _files(self) -> Mapping[str, bytes]:
         """
@@ -273,8 +283,11 @@ class EngineServing:
         words = {
             self._variable(release, name): word for word, name in argument_fields(self)
         }
+        # A token is set by reference, after all that is known here.
+        has_token = getattr(model, "token", None) is not None
+        tokens = self._token_variables(release) if has_token else ()
         found = engine_findings(
-            environment,
+            {**environment, **dict.fromkeys(tokens, "{{resolve:token}}")},
             family=release.family,
             version=release.version,
             accelerators=devices,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import find_architecture
@@ -30,15 +30,18 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     prefixes,
     process,
     refusal,
+    tei,
     values,
 )
 from cdk_sagemaker_llm.serving.engines.checks.refusal import MAY_BE_REFUSED, REFUSED
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, tell
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
+from cdk_sagemaker_llm.serving.engines.omni_arguments import without_own
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 
 Config = str | Architecture | Mapping[str, Any] | None
+_Said = TypeVar("_Said", str, int)
 
 _CHECKS = checks_of(
     prefixes,
@@ -52,6 +55,7 @@ _CHECKS = checks_of(
     lora,
     process,
     known,
+    tei,
 )
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
 OF_THE_PARSER = (
@@ -122,15 +126,21 @@ def engine_findings(
     image = find_engine_release(family, version)
     if image is None:
         return []
+    kind = _kind(environment, architecture)
+    known = _known(environment, unchecked)
+    if image.engine == "vllm-omni":
+        known = dict(without_own(known, image))
     base = EngineSubject(
-        environment=_known(environment, unchecked),
+        environment=known,
         image=image,
-        hidden=frozenset(environment) - frozenset(_known(environment, unchecked)),
+        hidden=frozenset(environment) - frozenset(known),
         accelerators=None if is_unresolved(accelerators) else accelerators,
-        attention_heads=_heads(environment, architecture),
+        attention_heads=heads_of(kind),
         accelerator_model=_accelerator(instance_type),
         model_data=model_data,
         is_isolated=network_isolation,
+        model_type=_said(kind, "model_type", str),
+        context_length=_said(kind, "context_length", int),
         words=words or {},
     )
     subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
@@ -254,14 +264,23 @@ def _is_described(subject: EngineSubject) -> bool:
     )
 
 
-def _heads(environment: Mapping[str, str], architecture: Config) -> int | None:
+def _kind(environment: Mapping[str, str], architecture: Config) -> Config:
     if architecture is not None:
-        return heads_of(architecture)
+        return architecture
     for name in ("SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH", models.HUB):
         model = environment.get(name)
         if model:
-            return heads_of(find_architecture(model))
+            return find_architecture(model)
     return None
+
+
+def _said(kind: Config, name: str, of: type[_Said]) -> _Said | None:
+    """
+    Return what a model's description says; ``None`` for one that does not.
+    """
+    found = kind if isinstance(kind, Mapping) else {name: getattr(kind, name, None)}
+    value = found.get(name)
+    return value if isinstance(value, of) else None
 
 
 def _accelerator(instance_type: str | None) -> str | None:

@@ -183,9 +183,9 @@ class LlamaCpp(EngineServing):
             return "huggingface-llamacpp"
         return "llama-cpp-arm64" if self.processor == "arm64" else "llama-cpp"
 
-    def _family_on(self, accelerators: Accelerators) -> str:
+    def _family_on(self, model: ModelSource | None, accelerators: Accelerators) -> str:
         family = self.container_family
-        has_none = settled(accelerators, None) == 0
+        has_none = settled(accelerators, self._demand(model, None)) == 0
         is_for_gpus = not family.endswith("-arm64")
         return f"{family}-cpu" if has_none and is_for_gpus else family
 

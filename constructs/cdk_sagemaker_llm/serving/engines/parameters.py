@@ -202,7 +202,7 @@ class Telling:
 
 def later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
     """
-    Find a value that is known only at deployment.
+    Find a value that is known only at deployment, other than as a text.
     """
     is_text = isinstance(value, str)
     if not is_later(value) and (is_text or placeholder_in(value) is None):

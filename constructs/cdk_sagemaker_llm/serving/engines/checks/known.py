@@ -14,13 +14,9 @@ from cdk_sagemaker_llm.serving.engines.known_names import (
     GONE_FROM_LLAMA_CPP,
     LLAMA_CPP,
     NEURON,
-    TEI,
-    TEI_CHOICES,
-    TEI_NUMBERS,
 )
 from cdk_sagemaker_llm.serving.engines.translation import passed_on
-from cdk_sagemaker_llm.serving.spelling import MISSPELT, almost
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.wording import nearest
 
 _GGUF = ".gguf"
 _HUB_MODELS = ("hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
@@ -129,35 +125,6 @@ def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
             "nothing names a model that this image reads: it reads no HF_MODEL_ID",
             f"set {variable}, or {rule.variable('hf-repo')}",
         )
-
-
-TEI_VALUE = Rule(
-    "LLM626",
-    "TEI is given a value that it is not known to take",
-    "docs/source/en/cli_arguments.md of TEI",
-)
-
-
-def check_tei(subject: EngineSubject) -> Iterator[Finding]:
-    """
-    TEI's own variables are spelt so, and hold what its router reads.
-    """
-    if subject.image.engine != "tei":
-        return
-    for name, value in subject.environment.items():
-        meant = almost(name, TEI)
-        if meant:
-            yield MISSPELT.finding(
-                f"{name} is no variable of {subject.image.family}: it is ignored",
-                f"did you mean {meant}?",
-            )
-        if name in TEI_NUMBERS and not value.strip().isdecimal():
-            yield TEI_VALUE.finding(f"{name} should be a whole number, got {value!r}")
-        choices = TEI_CHOICES.get(name)
-        if choices and value not in choices:
-            yield TEI_VALUE.finding(
-                f"{name} should be {any_of(choices)}, got {value!r}"
-            )
 
 
 def _known(subject: EngineSubject) -> tuple[str, ...]:

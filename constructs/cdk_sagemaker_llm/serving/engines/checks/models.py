@@ -10,7 +10,11 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks.sources import ENTRY_POINTS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
+from cdk_sagemaker_llm.serving.hub import (
+    FORWARDED_TOKEN,
+    TOKEN_VARIABLES,
+    gated_findings,
+)
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS
 
 HUB = "HF_MODEL_ID"
@@ -110,7 +114,9 @@ def check_gated_model(subject: EngineSubject) -> Iterator[Finding]:
     A model that is known to be gated comes with a token.
     """
     model = _remote(subject)
-    has_token = any(subject.is_set(name) for name in TOKEN_VARIABLES)
+    is_tei = subject.image.engine == "tei"
+    names = (*TOKEN_VARIABLES, FORWARDED_TOKEN) if is_tei else TOKEN_VARIABLES
+    has_token = any(subject.is_set(name) for name in names)
     has_token = has_token or subject.is_told("hf-token")
     if model is not None:
         yield from gated_findings(model[1], has_token=has_token)

@@ -352,7 +352,7 @@ def test_engines_without_a_table() -> None:
     tei = ("tei", "1.8.2")
     assert codes(tei, {}) == ["LLM112"]
     assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "1"}) == []
-    assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "?"}) == ["LLM626"]
+    assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "?"}) == ["LLM527"]
     assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKEN": "1"}) == ["LLM228"]
 
 
