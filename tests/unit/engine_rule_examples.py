@@ -92,6 +92,7 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM624": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_N_GPU_LAYER": "9"}),
     "LLM625": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_MODEL": "/opt/ml/model"}),
     "LLM626": _of(("tei", "1.8.2"), {**AT_HUB, "DTYPE": "fp16"}),
+    "LLM637": _of(("huggingface-vllm", "0.29.0"), {}, instance_type="ml.g5.xlarge"),
     "LLM627": lambda: container_findings(
         Container(image=find_image("vllm-server", "2")), accelerators=1
     ),

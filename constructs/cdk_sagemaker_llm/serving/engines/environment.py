@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
     pinned_version,
 )
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.engines.checks import (
@@ -29,18 +29,29 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     prefixes,
     process,
     refusal,
+    second_cache,
     values,
 )
 from cdk_sagemaker_llm.serving.engines.checks.refusal import MAY_BE_REFUSED, REFUSED
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, tell
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
-from cdk_sagemaker_llm.serving.lmi.checks import heads_of
+from cdk_sagemaker_llm.serving.lmi.checks import class_in, heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 
 Config = str | Architecture | Mapping[str, Any] | None
 
 _CHECKS = checks_of(
-    prefixes, names, values, arrival, refusal, models, devices, lora, process, known
+    prefixes,
+    names,
+    values,
+    arrival,
+    refusal,
+    models,
+    devices,
+    second_cache,
+    lora,
+    process,
+    known,
 )
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
 OF_THE_PARSER = (
@@ -111,13 +122,16 @@ def engine_findings(
     image = find_engine_release(family, version)
     if image is None:
         return []
+    hardware = _hardware(instance_type)
     base = EngineSubject(
         environment=_known(environment, unchecked),
         image=image,
         hidden=frozenset(environment) - frozenset(_known(environment, unchecked)),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=_heads(environment, architecture),
-        accelerator_model=_accelerator(instance_type),
+        architecture=_class(architecture),
+        accelerator_model=hardware.accelerator_model if hardware else None,
+        memory_gib=hardware.memory_gib if hardware else None,
         model_data=model_data,
         is_isolated=network_isolation,
         words=words or {},
@@ -253,10 +267,14 @@ def _heads(environment: Mapping[str, str], architecture: Config) -> int | None:
     return None
 
 
-def _accelerator(instance_type: str | None) -> str | None:
+def _class(architecture: Config) -> str | None:
+    return None if is_unresolved(architecture) else class_in(architecture)
+
+
+def _hardware(instance_type: str | None) -> InstanceType | None:
     if instance_type is None or is_unresolved(instance_type):
         return None
     try:
-        return find_instance_type(instance_type).accelerator_model
+        return find_instance_type(instance_type)
     except ValueError:
         return None
