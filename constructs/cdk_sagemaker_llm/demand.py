@@ -209,7 +209,7 @@ class Demand:
         return self.words or _WORDS[self.engine]
 
 
-def kv_bytes_of_cache_type(key: str | None, value: str | None = None) -> float:
+def kv_bytes_of_cache_type(key: str | None = None, value: str | None = None) -> float:
     """
     Return the bytes of a number in llama.cpp's cache, on average of keys and values.
 

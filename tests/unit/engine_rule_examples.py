@@ -97,6 +97,7 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM630": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_EMBEDDINGS": "true"}),
     "LLM632": _of(SERVER, {"SM_VLLM_MODEL": "a/b:Q4_K_M"}),
     "LLM626": _of(("tei", "1.6.0"), {**AT_HUB, "DENSE_PATH": "2_Dense"}),
+    "LLM637": _of(("huggingface-vllm", "0.29.0"), {}, instance_type="ml.g5.xlarge"),
     "LLM627": lambda: container_findings(
         Container(image=find_image("vllm-server", "2")), accelerators=1
     ),

@@ -20,7 +20,9 @@ ALIASES: Mapping[str, str] = {
         "| Mapping[str, Any]"
     ),
     "Copies": "int | Literal['fill']",
-    "EngineName": "Literal['vllm', 'tgi', 'tensorrt-llm']",
+    "EngineName": (
+        "Literal['vllm', 'sglang', 'tgi', 'tensorrt-llm', 'llama.cpp', 'tei']"
+    ),
     "EnvironmentValue": "str | int | float | bool | Sequence[str] | Sequence[int]",
     "ImageDistribution": "Literal['aws', 'huggingface']",
     "Processor": "Literal['x86_64', 'arm64']",

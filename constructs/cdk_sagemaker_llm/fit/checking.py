@@ -11,12 +11,12 @@ from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand, Words
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.fit.cache import token_bytes
+from cdk_sagemaker_llm.fit.cache import frees_windows, token_bytes
 from cdk_sagemaker_llm.fit.devices import GIB
-from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.outcomes import longest_sequence
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.fit.releases import Windows
+from cdk_sagemaker_llm.fit.releases import Case
 
 _ARITHMETIC = "the plan's arithmetic"
 DOES_NOT_LOAD = Rule(
@@ -322,13 +322,13 @@ def _refuses_to_start(found: Plan, words: Words) -> Finding:
     return REFUSES_TO_START.finding(
         f"{words.engine} does not start with {length} tokens on "
         f"{_on(found, words)}: its KV cache holds at best "
-        f"{_longest(found.best, found)}",
+        f"{_longest(found, Case.BEST)}",
         f"{_shorter(found, words)}, or {_way_out(found, words)}",
     )
 
 
 def _holds_no_sequence(found: Plan, words: Words) -> Finding:
-    tokens, rest = _longest(found.expected, found), ""
+    tokens, rest = _longest(found, Case.EXPECTED), ""
     if found.setting.release.reserve is not None:
         # tp_worker.py: max_req_len is the smaller of the context and the pool.
         rest = f"; {words.engine} starts all the same, and refuses longer requests"
@@ -339,18 +339,19 @@ def _holds_no_sequence(found: Plan, words: Words) -> Finding:
     )
 
 
-def _longest(outcome: Outcome, found: Plan) -> int:
+def _longest(found: Plan, case: Case) -> int:
     """
     Return the tokens that there is room for: of one sequence where it takes less than
     as many of several.
     """
-    if found.setting.release.windows is Windows.KEPT:
+    outcome = found.best if case is Case.BEST else found.expected
+    if not frees_windows(found.setting):
         return outcome.kv_cache_tokens
-    return max(outcome.longest_sequence, outcome.kv_cache_tokens)
+    return longest_sequence(found.setting, case, outcome)
 
 
 def _shorter(found: Plan, words: Words) -> str:
-    tokens = found.cautious.longest_sequence or _longest(found.expected, found)
+    tokens = found.largest_context or _longest(found, Case.EXPECTED)
     return f"set {words.context} to {tokens or 'fewer tokens'}"
 
 

@@ -39,11 +39,11 @@ def _hardware(setting: Setting) -> str:
     hardware = setting.hardware
     if setting.is_on_host:
         return f"{hardware}: {hardware.vcpus} vCPUs with {hardware.memory_gib:g} GiB"
-    split = "split over" if setting.release.splits_layers else "tensor parallel degree"
-    return (
-        f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
-        f"{hardware.accelerator_memory_gib:g} GiB, {split} {setting.degree}"
-    )
+    shown = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
+    shown += f"{hardware.accelerator_memory_gib:g} GiB"
+    if setting.release.splits_layers or not setting.release.keeps_cache:
+        return shown if setting.degree == 1 else f"{shown}, split over {setting.degree}"
+    return f"{shown}, tensor parallel degree {setting.degree}"
 
 
 def nothing_kept(setting: Setting) -> str:
@@ -80,7 +80,7 @@ def _names(setting: Setting) -> Mapping[str, str]:
     Return the terms that there are, with what they are called.
     """
     gone = set() if setting.keeps_cache else {"kv_cache"}
-    if setting.is_on_host:
+    if setting.release.allocates_context or not setting.release.keeps_cache:
         gone.add("cuda_graphs")
     names = {name: shown for name, shown in _NAMES.items() if name not in gone}
     if setting.release.allocates_context:
@@ -100,12 +100,15 @@ def _how(setting: Setting, name: str) -> str:
     degree = setting.degree
     split = f", split over {degree}" if degree > 1 else ""
     adds_up = degree > 1 and not setting.release.splits_layers
+    name_of_share = "the engine's share"
+    if setting.release.reserve is not None:
+        name_of_share = "mem_fraction_static"
     runtime = "kernels, workspaces" + (", collectives" if adds_up else "")
     return {
         "weights": f"{setting.architecture.parameter_count:,} parameters{split}",
         "runtime": "the process and the system" if setting.is_on_host else runtime,
         "activations": f"{setting.sequences} sequences, "
         f"{setting.prefill_tokens} tokens in a step",
-        "cuda_graphs": f"the engine's share is {setting.share(Case.CAUTIOUS):.3g}",
+        "cuda_graphs": f"{name_of_share} is {setting.share(Case.CAUTIOUS):.3g}",
         "kv_cache": f"{setting.context_length} tokens{split}",
     }[name]

@@ -36,8 +36,6 @@ class Outcome:
 
         step_sequences: The sequences of a step.
 
-        longest_sequence: Tokens of the longest sequence that the cache holds.
-
         shares_context: Whether the sequences of a step share one context.
 
         most_sequences: How many sequences there can be for another reason than the
@@ -48,7 +46,6 @@ class Outcome:
     kv_cache_room: int
     kv_cache_tokens: int
     step_sequences: int
-    longest_sequence: int
     shares_context: bool = False
     most_sequences: int | None = None
 
@@ -85,16 +82,33 @@ def outcome_of(setting: Setting, case: Case) -> Outcome:
     """
     terms = memory_terms(setting, case)
     room, states = _pools(setting, _room(setting, case, terms))
-    tokens = _tokens(setting, max(room, 0))
     return Outcome(
         terms=terms,
         kv_cache_room=room,
-        kv_cache_tokens=tokens,
+        kv_cache_tokens=_tokens(setting, max(room, 0)),
         step_sequences=setting.sequences,
-        longest_sequence=_longest(setting, case, room, tokens),
         shares_context=setting.release.allocates_context,
         most_sequences=states,
     )
+
+
+def longest_sequence(setting: Setting, case: Case, outcome: Outcome) -> int:
+    """
+    Return the longest sequence that there is room for, up to the model's own length.
+
+    It is searched for, since what is kept of a window does not grow with a sequence.
+    """
+    most = setting.architecture.context_length
+    if not setting.keeps_cache or not frees_windows(setting):
+        return min(outcome.kv_cache_tokens, most)
+    shortest, longest = 0, most
+    while shortest < longest:
+        middle = (shortest + longest + 1) // 2
+        if sequence_bytes(setting, case, middle) <= outcome.kv_cache_room:
+            shortest = middle
+        else:
+            longest = middle - 1
+    return shortest
 
 
 def _pools(setting: Setting, room: int) -> tuple[int, int | None]:
@@ -118,23 +132,6 @@ def _tokens(setting: Setting, room: int) -> int:
         room = max(room - kept, 0)
         return room // (token_bytes(setting) * BLOCK_TOKENS) * BLOCK_TOKENS
     return setting.sequences * setting.context_length if room else 0
-
-
-def _longest(setting: Setting, case: Case, room: int, tokens: int) -> int:
-    """
-    Return the longest sequence that there is room for, up to the model's own length.
-    """
-    most = setting.architecture.context_length
-    if not setting.keeps_cache or not frees_windows(setting):
-        return min(tokens, most)
-    shortest, longest = 0, most
-    while shortest < longest:
-        middle = (shortest + longest + 1) // 2
-        if sequence_bytes(setting, case, middle) <= room:
-            shortest = middle
-        else:
-            longest = middle - 1
-    return shortest
 
 
 def _room(setting: Setting, case: Case, terms: MemoryTerms) -> int:

@@ -11,8 +11,9 @@ from cdk_sagemaker_llm.demand import Assumptions, EngineName
 from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
 from cdk_sagemaker_llm.fit.explaining import headline, nothing_kept, table
 from cdk_sagemaker_llm.fit.memory import MemoryTerms
-from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.outcomes import Outcome, longest_sequence
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.fit.releases import Case
 from cdk_sagemaker_llm.fit.setting import Setting
 
 # Of the CPU cores that are a copy's share, what it asks for: the host needs some too.
@@ -183,7 +184,7 @@ class Plan:
         """
         The longest sequence that one copy can hold, up to the model's own limit.
         """
-        return self.cautious.longest_sequence
+        return longest_sequence(self.setting, Case.CAUTIOUS, self.cautious)
 
     @property
     def headroom(self) -> int:

@@ -167,10 +167,12 @@ class Setting:
             reserve = release.least_reserve
         if reserve is None or self.is_on_host:
             return release.share.of(case)
+        memory = self.hardware.accelerator_memory_gib
+        tokens = self.assumptions.max_num_batched_tokens
         found = reserve.share(
-            self.hardware.accelerator_memory_gib,
+            memory,
             self.degree,
-            self.prefill_tokens,
+            tokens or reserve.prefill_tokens(memory),
             is_latent=self.is_latent,
         )
         images = self.architecture.reads_images

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
     pinned_version,
 )
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.engines.checks import (
@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     prefixes,
     process,
     refusal,
+    second_cache,
     tei,
     values,
 )
@@ -37,7 +38,7 @@ from cdk_sagemaker_llm.serving.engines.checks.refusal import MAY_BE_REFUSED, REF
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, tell
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
 from cdk_sagemaker_llm.serving.engines.omni_arguments import without_own
-from cdk_sagemaker_llm.serving.lmi.checks import heads_of
+from cdk_sagemaker_llm.serving.lmi.checks import class_in, heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 
 Config = str | Architecture | Mapping[str, Any] | None
@@ -52,6 +53,7 @@ _CHECKS = checks_of(
     models,
     gguf,
     devices,
+    second_cache,
     lora,
     process,
     known,
@@ -130,13 +132,16 @@ def engine_findings(
     known = _known(environment, unchecked)
     if image.engine == "vllm-omni":
         known = dict(without_own(known, image))
+    hardware = _hardware(instance_type)
     base = EngineSubject(
         environment=known,
         image=image,
         hidden=frozenset(environment) - frozenset(known),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=heads_of(kind),
-        accelerator_model=_accelerator(instance_type),
+        architecture=_class(architecture),
+        accelerator_model=hardware.accelerator_model if hardware else None,
+        memory_gib=hardware.memory_gib if hardware else None,
         model_data=model_data,
         is_isolated=network_isolation,
         model_type=_said(kind, "model_type", str),
@@ -283,10 +288,14 @@ def _said(kind: Config, name: str, of: type[_Said]) -> _Said | None:
     return value if isinstance(value, of) else None
 
 
-def _accelerator(instance_type: str | None) -> str | None:
+def _class(architecture: Config) -> str | None:
+    return None if is_unresolved(architecture) else class_in(architecture)
+
+
+def _hardware(instance_type: str | None) -> InstanceType | None:
     if instance_type is None or is_unresolved(instance_type):
         return None
     try:
-        return find_instance_type(instance_type).accelerator_model
+        return find_instance_type(instance_type)
     except ValueError:
         return None

@@ -102,6 +102,8 @@ class EngineSubject:
 
         accelerator_model: What its devices are; ``None`` if not known.
 
+        memory_gib: Memory of the host in GiB; ``None`` if not known.
+
         model_data: Paths of the files in ``/opt/ml/model``; ``None`` if not known.
 
         is_isolated: Whether the container is cut off from the network.
@@ -121,6 +123,7 @@ class EngineSubject:
     model_type: str | None = None
     context_length: int | None = None
     accelerator_model: str | None = None
+    memory_gib: float | None = None
     model_data: Collection[str] | None = None
     is_isolated: bool = False
     words: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,98 @@
+"""
+Bits of a weight in GGUF files.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm.architectures.gguf import (
+    GGUF_BITS,
+    gguf_bits,
+    gguf_bytes,
+    gguf_type_in,
+)
+
+# Llama 3.1 8B: all, and those of linear layers in its blocks.
+ALL, LINEAR = 8_030_261_248, 6_979_321_856
+
+
+@pytest.mark.parametrize(
+    ("gguf_type", "gib"),
+    # tools/quantize/README.md and quantize.cpp of llama.cpp.
+    [
+        ("IQ1_S", 1.87),
+        ("Q2_K", 2.95),
+        ("Q3_K_M", 3.74),
+        ("Q4_0", 4.34),
+        ("Q4_1", 4.78),
+        ("Q4_K_M", 4.58),
+        ("Q5_0", 5.21),
+        ("Q5_1", 5.65),
+        ("Q6_K", 6.14),
+        ("Q8_0", 7.95),
+        ("F16", 14.96),
+        ("F32", 29.92),
+    ],
+)
+def test_llama_3_1_8b_has_the_size_that_llama_cpp_states(
+    gguf_type: str, gib: float
+) -> None:
+    """
+    To a hundredth of a GiB.
+    """
+    usual, _ = gguf_bytes(gguf_type, LINEAR, ALL)
+
+    assert usual / 2**30 == pytest.approx(gib, abs=0.006)
+
+
+def test_embeddings_may_keep_more_bits() -> None:
+    """
+    Those of Q6_K, but never fewer than the rest.
+    """
+    kept = ALL - LINEAR
+
+    assert gguf_bytes("Q4_K_M", LINEAR, ALL)[1] == int(
+        (LINEAR * 4.8944 + kept * 6.5633) / 8
+    )
+    usual, most = gguf_bytes("Q8_0", LINEAR, ALL)
+    assert most == pytest.approx(usual, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("Llama-3.1-8B-Instruct-Q4_K_M.gguf", "Q4_K_M"),
+        ("/opt/ml/model/qwen2.5-7b-instruct-q8_0.gguf", "Q8_0"),
+        ("gpt-BF16-00001-of-00003.gguf", "BF16"),
+        ("bartowski/Model-GGUF:Q5_K_S", "Q5_K_S"),
+        ("model.IQ2_XXS.gguf", "IQ2_XXS"),
+        ("Q4_K_M/model-Q6_K.gguf", "Q6_K"),
+        ("model-Q4_K.gguf", "Q4_K"),
+        ("model-Q4_K_XL.gguf", None),
+        ("model.gguf", None),
+        ("xf16.gguf", None),
+        ("", None),
+    ],
+)
+def test_a_name_states_the_type(name: str, found: str | None) -> None:
+    """
+    The last that it states, in any case, and as a word of its own.
+    """
+    assert gguf_type_in(name) == found
+
+
+def test_some_types_are_another() -> None:
+    """
+    As llama.cpp takes them.
+    """
+    assert gguf_bits("q4_k") == GGUF_BITS["Q4_K_M"] == 4.8944
+
+
+@pytest.mark.parametrize("wrong", ["Q4_K_N", "", "awq", "Ω"])
+def test_fails_if_a_type_is_unknown(wrong: str) -> None:
+    """
+    Names the nearest ones, or all.
+    """
+    with pytest.raises(ValueError, match="gguf_type must be such as "):
+        gguf_bits(wrong)
