@@ -468,8 +468,10 @@ def test_an_adapter(embedded_aws: EmbeddedAws, adapters: str, key: str) -> None:
         (
             {},
             "large.tar.gz",
-            "with status 500: "
-            '{"error":{"message":"LoRA rank 64 is greater than max_lora_rank 32."',
+            (
+                "with status 500: "
+                '{"error":{"message":"LoRA rank 64 is greater than max_lora_rank 32."'
+            ),
         ),
         ({}, "empty.tar.gz", "failed: No adapter found for <path>"),
         (

@@ -219,8 +219,8 @@ def test_tei_refuses_with_codes_of_its_release(
     assert refused(engine, {"inputs": "a " * 513}) == (
         too_much,
         (
-            '{"error":"Input validation error: `inputs` must have less than 512 tokens. '
-            'Given: 513","error_type":"validation"}'
+            '{"error":"Input validation error: `inputs` must have less than 512 '
+            'tokens. Given: 513","error_type":"validation"}'
         ),
     )
     assert said(engine, {"inputs": "a " * 513, "truncate": True})
