@@ -29,6 +29,8 @@ _IMAGES = "/v1/images/generations"
 _VIDEOS, _VIDEO = "/v1/videos", "/v1/videos/sync"
 # JSON becomes a form up to 1.1 and from 1.4 on.
 _NO_FORMS = ("1.2", "1.3")
+# What a form is called where its name is not its type.
+_AUDIO = {"mp3": "mpeg"}
 _RATE = 24_000
 # A box that says what follows, of which there is nothing.
 _MP4 = b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isommp41"
@@ -58,7 +60,8 @@ def _sound(body: dict[str, Any]) -> Answer:
     form = body.get("response_format") or "wav"
     if form != "wav":
         # Others have no sound here: what they begin with is enough to tell them.
-        return Answer(f"audio/{form}", [zlib.crc32(text.encode()).to_bytes(4, "big")])
+        kind = _AUDIO.get(form, form)
+        return Answer(f"audio/{kind}", [zlib.crc32(text.encode()).to_bytes(4, "big")])
     written = io.BytesIO()
     with wave.open(written, "wb") as file:
         file.setnchannels(1)

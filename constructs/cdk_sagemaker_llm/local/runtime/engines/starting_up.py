@@ -131,11 +131,8 @@ def _missing(engine: StartedEngine, files: tuple[str, ...]) -> str | None:
         path.endswith("/config.json") for path in own
     )
     is_there = own and not is_wrapped
-    return (
-        None
-        if is_there
-        else f"OSError: {name} does not appear to have a file named config.json."
-    )
+    told = f"OSError: {name} does not appear to have a file named config.json."
+    return None if is_there else told
 
 
 def _shown(name: str, value: object) -> object:
