@@ -30,11 +30,13 @@ from cdk_sagemaker_llm.serving import (
     ServingConfiguration,
     TensorRtLlm,
     Tgi,
+    Vllm,
 )
 
 FITS, DOES_NOT_FIT, MISUSE = 0, 1, 2
 _ENGINES: Mapping[str, ServingConfiguration] = {
-    "vllm": LmiVllm(),
+    "vllm": Vllm(),
+    "lmi-vllm": LmiVllm(),
     "lmi-dist": LmiDist("0.32.0"),
     "trtllm": TensorRtLlm("0.33.0"),
     "tgi": Tgi("3.3.6"),
@@ -70,7 +72,9 @@ def plan(
     ] = "vllm",
     engine_version: Annotated[
         str | None,
-        typer.Option(help="The release of vLLM or SGLang; left out, the newest one's."),
+        typer.Option(
+            help="The release of vLLM or SGLang; left out, that of the image."
+        ),
     ] = None,
     context: Annotated[
         int | None, typer.Option(help="Tokens of prompt and answer; left out, 4096.")

@@ -110,7 +110,7 @@ def test_the_range_is_printed_for_machines_too() -> None:
     cases = answer["range"]
     tokens = [cases[name]["kv_cache_tokens"] for name in ("best", "expected")]
 
-    assert (answer["engine"], answer["engine_version"]) == ("vllm", "0.23.1")
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", "0.30.0")
     assert list(cases) == ["best", "expected", "cautious"]
     assert tokens[0] > tokens[1] > cases["cautious"]["kv_cache_tokens"]
     assert cases["cautious"]["concurrent_sequences"] == answer["concurrent_sequences"]
@@ -295,6 +295,22 @@ def test_an_instance_type_that_is_not_known_has_copies_and_no_places(
     assert "5 accelerators, 40 CPU cores, 2,048 MiB each" in text
     assert "instance 1" not in text
     assert "ml.p9.24xlarge for endpoint usage: 3" in text
+
+
+@pytest.mark.parametrize(
+    ("serving", "release"), [("vllm", "0.30.0"), ("lmi-vllm", "0.23.1")]
+)
+def test_each_vllm_is_planned_with_the_release_in_its_image(
+    serving: str, release: str
+) -> None:
+    """
+    AWS's own image, or LMI's newest.
+    """
+    (answer,) = run_json(
+        LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--serving", serving
+    )
+
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", release)
 
 
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
