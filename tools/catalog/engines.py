@@ -4,9 +4,11 @@ tools.catalog.engines``.
 
 It tells what releases that no table describes yet add and drop, and with ``--check``
 fails unless the newest described ones have exactly the spellings that the tables say.
-The packages' sources are read by their syntax trees and never imported. Kinds, choices
-and defaults are not read again: what vLLM and SGLang compute them of is spread over
-hundreds of files, and a row is written by hand from what is told here.
+The packages' sources are read by their syntax trees and never imported; of a wheel only
+those files are fetched. Kinds, choices and defaults are not read again: what they are
+computed of is spread over hundreds of files. A row is written by hand from what is told
+here. Of some older releases less is found than there is, where a loop makes options:
+four of vLLM 0.11.1, one of SGLang 0.5.13.
 """
 
 from __future__ import annotations
@@ -21,18 +23,17 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     ENGINES,
     Engine,
     engine_releases,
-    find_argument,
     spellings,
 )
 from tools.catalog import wheels
 
 _WANTED: Mapping[str, str] = {
-    "vllm": r"vllm/(engine/arg_utils|entrypoints/(openai|common)/cli_args)\.py",
+    "vllm": r"vllm/(engine/arg_utils|entrypoints/(\w+/)*cli_args)\.py",
     "sglang": r"sglang/srt/(server_args|arg_groups/fields/\w+)\.py",
 }
 # What each engine declares arguments in, beside calls of add_argument.
 _DECLARING = ("FrontendArgs", "BaseFrontendArgs")
-# argparse's own, and files of settings, of which each release has one.
+# argparse's own.
 _OF_THE_PARSER = {"--help", "-h"}
 _NEWEST = 3
 
@@ -155,15 +156,15 @@ def _releases(engine: Engine, only: str | None, *, check: bool) -> list[str]:
     if check:
         return known[-_NEWEST:]
     listed = [one for one in wheels.published(engine) if re.fullmatch(r"[\d.]+", one)]
-    after = listed.index(known[-1]) + 1 if known[-1] in listed else len(listed)
-    return listed[after:]
+    return sorted((one for one in listed if _is_after(one, known[-1])), key=_numbers)
 
 
-def is_known(engine: Engine, name: str, release: str) -> bool:
-    """
-    Whether a table has an argument of a release.
-    """
-    return find_argument(engine, name, release) is not None
+def _is_after(release: str, other: str) -> bool:
+    return _numbers(release) > _numbers(other)
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", release)]
 
 
 if __name__ == "__main__":

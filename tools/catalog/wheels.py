@@ -7,19 +7,18 @@ Where the wheel is, pip says, which asks the index that it is configured with.
 from __future__ import annotations
 
 import io
-import json
 import re
 import subprocess
 import sys
 import urllib.request
 import zipfile
+from http.client import HTTPResponse
 from typing import Any
 
 _PIP = (sys.executable, "-m", "pip")
-_RESOLVE = (
-    *("install", "--quiet", "--dry-run", "--no-deps", "--ignore-installed"),
-    *("--use-feature=fast-deps", "--only-binary", ":all:", "--report", "-"),
-)
+# What pip says of each file that it could install, where it is asked to be verbose: a
+# dry run of an installation would download the whole of it.
+_LINK = re.compile(r"Found link (\S+?\.whl)(?:#\S*)? .*, version: (\S+)$", re.MULTILINE)
 _BUFFER = 1 << 20
 _SECONDS = 60
 
@@ -35,8 +34,7 @@ class RemoteFile(io.RawIOBase):
     def __init__(self, address: str) -> None:
         self._address = address
         self._position = 0
-        request = urllib.request.Request(address, method="HEAD")
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        with _ask(address, "HEAD") as answer:
             self._size = int(answer.headers["Content-Length"])
 
     def readable(self) -> bool:
@@ -76,8 +74,7 @@ class RemoteFile(io.RawIOBase):
         if count <= 0:
             return 0
         wanted = f"bytes={self._position}-{self._position + count - 1}"
-        request = urllib.request.Request(self._address, headers={"Range": wanted})
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        with _ask(self._address, "GET", Range=wanted) as answer:
             data = answer.read()
         if len(data) != count:
             raise OSError(f"asked for {count} bytes of a wheel, got {len(data)}")
@@ -88,13 +85,9 @@ class RemoteFile(io.RawIOBase):
 
 def published(package: str) -> list[str]:
     """
-    Return the releases of a package that the index has, oldest first; no previews.
+    Return the releases of a package that the index has, in its order; no previews.
     """
-    told = _pip("index", "versions", package)
-    listed = re.search(r"Available versions: (.+)", told)
-    if listed is None:
-        raise ValueError(f"pip names no versions of {package}")
-    return list(reversed(listed[1].split(", ")))
+    return list(dict.fromkeys(release for _, release in _links(package)))
 
 
 def sources(package: str, release: str, wanted: str) -> dict[str, str]:
@@ -109,10 +102,11 @@ def sources(package: str, release: str, wanted: str) -> dict[str, str]:
         wanted: A pattern of the paths.
 
     Raises:
-        ValueError: If the wheel has none of them.
+        ValueError: If there is no such wheel, or it has none of them.
     """
-    report = json.loads(_pip(*_RESOLVE, f"{package}=={release}"))
-    address = report["install"][0]["download_info"]["url"]
+    address = next((link for link, of in _links(package) if of == release), None)
+    if address is None:
+        raise ValueError(f"the index has no wheel of {package} {release}")
     remote = io.BufferedReader(RemoteFile(address), _BUFFER)
     with zipfile.ZipFile(remote) as archive:
         names = [name for name in archive.namelist() if re.fullmatch(wanted, name)]
@@ -121,8 +115,16 @@ def sources(package: str, release: str, wanted: str) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in names}
 
 
-def _pip(*arguments: str) -> str:
-    done = subprocess.run(
-        [*_PIP, *arguments], capture_output=True, text=True, check=True
-    )
-    return done.stdout
+def _ask(address: str, method: str, **headers: str) -> HTTPResponse:
+    request = urllib.request.Request(address, headers=headers, method=method)  # noqa: S310 - pip says where
+    answer: HTTPResponse = urllib.request.urlopen(request, timeout=_SECONDS)  # noqa: S310 - as above
+    return answer
+
+
+def _links(package: str) -> list[tuple[str, str]]:
+    """
+    Return the addresses of the wheels that pip could install, with their releases.
+    """
+    asked = [*_PIP, "index", "versions", package, "-vv", "--only-binary", ":all:"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    return _LINK.findall(done.stdout)

@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.serving.engines.translation import passed_on, translate
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.serving.engines.writing import (
     RECOVERY_OFF,
+    ArgumentValue,
     UntellableError,
     write,
 )
@@ -330,7 +331,8 @@ def test_several_at_once(
     is_sglang = engine == "sglang"
     names = ("model-path", "json-model-override-args", "disable-cuda-graph")
     names = names if is_sglang else ("tokenizer", "hf-overrides", "enforce-eager")
-    asked = dict(zip(names, (text, value, eager), strict=True))
+    values: tuple[ArgumentValue, ...] = (text, value, eager)
+    asked = dict(zip(names, values, strict=True))
     rule = ENTRY_POINTS[rule_name]
     telling = Telling(engine, release, rule, engine)
     done = telling.tell(asked, {}, {})
