@@ -39,13 +39,6 @@ def gguf_type_of(*names: str | None) -> str | None:
     return None
 
 
-def repository_of(model_id: str) -> str:
-    """
-    Return a repository without the type behind it.
-    """
-    return model_id.partition(":")[0]
-
-
 def names_gguf(name: str) -> bool:
     """
     Whether a file, or a repository on the Hub, says of itself that it is of GGUF.

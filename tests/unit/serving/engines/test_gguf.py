@@ -12,7 +12,6 @@ from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.gguf import (
     gguf_type_of,
     names_gguf,
-    repository_of,
 )
 from tests.unit.serving.answers import findings_of
 
@@ -81,14 +80,6 @@ def test_a_name_says_that_it_is_of_gguf(name: str, *, says_so: bool) -> None:
     As a word of its own.
     """
     assert names_gguf(name) is says_so
-
-
-def test_a_repository_is_named_without_its_type() -> None:
-    """
-    One without a type is itself.
-    """
-    assert repository_of("Qwen/Qwen3-8B-GGUF:Q4_K_M") == "Qwen/Qwen3-8B-GGUF"
-    assert repository_of("Qwen/Qwen3-8B-GGUF") == "Qwen/Qwen3-8B-GGUF"
 
 
 def codes(found: list[Finding]) -> list[str]:

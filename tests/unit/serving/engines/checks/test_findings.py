@@ -345,7 +345,9 @@ def test_engines_without_a_table() -> None:
     assert codes(amazon, {}) == []
     assert codes(amazon, {}, model_data=["model.safetensors"]) == ["LLM625"]
     assert codes(huggingface, {"HF_MODEL_ID": "a/b"}) == ["LLM625"]
-    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b"}) == []
+    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b-GGUF"}) == []
+    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b:Q4_K_M"}) == []
+    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b"}) == ["LLM625"]
     neuron = ("huggingface-vllm-neuronx", "0.4.4")
     assert codes(neuron, {"SM_ON_MODEL": "a/b", "SM_ON_BATCH_SIZE": "4"}) == []
     assert codes(neuron, {"SM_ON_MODEL": "a/b", "SM_ON_FOO": "4"}) == ["LLM624"]
