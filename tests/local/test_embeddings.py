@@ -74,8 +74,9 @@ def test_the_example_is_deployed(
         3,
         [1, 2],
     )
-    with pytest.raises(ModelError, match="query"):
-        ranking.rerank("", TEXTS)
+    with pytest.raises(ModelError, match="`texts` cannot be empty") as caught:
+        ranking.rerank(QUERY, TEXTS, parameters={"texts": []})
+    assert caught.value.status == 400
 
     scaling = embedded_aws.client("application-autoscaling")
     resource = f"endpoint/{names['VectorsName']}/variant/AllTraffic"
