@@ -50,6 +50,7 @@ _COMMON: Mapping[str, Callable[[Untyped], bool]] = {
     "presence_penalty": _is_number,
     "stream": _is_truth,
     "stop": _is_stop,
+    "stream_options": lambda value: isinstance(value, dict),
 }
 _CHAT = {
     **_COMMON,
@@ -57,7 +58,6 @@ _CHAT = {
     "logprobs": _is_truth,
     "top_logprobs": _is_whole,
     "tools": lambda value: isinstance(value, list),
-    "stream_options": lambda value: isinstance(value, dict),
 }
 _COMPLETION = {**_COMMON, "logprobs": _is_whole, "echo": _is_truth}
 
@@ -140,7 +140,7 @@ def _choice_faults(body: Body) -> Iterator[Fault]:
                 ),
                 "tool_choice",
             )
-    elif choice not in {"auto", "required"}:
+    elif choice not in ("auto", "required"):
         yield (
             (
                 f"Invalid value for `tool_choice`: {choice}! Only named tools, "
@@ -150,11 +150,12 @@ def _choice_faults(body: Body) -> Iterator[Fault]:
         )
 
 
-def _tool_names(body: Body) -> set[str]:
+def _tool_names(body: Body) -> list[Untyped]:
     functions = (
         tool.get("function") for tool in body["tools"] if isinstance(tool, dict)
     )
-    return {one["name"] for one in functions if isinstance(one, dict) and "name" in one}
+    # A list: what is no text may be no key of a set.
+    return [one["name"] for one in functions if isinstance(one, dict) and "name" in one]
 
 
 def _fits(body: Body, fields: Mapping[str, Callable[[Untyped], bool]]) -> bool:

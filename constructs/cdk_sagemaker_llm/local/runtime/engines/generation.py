@@ -14,7 +14,11 @@ from cdk_sagemaker_llm.local.runtime.chat import prompt_of
 from cdk_sagemaker_llm.local.runtime.engines.asked import JSON
 from cdk_sagemaker_llm.local.runtime.engines.chats import Chat, choice_count, stops_of
 from cdk_sagemaker_llm.local.runtime.engines.fields import prompts_of
-from cdk_sagemaker_llm.local.runtime.engines.limits import allowed_tokens, renders
+from cdk_sagemaker_llm.local.runtime.engines.limits import (
+    allowed_tokens,
+    faulty,
+    renders,
+)
 from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError, nested
 from cdk_sagemaker_llm.local.runtime.engines.said import Said, say
 from cdk_sagemaker_llm.local.runtime.engines.shapes import (
@@ -32,6 +36,7 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 # A completion has so many if nothing is said; a chat fills the context.
 _COMPLETION_TOKENS = 16
 _PLENTY = 100_000
+_MOST_CHOICES = 16_384  # VLLM_MAX_N_SEQUENCES.
 _NEWEST = "999"
 
 
@@ -49,6 +54,7 @@ def chat(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
     if body.get("tools") and "tool_choice" not in body:
         body = {**body, "tool_choice": "auto"}
     _hold_tools(engine, body)
+    _hold_number(engine, body)
     count = allowed_tokens(engine, body, prompt, _PLENTY)
     release = engine.release.engine_version or _NEWEST
     words = VllmWords(model, int(time.time()), release)
@@ -63,6 +69,7 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     Raises:
         RefusedError: If the engine refuses it.
     """
+    _hold_number(engine, body)
     prompts = prompts_of(body) or [""]
     said = [_continued(engine, body, prompt) for prompt in prompts]
     number = choice_count(body)
@@ -147,6 +154,15 @@ def _log_probs(tokens: tuple[Token, ...], top: Untyped) -> Untyped:
         "tokens": [token.text for token in tokens],
         "top_logprobs": [{token.text: token.log_prob} for token in tokens],
     }
+
+
+def _hold_number(engine: StartedEngine, body: dict[str, Any]) -> None:
+    number = body.get("n")
+    if number is not None and number < 1:
+        raise faulty(f"n must be at least 1, got {number}.", "n", number, engine=engine)
+    if number is not None and number > _MOST_CHOICES:
+        message = f"n must be at most {_MOST_CHOICES}, got {number}."
+        raise faulty(message, "n", number, engine=engine)
 
 
 def _hold_tools(engine: StartedEngine, body: dict[str, Any]) -> None:

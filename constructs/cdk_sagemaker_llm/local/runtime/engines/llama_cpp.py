@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.local.runtime.answers import Answer
 from cdk_sagemaker_llm.local.runtime.chat import prompt_of
 from cdk_sagemaker_llm.local.runtime.engines.asked import JSON, Asked
 from cdk_sagemaker_llm.local.runtime.engines.chats import Chat, stops_of
+from cdk_sagemaker_llm.local.runtime.engines.fields import is_chat
 from cdk_sagemaker_llm.local.runtime.engines.pooling import EMBED, RERANK
 from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError, counted
 from cdk_sagemaker_llm.local.runtime.engines.said import say
@@ -83,6 +84,7 @@ def answer(engine: StartedEngine, asked: Asked) -> Answer:
 def _request(asked: Asked) -> dict[str, Any]:
     try:
         body: Untyped = json.loads(asked.body)
+        dump(body)
     except (ValueError, RecursionError) as fault:
         raise counted(f"[json.exception.parse_error.101] {fault}") from fault
     if not isinstance(body, dict):
@@ -114,6 +116,8 @@ def _chat(engine: StartedEngine, body: dict[str, Any]) -> Answer:
         prompt = prompt_of(body)
     except ValueError as fault:
         raise counted(str(fault)) from fault
+    if not is_chat(body):
+        raise counted("a field has a value of another type")
     asked = body.get("max_completion_tokens") or body.get("max_tokens")
     count = _room(engine, prompt, asked)
     model = body.get("model") or engine.served_names[0]

@@ -28,6 +28,8 @@ from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
 from cdk_sagemaker_llm.local.runtime.engines.words import vllm_usage
 from cdk_sagemaker_llm.local.untyped import Untyped
 
+# Wider than any model of the catalogue.
+_LARGEST = 32_768
 _PAIRS = (
     ("queries", "documents"),
     ("queries", "items"),
@@ -47,7 +49,9 @@ def has_ranking(body: Mapping[str, Any]) -> bool:
     """
     Whether a body has a query and documents to rank.
     """
-    return isinstance(body.get("query"), str) and _many(body.get("documents")) != []
+    has_number = isinstance(body.get("top_n", 0), int)
+    is_query = isinstance(body.get("query"), str)
+    return has_number and is_query and _many(body.get("documents")) != []
 
 
 def has_pairs(body: Mapping[str, Any]) -> bool:
@@ -66,7 +70,7 @@ def embeddings(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     """
     texts = _texts(body) or []
     _hold(engine, body, texts, "embedding generation")
-    size = body.get("dimensions") or engine.vector_size
+    size = _size(engine, body)
     form = _base64 if body.get("encoding_format") == "base64" else _as_it_is
     data = [
         {"index": i, "object": "embedding", "embedding": form(vector(text, size))}
@@ -191,6 +195,15 @@ CLASSIFY = Handler(("ClassificationRequest",), has_input, classify)
 RERANK = Handler(("RerankRequest",), has_ranking, rerank)
 SCORE = Handler(("ScoreRequest",), has_pairs, score)
 POOLING = Handler(("PoolingRequest",), has_input, pooling)
+
+
+def _size(engine: StartedEngine, body: dict[str, Any]) -> int | None:
+    size, most = body.get("dimensions"), engine.vector_size or _LARGEST
+    if size is None:
+        return engine.vector_size
+    if not isinstance(size, int) or not 0 < size <= most:
+        raise nested(f"dimensions must be between 1 and {most}, got {size!r}")
+    return size
 
 
 def _relevance(one: dict[str, Any]) -> float:

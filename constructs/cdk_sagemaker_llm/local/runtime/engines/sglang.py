@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
 from cdk_sagemaker_llm.local.runtime.engines.chats import Chat
 from cdk_sagemaker_llm.local.runtime.engines.fields import is_chat
 from cdk_sagemaker_llm.local.runtime.engines.refusals import flat
-from cdk_sagemaker_llm.local.runtime.engines.shapes import token_count
+from cdk_sagemaker_llm.local.runtime.engines.shapes import dump, token_count
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
 from cdk_sagemaker_llm.local.runtime.engines.words import SglangWords
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -48,6 +48,8 @@ def answer(engine: StartedEngine, asked: Asked) -> Answer:
 def _request(asked: Asked) -> dict[str, Any]:
     try:
         body: Untyped = json.loads(asked.body)
+        # Half of a pair of surrogates is no text, though Python reads it.
+        dump(body)
     except (ValueError, RecursionError) as fault:
         raise flat(_invalid("json_invalid", f"JSON decode error: {fault}")) from fault
     if not isinstance(body, dict):

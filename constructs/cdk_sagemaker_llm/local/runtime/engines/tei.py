@@ -31,6 +31,7 @@ _VALIDATION_422_SINCE = "1.9.0"
 # v1.4.0 has no type of its own for what is empty, v1.6.0 has.
 _EMPTY_SINCE = "1.5.0"
 _BATCH, _REQUESTS = 32, 512
+_LARGEST = 32_768  # Wider than any model of the catalogue.
 _TERMS = 30_522  # BERT's vocabulary, where that of the model is not known.
 
 
@@ -62,6 +63,8 @@ def _embedded(engine: StartedEngine, body: dict[str, Any]) -> Answer:
     if engine.environment.get("POOLING", "").lower() == "splade":
         return Answer(JSON, [dump([_sparse(engine, text) for text in read])])
     size = body.get("dimensions") or engine.vector_size
+    if size is not None and not (isinstance(size, int) and 0 < size <= _LARGEST):
+        raise _unreadable("invalid value for `dimensions`")
     # Not normalised, a vector is longer.
     times = 1 if body.get("normalize", True) else 2
     vectors = [[times * value for value in vector(text, size)] for text in read]

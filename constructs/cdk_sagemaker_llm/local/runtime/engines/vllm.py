@@ -148,6 +148,9 @@ def _by_shape(
     engine: StartedEngine, request: dict[str, Any], model: str | None
 ) -> Answer:
     handlers = handlers_of(engine)
+    if engine.kind is None and request.keys() & {"messages", "prompt"}:
+        # A model that is not known writes, if it is asked to.
+        handlers = _WRITES
     speaks = renders(engine)
     # vLLM's own checks of a chat come before those of types, whatever is asked.
     if CHAT in handlers and ("messages" in request or "prompt" in request) and speaks:
