@@ -52,10 +52,6 @@ GGUF_BITS: Mapping[str, float] = {
 _ALIASES = {"Q3_K": "Q3_K_M", "Q4_K": "Q4_K_M", "Q5_K": "Q5_K_M"}
 # Embedding and head keep at least Q6_K's bits in the mixed types below it.
 _KEPT_BITS = 6.5633
-_LONGEST_FIRST = sorted((*GGUF_BITS, *_ALIASES), key=len, reverse=True)
-_IN_A_NAME = re.compile(
-    rf"(?<![A-Z0-9_])({'|'.join(_LONGEST_FIRST)})(?![A-Z0-9_])", re.IGNORECASE
-)
 
 
 def gguf_type_in(name: str) -> str | None:
@@ -64,7 +60,9 @@ def gguf_type_in(name: str) -> str | None:
 
     ``gguf_type_in("models/Llama-3.1-8B-Instruct-Q4_K_M.gguf")`` is ``Q4_K_M``.
     """
-    found = _IN_A_NAME.findall(name)
+    types = sorted((*GGUF_BITS, *_ALIASES), key=len, reverse=True)
+    word = rf"(?<![A-Z0-9_])({'|'.join(types)})(?![A-Z0-9_])"
+    found = re.findall(word, name, re.IGNORECASE)
     return found[-1].upper() if found else None
 
 

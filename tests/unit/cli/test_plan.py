@@ -330,10 +330,10 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
         (["org/unknown"], "no model 'org/unknown' in the catalogue"),
         (["no/config.json"], "is neither a config.json nor a cloud assembly"),
         ([MISTRAL, "--instance", "ml.g5.huge"], "unknown instance type"),
-        ([MISTRAL, "--serving", "sglang"], "--serving must be one of"),
+        ([MISTRAL, "--serving", "ollama"], "--serving must be one of"),
         (
             [MISTRAL, "--serving", "tgi", "--engine-version", "3.0"],
-            "--engine-version is that of vLLM, and --serving is tgi; leave it out",
+            "--engine-version is that of vLLM or SGLang, and --serving is tgi",
         ),
         ([MISTRAL, "--context", "99999999"], "context_length must be 1 to"),
         ([MISTRAL, "--prices", "none.json"], "--prices must be a JSON file"),
