@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.engines.checks import (
     arrival,
     devices,
+    json_texts,
     known,
     lora,
     models,
@@ -40,7 +41,17 @@ from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 Config = str | Architecture | Mapping[str, Any] | None
 
 _CHECKS = checks_of(
-    prefixes, names, values, arrival, refusal, models, devices, lora, process, known
+    prefixes,
+    names,
+    values,
+    arrival,
+    refusal,
+    json_texts,
+    models,
+    devices,
+    lora,
+    process,
+    known,
 )
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
 OF_THE_PARSER = (
