@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.serving.configuration import Prepared
 
 MODEL = HuggingFaceModel("a/b")
 REF: dict[str, Any] = {"Ref": "Parameter"}
+LATER: Any = Token.as_number(REF)
 
 
 def prepared(
@@ -205,7 +206,7 @@ def test_version_and_distribution_name_the_image(
             "LLM555 json_model_override_args cannot be told to this image: it is not",
         ),
         (
-            Sglang(context_length=Token.as_number(REF)),
+            Sglang(context_length=LATER),
             "LLM114 context_length is known only at deployment",
         ),
         (

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.serving.configuration import Prepared
 
 MODEL = HuggingFaceModel("a/b")
 REF: dict[str, Any] = {"Ref": "Parameter"}
+LATER: Any = Token.as_number(REF)
 ZEPHYR = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 FILE = "/opt/ml/model/chat_template.jinja"
 
@@ -130,7 +131,8 @@ def test_what_is_on_by_default_is_switched_off_by_its_negative(
     """
     The entry point drops a variable that says false.
     """
-    told = written(Vllm(**{keyword: False}))
+    off: dict[str, Any] = {keyword: False}
+    told = written(Vllm(**off))
 
     assert told[variable] == "true"
     assert f"SM_VLLM_{keyword.upper()}" not in told
@@ -291,7 +293,7 @@ def test_a_cache_in_fp8_is_planned_with_a_byte(dtype: str | None, size: int) -> 
         ),
         (Vllm(max_num_seqs=0), "LLM507 max_num_seqs must be at least 1, got 0"),
         (
-            Vllm(max_num_seqs=Token.as_number(REF)),
+            Vllm(max_num_seqs=LATER),
             "LLM114 max_num_seqs is known only at deployment",
         ),
         (
