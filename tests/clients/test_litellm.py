@@ -73,6 +73,21 @@ def test_chat_completions(aws: EmbeddedAws, program: Program, image: str) -> Non
     assert answers["streamed_later"]["chunks"] > 5
 
 
+def test_chat_completions_of_the_default_engine(
+    default_endpoint: str, program: Program
+) -> None:
+    """
+    vLLM in AWS's own image streams server-sent events.
+    """
+    answers = program(
+        "litellm", "litellm_completions", "sagemaker_chat", default_endpoint
+    )
+    assert_alike(answers)
+    assert {answer["reason"] for answer in answers.values()} == {"length"}
+    assert answers["streamed"]["chunks"] > 5
+    assert answers["streamed_later"]["chunks"] > 5
+
+
 def assert_alike(answers: dict[str, dict[str, Any]]) -> None:
     """
     Hold that there is a text and that every way of asking gives the same.

@@ -78,6 +78,10 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM615": _of(SGLANG, AT_HUB),
     "LLM616": _of(SERVER, AT_HUB, model_data=["requirements.txt"]),
     "LLM617": _of(SERVER, {}, network_isolation=True),
+    "LLM558": _of(
+        SGLANG,
+        {"SM_SGLANG_MODEL_PATH": "a/b", "SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS": "{bad"},
+    ),
     "LLM618": _of(SERVER, {}, 4),
     "LLM619": _of(SGLANG, {"SM_SGLANG_TP_SIZE": "8"}, 8, architecture=HEADS),
     "LLM620": _of(SGLANG, {}, instance_type="ml.g5.xlarge"),

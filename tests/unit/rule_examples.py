@@ -567,7 +567,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM420": _adapted_elsewhere,
     "LLM421": _adapted_hundreds_of_times,
     "LLM198": partial(
-        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
+        _endpoint,
+        serving=LmiVllm(),
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
     ),
     "LLM199": _without_subnets,
     "LLM195": _arn_of_another_kind,

@@ -8,7 +8,6 @@ from the sizes of Llama 3 8B in tools/quantize/quantize.cpp.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from cdk_sagemaker_llm.wording import any_of, nearest
@@ -52,18 +51,6 @@ GGUF_BITS: Mapping[str, float] = {
 _ALIASES = {"Q3_K": "Q3_K_M", "Q4_K": "Q4_K_M", "Q5_K": "Q5_K_M"}
 # Embedding and head keep at least Q6_K's bits in the mixed types below it.
 _KEPT_BITS = 6.5633
-
-
-def gguf_type_in(name: str) -> str | None:
-    """
-    Return the type that a file's name or address states; ``None`` if it states none.
-
-    ``gguf_type_in("models/Llama-3.1-8B-Instruct-Q4_K_M.gguf")`` is ``Q4_K_M``.
-    """
-    types = sorted((*GGUF_BITS, *_ALIASES), key=len, reverse=True)
-    word = rf"(?<![A-Z0-9_])({'|'.join(types)})(?![A-Z0-9_])"
-    found = re.findall(word, name, re.IGNORECASE)
-    return found[-1].upper() if found else None
 
 
 def gguf_bits(gguf_type: str) -> float:

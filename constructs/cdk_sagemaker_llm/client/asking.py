@@ -191,8 +191,12 @@ class Asker:
             hold_whole("top_n", top_n, 1)
         listed_texts = _texts(texts, "texts")
         given = {} if parameters is None else parameters
-        body = rerank_body(self.schema, query, listed_texts, top_n, given)
-        found = self._whole(body, call).ranking
+
+        def ask(schema: Schema) -> Generation:
+            body = rerank_body(schema, query, listed_texts, top_n, given)
+            return self._whole(body, call)
+
+        found = self._learning(ask).ranking
         if found is None:
             raise UnreadableAnswerError(
                 "the model answered no ranking",

@@ -10,7 +10,6 @@ from cdk_sagemaker_llm.architectures.gguf import (
     GGUF_BITS,
     gguf_bits,
     gguf_bytes,
-    gguf_type_in,
 )
 
 # Llama 3.1 8B: all, and those of linear layers in its blocks.
@@ -57,29 +56,6 @@ def test_embeddings_may_keep_more_bits() -> None:
     )
     usual, most = gguf_bytes("Q8_0", LINEAR, ALL)
     assert most == pytest.approx(usual, abs=1)
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("Llama-3.1-8B-Instruct-Q4_K_M.gguf", "Q4_K_M"),
-        ("/opt/ml/model/qwen2.5-7b-instruct-q8_0.gguf", "Q8_0"),
-        ("gpt-BF16-00001-of-00003.gguf", "BF16"),
-        ("bartowski/Model-GGUF:Q5_K_S", "Q5_K_S"),
-        ("model.IQ2_XXS.gguf", "IQ2_XXS"),
-        ("Q4_K_M/model-Q6_K.gguf", "Q6_K"),
-        ("model-Q4_K.gguf", "Q4_K"),
-        ("model-Q4_K_XL.gguf", None),
-        ("model.gguf", None),
-        ("xf16.gguf", None),
-        ("", None),
-    ],
-)
-def test_a_name_states_the_type(name: str, found: str | None) -> None:
-    """
-    The last that it states, in any case, and as a word of its own.
-    """
-    assert gguf_type_in(name) == found
 
 
 def test_some_types_are_another() -> None:

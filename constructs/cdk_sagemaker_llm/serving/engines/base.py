@@ -130,6 +130,8 @@ class EngineServing:
         found += self._repeated(told.variables)
         if not errors_of(found):
             found += self._environment_findings(environment, release, model, devices)
+        # Of a gated model both tell.
+        found = list(dict.fromkeys(found))
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
         container = Container(

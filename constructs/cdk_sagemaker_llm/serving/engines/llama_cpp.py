@@ -10,9 +10,14 @@ from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.catalog.instances import Processor
-from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.demand import Assumptions, Demand, kv_bytes_of_cache_type
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
+from cdk_sagemaker_llm.models import (
+    HuggingFaceModel,
+    ModelSource,
+    S3Model,
+    architecture_of,
+)
 from cdk_sagemaker_llm.serving.configuration import Accelerators, settled
 from cdk_sagemaker_llm.serving.engines.base import (
     EngineServing,
@@ -20,7 +25,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
     rule_of,
 )
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.gguf import GGUF_SUFFIX
+from cdk_sagemaker_llm.serving.engines.gguf import GGUF_SUFFIX, gguf_type_of
 from cdk_sagemaker_llm.serving.engines.known_names import (
     OFF_IN_LLAMA_CPP,
     ON_IN_LLAMA_CPP,
@@ -40,6 +45,15 @@ NEWEST = "1.0.1"
 _NEWEST_OF_HUGGING_FACE = "b9522"
 # As many layers as any model has: the images put none on a GPU by themselves.
 _ALL_LAYERS = 999
+# What it downloads of a repository that no type is named of, if there is one.
+_USUAL_TYPE = "Q4_K_M"
+
+CacheType = Literal[
+    "f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"
+]
+"""
+The number format of a cache, as ``llama-server`` takes it.
+"""
 
 UNREAD_REVISION = Rule(
     "LLM631",
@@ -144,8 +158,8 @@ class LlamaCpp(EngineServing):
     threads: int | None = argument("threads")
     batch_size: int | None = argument("batch-size")
     ubatch_size: int | None = argument("ubatch-size")
-    cache_type_k: str | None = argument("cache-type-k")
-    cache_type_v: str | None = argument("cache-type-v")
+    cache_type_k: CacheType | None = argument("cache-type-k")
+    cache_type_v: CacheType | None = argument("cache-type-v")
     flash_attn: Literal["on", "off", "auto"] | None = argument("flash-attn")
     alias: str | None = argument("alias")
     jinja: bool | None = argument("jinja")
@@ -228,11 +242,29 @@ class LlamaCpp(EngineServing):
         return {**self.files, TEMPLATE_FILE: template.encode()}
 
     def _demand(
-        self,
-        model: ModelSource | None,  # noqa: ARG002 - the base's signature
-        release: EngineRelease | None,  # noqa: ARG002 - as above
+        self, model: ModelSource | None, release: EngineRelease | None
     ) -> Demand | None:
-        return None
+        if (self.n_gpu_layers or _ALL_LAYERS) != _ALL_LAYERS:
+            # How much of the model is then on which side is not modelled.
+            return None
+        types = (self.cache_type_k, self.cache_type_v)
+        return Demand(
+            architecture=architecture_of(model),
+            assumptions=Assumptions(
+                max_num_seqs=_count(self.parallel),
+                max_num_batched_tokens=_count(self.ubatch_size),
+                kv_cache_dtype_bytes=kv_bytes_of_cache_type(*types),
+            ),
+            context_length=_count(self.ctx_size),
+            engine="llama.cpp",
+            engine_version=release.engine_version if release else None,
+            gguf_type=self._gguf_type(model),
+        )
+
+    def _gguf_type(self, model: ModelSource | None) -> str | None:
+        named = gguf_type_of(self.model, self.hf_file, getattr(model, "model_id", None))
+        is_chosen = isinstance(model, HuggingFaceModel) and self.hf_file is None
+        return named or (_USUAL_TYPE if is_chosen else None)
 
     def _general_findings(self, model: ModelSource | None) -> list[Finding]:
         found = super(LlamaCpp, self)._general_findings(model)
@@ -288,6 +320,13 @@ class LlamaCpp(EngineServing):
                 )
             )
         return found
+
+
+def _count(value: int | None) -> int | None:
+    """
+    Return a number; ``None`` for what leaves it to llama.cpp.
+    """
+    return value if value is not None and value > 0 else None
 
 
 def _in_model_dir(path: str) -> str:

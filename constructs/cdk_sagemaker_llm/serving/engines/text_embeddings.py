@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
-from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.configuration import Accelerators, settled
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
 from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
@@ -32,6 +32,7 @@ from cdk_sagemaker_llm.wording import nearest
 
 FAMILY, CPU_FAMILY = "tei", "tei-cpu"
 NEWEST = "1.9.3"
+_WEIGHT_BITS = {"float16": 16, "float32": 32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +138,19 @@ class TextEmbeddings(EngineServing):
         return {}
 
     def _demand(
-        self,
-        model: ModelSource | None,  # noqa: ARG002 - the base's signature
-        release: EngineRelease | None,  # noqa: ARG002 - as above
+        self, model: ModelSource | None, release: EngineRelease | None
     ) -> Demand | None:
-        return None
+        tokens = self.max_batch_tokens
+        return Demand(
+            architecture=architecture_of(model),
+            assumptions=Assumptions(
+                max_num_batched_tokens=tokens if (tokens or 0) > 0 else None
+            ),
+            weight_bits=_WEIGHT_BITS.get(self.dtype or ""),
+            tensor_parallel_degree=1,
+            engine="tei",
+            engine_version=release.engine_version if release else None,
+        )
 
     def _variable(
         self,

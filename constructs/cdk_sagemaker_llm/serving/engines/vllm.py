@@ -22,7 +22,11 @@ from cdk_sagemaker_llm.serving.engines.templates import (
     is_told_in_line,
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
-from cdk_sagemaker_llm.serving.loading import start_up_seconds
+from cdk_sagemaker_llm.serving.loading import (
+    BYTES_PER_SECOND,
+    LONG_SECONDS,
+    start_up_seconds,
+)
 
 # The newest minor version of the track that AWS recommends (images of 2026-10).
 NEWEST = "2.6"
@@ -194,8 +198,8 @@ class Vllm(EngineServing):
         demand: Demand | None,
     ) -> dict[str, str]:
         found = {}
-        seconds = start_up_seconds(demand)
-        if seconds is not None and seconds > _READY_SECONDS:
+        seconds = _ready_seconds(demand)
+        if seconds is not None:
             found["VLLM_ENGINE_READY_TIMEOUT_S"] = str(seconds)
         if self.distribution == "huggingface":
             # It would take half of the host's memory for a second cache.
@@ -245,3 +249,17 @@ class Vllm(EngineServing):
             words=VLLM_WORDS,
             engine_version=release.engine_version if release else None,
         )
+
+
+def _ready_seconds(demand: Demand | None) -> int | None:
+    """
+    Return how long vLLM is to wait for its engine: as long as SageMaker does.
+
+    ``None`` where its own limit will do, or the model's size is not known.
+    """
+    if demand is None or demand.architecture is None:
+        return None
+    weights = demand.architecture.weight_bytes(demand.weight_bits)
+    if weights <= _READY_SECONDS * BYTES_PER_SECOND:
+        return None
+    return start_up_seconds(demand) or LONG_SECONDS

@@ -95,7 +95,10 @@ def plain_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping | Sequence):
-        return json.dumps(value, separators=(",", ":"))
+        try:
+            return json.dumps(value, separators=(",", ":"))
+        except (TypeError, ValueError, RecursionError) as fault:
+            raise UntellableError(f"it is not what JSON can say: {fault}") from fault
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
