@@ -197,11 +197,13 @@ class LlamaCpp(EngineServing):
             return "huggingface-llamacpp"
         return "llama-cpp-arm64" if self.processor == "arm64" else "llama-cpp"
 
-    def _family_on(self, model: ModelSource | None, accelerators: Accelerators) -> str:
+    def _placed(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> tuple[str, Accelerators]:
         family = self.container_family
-        has_none = settled(accelerators, self._demand(model, None)) == 0
+        devices = settled(accelerators, self._demand(model, None))
         is_for_gpus = not family.endswith("-arm64")
-        return f"{family}-cpu" if has_none and is_for_gpus else family
+        return f"{family}-cpu" if devices == 0 and is_for_gpus else family, devices
 
     def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
         if isinstance(model, HuggingFaceModel):

@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
+from cdk_sagemaker_llm.serving.engines.checks.json_texts import certain
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
@@ -146,6 +148,19 @@ class Sglang(EngineServing):
             return {}
         size, rest = divmod(devices, others)
         return {} if rest else {"tp-size": size}
+
+    def _environment_findings(
+        self,
+        environment: Mapping[str, str],
+        release: EngineRelease,
+        model: ModelSource | None,
+        devices: int | None,
+    ) -> list[Finding]:
+        # A data class with slots has no super() without arguments.
+        found = super(Sglang, self)._environment_findings(
+            environment, release, model, devices
+        )
+        return [certain(each) for each in found]
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None

@@ -117,9 +117,11 @@ class TextEmbeddings(EngineServing):
         """
         return FAMILY
 
-    def _family_on(self, model: ModelSource | None, accelerators: Accelerators) -> str:
+    def _placed(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> tuple[str, Accelerators]:
         devices = settled(accelerators, self._demand(model, None))
-        return CPU_FAMILY if devices == 0 else FAMILY
+        return CPU_FAMILY if devices == 0 else FAMILY, devices
 
     def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
         if model is None:
