@@ -35,7 +35,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
     argument,
     argument_fields,
 )
-from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, is_told_in_line
+from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, with_template
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
@@ -238,10 +238,7 @@ class LlamaCpp(EngineServing):
         return telling.tell(arguments, self.options, names)
 
     def _files(self) -> Mapping[str, bytes]:
-        template = self.chat_template
-        if template is None or is_told_in_line(template):
-            return self.files
-        return {**self.files, TEMPLATE_FILE: template.encode()}
+        return with_template(self.files, self.chat_template)
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None

@@ -149,18 +149,8 @@ class Sglang(EngineServing):
         size, rest = divmod(devices, others)
         return {} if rest else {"tp-size": size}
 
-    def _environment_findings(
-        self,
-        environment: Mapping[str, str],
-        release: EngineRelease,
-        model: ModelSource | None,
-        devices: int | None,
-    ) -> list[Finding]:
-        # A data class with slots has no super() without arguments.
-        found = super(Sglang, self)._environment_findings(
-            environment, release, model, devices
-        )
-        return [certain(each) for each in found]
+    def _judged(self, finding: Finding) -> Finding:
+        return certain(finding)
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None

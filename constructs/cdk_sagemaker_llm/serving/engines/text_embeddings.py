@@ -131,14 +131,6 @@ class TextEmbeddings(EngineServing):
         named: dict[str, ArgumentValue] = {"hf-model-id": address}
         return named if revision is None else {**named, "hf-model-revision": revision}
 
-    def _degrees(
-        self,
-        given: Mapping[str, ArgumentValue],  # noqa: ARG002 - the base's signature
-        devices: int | None,  # noqa: ARG002 - as above
-    ) -> dict[str, ArgumentValue]:
-        # TEI runs on one device, and is told of none.
-        return {}
-
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None
     ) -> Demand | None:
