@@ -270,14 +270,14 @@ def test_fails_if_no_plan_can_be_made(
 
 def test_a_described_instance_type_needs_its_accelerators() -> None:
     """
-    And their memory; the memory of none is no memory.
+    And their memory; the memory of none is no memory, nor vLLM's to take.
     """
     none = InstanceType.of(
         "ml.p9.huge", accelerators=0, vcpus=8, memory_gib=64, accelerator_memory_gib=24
     )
     bare = InstanceType.of("ml.p9.huge", accelerators=1, vcpus=8, memory_gib=64)
 
-    with pytest.raises(ValueError, match=r"^ml\.p9\.huge has no GPU, which plans are"):
+    with pytest.raises(ValueError, match=r"^ml\.p9\.huge has no GPU, and what vllm"):
         plan(LLAMA.format("7b"), none)
     with pytest.raises(ValueError, match=r"ml\.p9\.huge has no accelerator memory"):
         plan(LLAMA.format("7b"), bare)

@@ -8,6 +8,7 @@ import base64
 import io
 import json
 import wave
+import zlib
 from typing import Any
 
 import pytest
@@ -316,16 +317,36 @@ def omni(version: str = "1.6") -> StartedEngine:
     return started("vllm-omni", version, SM_VLLM_MODEL="Qwen/Qwen3-TTS")
 
 
+def png(picture: bytes) -> list[bytes]:
+    """
+    Read a picture of one dot, and return the names of its parts.
+    """
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    rest, names = picture[8:], []
+    while rest:
+        size = int.from_bytes(rest[:4], "big")
+        named, rest = rest[4 : 8 + size], rest[8 + size :]
+        assert int.from_bytes(rest[:4], "big") == zlib.crc32(named)
+        if named.startswith(b"IHDR"):
+            assert named[4:12] == b"\0\0\0\1" * 2
+        if named.startswith(b"IDAT"):
+            # How the row is filtered, and three colors.
+            assert len(zlib.decompress(named[4:])) == 4
+        names.append(named[:4])
+        rest = rest[4:]
+    return names
+
+
 def test_omni_speaks_and_draws() -> None:
     """
     By routes; without one it chats.
     """
     speech = whole(omni(), {"input": "Hi"}, attributes="route=/v1/audio/speech")
     with wave.open(io.BytesIO(speech)) as sound:
-        assert sound.getframerate() == 24_000
+        assert sound.getparams()[:4] == (1, 2, 24_000, 2_400)
     drawn = said(omni(), {"prompt": "x"}, attributes="route=/v1/images/generations")
     picture = base64.b64decode(drawn["data"][0]["b64_json"])
-    assert picture.startswith(b"\x89PNG")
+    assert png(picture) == [b"IHDR", b"IDAT", b"IEND"]
     assert said(omni(), QUESTION)["object"] == "chat.completion"
     status, told = refused(omni(), {}, attributes="route=/v1/audio/speech")
     assert status == 400

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     S3Model,
 )
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
 from cdk_sagemaker_llm.serving.engines.translation import translate
 from tests.unit.serving.answers import container_of, findings_of
@@ -416,11 +417,71 @@ def test_fails_for_a_value_of_another_kind(given: dict[str, Any], message: str) 
         LlamaCpp(**given)
 
 
-def test_what_it_takes_of_the_memory_is_not_modelled() -> None:
+def test_what_it_asks_of_the_memory() -> None:
     """
-    No plan is made of it.
+    Zeros and less leave it to llama.cpp, and ask for nothing.
     """
-    assert LlamaCpp().prepare(HUB, 0).demand is None
+    serving = LlamaCpp(
+        ctx_size=8192, parallel=2, ubatch_size=256, cache_type_k="q8_0", batch_size=512
+    )
+    left = LlamaCpp(ctx_size=0, parallel=-1, ubatch_size=0)
+
+    asked = serving.prepare(HUB, 1).demand
+    assert asked == Demand(
+        architecture=None,
+        engine="llama.cpp",
+        engine_version=None,
+        gguf_type="Q4_K_M",
+        context_length=8192,
+        assumptions=Assumptions(
+            max_num_seqs=2, max_num_batched_tokens=256, kv_cache_dtype_bytes=1.53125
+        ),
+    )
+    assert left.prepare(HUB, 1).demand == LlamaCpp().prepare(HUB, 1).demand
+
+
+@pytest.mark.parametrize(
+    ("layers", "is_known"),
+    [(None, True), (0, False), (998, False), (999, True), (1, False)],
+)
+def test_a_model_outside_of_the_gpu_is_not_modelled(
+    layers: int | None,
+    is_known: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """
+    No plan is made of it, whether a part is there or all.
+    """
+    demand = LlamaCpp(n_gpu_layers=layers).prepare(HUB, 1).demand
+
+    assert (demand is not None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("serving", "model", "named"),
+    [
+        (LlamaCpp(), HuggingFaceModel("Qwen/Qwen3-4B-GGUF"), "Q4_K_M"),
+        (LlamaCpp(), HuggingFaceModel("Qwen/Qwen3-4B-GGUF:Q8_0"), "Q8_0"),
+        (
+            LlamaCpp(hf_file="x-Q5_K_S.gguf"),
+            HuggingFaceModel("Qwen/Qwen3-4B-GGUF"),
+            "Q5_K_S",
+        ),
+        (LlamaCpp(hf_file="x.gguf"), HuggingFaceModel("Qwen/Qwen3-4B-GGUF"), None),
+        (LlamaCpp(model="x-Q6_K.gguf"), WEIGHTS, "Q6_K"),
+        (LlamaCpp(model="x.gguf"), WEIGHTS, None),
+        (LlamaCpp(), WEIGHTS, None),
+    ],
+)
+def test_names_say_how_the_weights_are_quantized(
+    serving: LlamaCpp, model: HuggingFaceModel | S3Model, named: str | None
+) -> None:
+    """
+    Of a repository without a type llama.cpp takes Q4_K_M; a file has what it has.
+    """
+    demand = serving.prepare(model, 1).demand
+
+    assert demand is not None
+    assert demand.gguf_type == named
 
 
 def _stack() -> Stack:

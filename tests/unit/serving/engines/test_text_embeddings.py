@@ -20,6 +20,8 @@ from cdk_sagemaker_llm import (
     TextEmbeddings,
     Vllm,
 )
+from cdk_sagemaker_llm.architectures import find_architecture
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 
 MODEL = HuggingFaceModel("BAAI/bge-small-en-v1.5")
@@ -71,15 +73,43 @@ def test_the_devices_may_be_decided_late() -> None:
     """
     asked = []
 
-    def decide(demand: object) -> int:
-        asked.append(demand)
+    def decide(demand: Demand | None) -> int:
+        assert demand is not None
+        asked.append((demand.engine, demand.engine_version))
         return 0
 
     container = TextEmbeddings().prepare(MODEL, decide).container
 
     assert container is not None
     assert container.image.reference == CPU_IMAGE
-    assert asked == [None]
+    # First for the image, and then for what is in it.
+    assert asked == [("tei", None), ("tei", "1.9.3")]
+
+
+@pytest.mark.parametrize(
+    ("serving", "tokens", "bits"),
+    [
+        (TextEmbeddings(), None, None),
+        (TextEmbeddings(max_batch_tokens=1, dtype="float16"), 1, 16),
+        (TextEmbeddings(max_batch_tokens=0, dtype="float32"), None, 32),
+    ],
+)
+def test_what_it_asks_of_the_memory(
+    serving: TextEmbeddings, tokens: int | None, bits: int | None
+) -> None:
+    """
+    Of one device, however many there are.
+    """
+    asked = serving.prepare(MODEL, 4).demand
+
+    assert asked == Demand(
+        architecture=find_architecture("BAAI/bge-small-en-v1.5"),
+        assumptions=Assumptions(max_num_batched_tokens=tokens),
+        weight_bits=bits,
+        tensor_parallel_degree=1,
+        engine="tei",
+        engine_version="1.9.3",
+    )
 
 
 def test_every_parameter() -> None:
