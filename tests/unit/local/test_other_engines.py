@@ -76,6 +76,30 @@ def test_sglang_answers_chats() -> None:
     assert events(sglang(), {**QUESTION, "max_tokens": 1})[1]["usage"] is None
 
 
+def test_sglang_answers_as_it_is_asked() -> None:
+    """
+    By the name that it is called, and with thoughts where a parser takes them apart.
+    """
+    plain = said(sglang(), QUESTION)
+    assert plain["model"] == "default"
+    assert said(sglang(), {**QUESTION, "model": "any"})["model"] == "any"
+    thinking = said(sglang(SM_SGLANG_REASONING_PARSER="qwen3"), QUESTION)
+    message = thinking["choices"][0]["message"]
+    whole_text = plain["choices"][0]["message"]["content"]
+    assert message["reasoning_content"] + message["content"] == whole_text
+
+
+def test_the_served_name_of_sglang_may_have_a_colon() -> None:
+    """
+    It is no adapter then.
+    """
+    engine = sglang(SM_SGLANG_SERVED_MODEL_NAME="own:name")
+    assert said(engine, {**QUESTION, "model": "own:name"})["model"] == "own:name"
+    assert refused(engine, {**QUESTION, "model": "own:name:one"}) == flat(
+        "LoRA is not enabled. Please set `--enable-lora` to enable LoRA."
+    )
+
+
 def test_sglang_refuses_what_is_no_chat() -> None:
     """
     With a flat error, and never a 422.

@@ -206,6 +206,22 @@ def test_a_tool_is_called_once_and_then_answered() -> None:
     assert said(engine, silent)["choices"][0]["message"]["content"]
 
 
+def test_the_tool_that_is_named_is_called() -> None:
+    """
+    Else the first that is one.
+    """
+    engine = vllm(
+        SM_VLLM_ENABLE_AUTO_TOOL_CHOICE="true", SM_VLLM_TOOL_CALL_PARSER="hermes"
+    )
+    other = {"type": "function", "function": {"name": "time"}}
+    named = {"type": "function", "function": {"name": "time"}}
+    asked = {**QUESTION, "tools": [WEATHER, other]}
+    for choice, name in (("required", "weather"), ("auto", "weather"), (named, "time")):
+        found = said(engine, {**asked, "tool_choice": choice})["choices"][0]
+        (call,) = found["message"]["tool_calls"]
+        assert call["function"]["name"] == name
+
+
 def test_tools_need_a_parser() -> None:
     """
     One that is named did not, before vLLM had its renderers.

@@ -266,6 +266,79 @@ def test_devices() -> None:
     assert codes(SGLANG, {"SM_SGLANG_TP": "8"}, 8) == ["LLM601"]
 
 
+def test_devices_are_told_with_what_was_said() -> None:
+    """
+    With the sizes that are, and with the default of the one that is not.
+    """
+    (said,) = found(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": "2"}, 4)
+    (silent,) = found(SERVER, {}, 4)
+
+    assert said.message == (
+        "SM_VLLM_TENSOR_PARALLEL_SIZE=2 takes 2 of 4 accelerators: the others stay idle"
+    )
+    assert silent.message == (
+        "SM_VLLM_TENSOR_PARALLEL_SIZE left out is 1 of 4 accelerators: the others stay "
+        "idle"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DISTRIBUTED_EXECUTOR_BACKEND", "ray"),
+        ("DATA_PARALLEL_SIZE_LOCAL", "1"),
+        ("DATA_PARALLEL_BACKEND", "ray"),
+        ("CONFIG", "/opt/ml/model/config.yaml"),
+    ],
+)
+def test_devices_that_are_elsewhere_are_not_counted(name: str, value: str) -> None:
+    """
+    Neither as too few, nor as idle.
+    """
+    for size in ("8", "1"):
+        told = {"SM_VLLM_TENSOR_PARALLEL_SIZE": size, f"SM_VLLM_{name}": value}
+        assert not {"LLM516", "LLM618"} & {*codes(SERVER, told, 4)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LORA_MODULES", "a=/opt/ml/model/a"),
+        ("MAX_LORAS", "2"),
+        ("MAX_LORA_RANK", "64"),
+        ("MAX_CPU_LORAS", "4"),
+        ("FULLY_SHARDED_LORAS", "true"),
+        ("DEFAULT_MM_LORAS", '{"image":"/opt/ml/model/a"}'),
+    ],
+)
+def test_adapters_are_switched_on_for_what_is_said_of_them(
+    name: str, value: str
+) -> None:
+    """
+    Otherwise it has no effect, or fails.
+    """
+    told = {f"SM_VLLM_{name}": value}
+
+    (only,) = found(SERVER, told)
+    assert (only.code, only.message, only.remedy) == (
+        "LLM621",
+        f"SM_VLLM_{name} has no effect, or fails, without SM_VLLM_ENABLE_LORA",
+        "set SM_VLLM_ENABLE_LORA",
+    )
+    assert codes(SERVER, {**told, "SM_VLLM_ENABLE_LORA": "true"}) == []
+
+
+@pytest.mark.parametrize("value", ["1", "true", " True ", "0", "no"])
+def test_loading_adapters_is_switched_on_by_one_or_true(value: str) -> None:
+    """
+    And has no effect where the engine takes none.
+    """
+    told = {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": value}
+    is_on = value.strip().lower() in {"1", "true"}
+
+    assert codes(SERVER, told) == (["LLM621"] if is_on else [])
+
+
 def test_heads() -> None:
     """
     vLLM refuses a size that does not divide them; SGLang may.
