@@ -117,6 +117,18 @@ def test_a_bucket_is_streamed_where_it_is_asked_for(
 @pytest.mark.parametrize(
     ("family", "version", "variables", "told"),
     [
+        (
+            "llama-cpp",
+            "1.0.1",
+            {"SM_LLAMA_CPP_MODEL_DIR": "/other"},
+            "WARNING: no *.gguf found under /other; set SM_LLAMA_CPP_MODEL or mount",
+        ),
+        (
+            "llama-cpp",
+            "1.0.1",
+            {"SM_LLAMA_CPP_HF_REPO": "a/b", "SM_LLAMA_CPP_PORT": "9000"},
+            "Starting nginx SageMaker proxy on 0.0.0.0:9000",
+        ),
         (*IMAGE, {**MODEL, "SM_VLLM_PORT": "9000"}, "http://0.0.0.0:9000"),
         (*IMAGE, {**MODEL, "SM_VLLM_HOST": "127.0.0.1"}, "http://127.0.0.1:8080"),
         (

@@ -180,6 +180,26 @@ def test_llama_cpp_of_aws_takes_chats_alone() -> None:
     )
 
 
+def test_llama_cpp_counts_and_calls() -> None:
+    """
+    A tool is called with nothing said.
+    """
+    engine = started(*LLAMA, "model.gguf", SM_LLAMA_CPP_JINJA="true")
+    plain = said(engine, {**QUESTION, "max_tokens": 2})
+    assert plain["usage"] == {
+        "completion_tokens": 2,
+        "prompt_tokens": 3,
+        "total_tokens": 5,
+    }
+    assert plain["choices"][0]["message"].keys() == {"role", "content"}
+    tool = {"type": "function", "function": {"name": "now"}}
+    (choice,) = said(engine, {**QUESTION, "tools": [tool]})["choices"]
+    (call,) = choice["message"]["tool_calls"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert choice["message"]["content"] == ""
+    assert call["function"] == {"name": "now", "arguments": "{}"}
+
+
 def test_llama_cpp_of_hugging_face_routes() -> None:
     """
     By the header, or else by the body's key.

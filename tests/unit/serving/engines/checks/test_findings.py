@@ -404,6 +404,111 @@ def test_isolation() -> None:
     assert codes(("llama-cpp", "1.0.1"), repo, network_isolation=True) == ["LLM514"]
 
 
+@pytest.mark.parametrize("value", ["true", "1", "false", "0", "TRUE", "False"])
+def test_the_supervisor_is_switched_by_a_truth(value: str) -> None:
+    """
+    Or by its number.
+    """
+    assert codes(SERVER, {"PROCESS_AUTO_RECOVERY": value}) == []
+
+
+@pytest.mark.parametrize("value", ["yes", "on", "", "2"])
+def test_the_supervisor_is_off_with_anything_else(value: str) -> None:
+    """
+    Which may not be what was meant.
+    """
+    (only,) = found(SERVER, {"PROCESS_AUTO_RECOVERY": value})
+
+    assert (only.code, only.remedy) == ("LLM623", "write true or false")
+    assert only.message == (
+        f"PROCESS_AUTO_RECOVERY={value} switches the supervisor off, as anything but "
+        "true and 1 does"
+    )
+
+
+def test_an_image_without_a_supervisor_has_no_settings_of_one() -> None:
+    """
+    It is said of each.
+    """
+    told = {"PROCESS_AUTO_RECOVERY": "yes", "PROCESS_MAX_START_RETRIES": "x"}
+
+    assert [(one.code, one.message, one.remedy) for one in found(OLD, told)] == [
+        (
+            "LLM623",
+            f"{name} has no effect: this image has no supervisor",
+            "leave it out",
+        )
+        for name in told
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HF_HOME",
+        "HF_HUB_CACHE",
+        "HUGGINGFACE_HUB_CACHE",
+        "TRANSFORMERS_CACHE",
+        "LLAMA_CACHE",
+    ],
+)
+def test_a_cache_among_the_model_data_needs_no_network(name: str) -> None:
+    """
+    Elsewhere there is nothing in it yet.
+    """
+    told = {"SM_VLLM_MODEL": "a/b", "HF_HUB_OFFLINE": "1"}
+    inside, outside = {name: "/opt/ml/model/cache"}, {name: "/tmp/cache"}  # noqa: S108 - what a user may write
+
+    def isolated(more: dict[str, str]) -> list[str]:
+        return codes(SERVER, {**told, **more}, network_isolation=True)
+
+    assert "LLM514" not in isolated(inside)
+    assert "LLM514" in isolated(outside)
+
+
+@pytest.mark.parametrize(
+    ("model", "where"),
+    [
+        ("a/b", "the Hugging Face Hub"),
+        ("s3://bucket/a/", "an address"),
+        ("gs://bucket/a/", "an address"),
+        ("az://bucket/a/", "an address"),
+        ("https://example.com/a", "an address"),
+    ],
+)
+def test_where_a_model_is_fetched_from_is_said(model: str, where: str) -> None:
+    """
+    With the way out.
+    """
+    told = {"SM_VLLM_MODEL": model, "HF_HUB_OFFLINE": "1"}
+    (only,) = found(SERVER, told, network_isolation=True)
+
+    assert only.code == "LLM514"
+    assert only.message == (
+        f"SM_VLLM_MODEL={model} is fetched from {where}, which a container with "
+        "network isolation cannot reach"
+    )
+    assert only.remedy == "let SageMaker bring the weights into /opt/ml/model"
+
+
+@pytest.mark.parametrize(
+    "name", ["JSON_MODEL_OVERRIDE_ARGS", "MODEL_LOADER_EXTRA_CONFIG"]
+)
+def test_json_that_is_read_later_is_json(name: str) -> None:
+    """
+    What deployment decides is not known.
+    """
+    variable = f"SM_SGLANG_{name}"
+
+    assert codes(SGLANG, {variable: '{"rope_scaling": null}'}) == []
+    assert codes(SGLANG, {variable: OPEN}) == []
+    (only,) = found(SGLANG, {variable: "{x}"})
+    assert only.code == "LLM558"
+    assert only.message.startswith(f"{variable} must be JSON (Expecting property name")
+    assert only.message.endswith(", got '{x}'")
+    assert only.remedy == 'write an object, such as {"rope_scaling": {...}}'
+
+
 def test_engines_without_a_table() -> None:
     """
     Names that are known pass, others with a warning.
