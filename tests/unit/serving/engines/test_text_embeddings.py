@@ -473,3 +473,17 @@ def test_isolated_containers_reach_no_hub(family: str) -> None:
 
     assert found("a/b") == ["LLM514"]
     assert found("/opt/ml/model") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("HF_TOKEN", "set HF_API_TOKEN"), ("DENSE_PATH", "take a newer version")],
+)
+def test_a_variable_that_came_later_has_a_way_out(name: str, remedy: str) -> None:
+    """
+    A token has an older name.
+    """
+    told = {"HF_MODEL_ID": "BAAI/bge-small-en-v1.5", name: "x"}
+    found = engine_findings(told, family="tei", version="1.2.3", accelerators=1)
+
+    assert [(one.code, one.remedy) for one in found] == [("LLM626", remedy)]

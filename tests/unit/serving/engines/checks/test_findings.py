@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.serving import check_environment
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.kernels import gpu_findings
 from cdk_sagemaker_llm.serving.environment import added_findings, container_findings
 
 SERVER = ("vllm-server", "2.6")
@@ -697,3 +699,36 @@ def test_what_runs_is_not_refused(
     However it is written.
     """
     assert errors_of(found(image, environment)) == []
+
+
+@pytest.mark.parametrize(
+    ("gpu", "capability"),
+    [
+        ("V100", "7.0"),
+        ("T4", "7.5"),
+        ("A100-40GB", "8.0"),
+        ("A100-80GB", "8.0"),
+        ("A10G", "8.6"),
+        ("L4", "8.9"),
+        ("L40S", "8.9"),
+        ("H100", None),
+        ("H200", None),
+        ("B200", None),
+        ("B200(GB200)", None),
+        ("B300", None),
+        ("RTX-PRO-4500", "12.0"),
+        ("RTX-PRO-6000-Server", "12.0"),
+        ("another", None),
+    ],
+)
+def test_the_image_has_kernels_for_the_gpu(gpu: str, capability: str | None) -> None:
+    """
+    AWS's SGLang is built for Hopper and Blackwell's data center GPUs.
+    """
+    image = find_engine_release(*SGLANG)
+    assert image is not None
+    found = gpu_findings(image, gpu)
+
+    assert [one.code for one in found] == (["LLM620"] if capability else [])
+    for one in found:
+        assert one.message.endswith(f", and {gpu} has {capability}")
