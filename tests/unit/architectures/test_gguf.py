@@ -45,6 +45,37 @@ def test_llama_3_1_8b_has_the_size_that_llama_cpp_states(
     assert usual / 2**30 == pytest.approx(gib, abs=0.006)
 
 
+# Bits that each type's own blocks have, less what the embedding has more of.
+FINEST_FIRST = [
+    "F32 BF16 F16",
+    "Q8_0 Q6_K Q5_1 Q5_K_M Q5_0 Q5_K_S Q4_1 Q4_K_M IQ4_NL Q4_K_S Q4_0 IQ4_XS",
+    "Q3_K_L Q3_K_M IQ3_M IQ3_S Q3_K_S IQ3_XS IQ3_XXS Q2_K Q2_K_S",
+    "IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S",
+]
+
+
+def test_types_stand_in_the_order_of_their_bits() -> None:
+    """
+    All that there are.
+    """
+    names = " ".join(FINEST_FIRST).split()
+    bits = [gguf_bits(name) for name in names]
+
+    assert bits == sorted(bits, reverse=True)
+    assert sorted(names) == sorted(GGUF_BITS)
+
+
+@pytest.mark.parametrize(
+    ("short", "meant"),
+    [("Q3_K", "Q3_K_M"), ("q4_k", "Q4_K_M"), ("Q5_K", "Q5_K_M")],
+)
+def test_short_names_are_those_of_the_middle(short: str, meant: str) -> None:
+    """
+    As llama.cpp takes them.
+    """
+    assert gguf_bits(short) == gguf_bits(meant)
+
+
 def test_embeddings_may_keep_more_bits() -> None:
     """
     Those of Q6_K, but never fewer than the rest.

@@ -270,7 +270,7 @@ def test_fails_if_no_plan_can_be_made(
 
 def test_a_described_instance_type_needs_its_accelerators() -> None:
     """
-    And their memory; the memory of none is no memory.
+    And their memory; the memory of none is no memory, nor vLLM's to take.
     """
     none = InstanceType.of(
         "ml.p9.huge", accelerators=0, vcpus=8, memory_gib=64, accelerator_memory_gib=24

@@ -79,6 +79,18 @@ def test_an_ended_session_goes_when_another_begins() -> None:
     assert len(sessions.ends) == 2
 
 
+def test_a_session_lasts_up_to_its_end() -> None:
+    """
+    At that very moment it is there yet.
+    """
+    sessions = Sessions({"one": 60.0})
+    sessions.begin(60.0, 1)
+    sessions.hold("one", 60.0)
+    assert "one" in sessions.ends
+    sessions.begin(60.5, 1)
+    assert "one" not in sessions.ends
+
+
 def test_sessions_are_off_if_nothing_is_said() -> None:
     """
     Then nothing of a session is taken.

@@ -70,18 +70,65 @@ def test_hugging_faces_defaults_give_way() -> None:
         assert "kv_transfer_config" not in started(family, version, **MODEL).settings
 
 
-def test_a_bucket_is_streamed_where_it_is_asked_for() -> None:
+def test_hugging_faces_image_says_what_it_turned_on() -> None:
+    """
+    In the first lines of its log.
+    """
+    image = ("huggingface-vllm", "0.29.0")
+    skipped, cached = started(*image, **MODEL).log[:2]
+    assert skipped == (
+        "[hf-opt] expandable_segments skipped (incompatible with the LMCache KV "
+        "connector); LMCache takes precedence"
+    )
+    assert cached == "[hf-opt] LMCache CPU offload enabled"
+    off = started(*image, **MODEL, HF_ENABLE_OPTIMIZATIONS="0")
+    assert off.log[0] == "[hf-opt] disabled (HF_ENABLE_OPTIMIZATIONS=0)"
+    bare = started(*image, **MODEL, HF_ENABLE_LMCACHE="0")
+    assert bare.log[0] == "[hf-opt] PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+
+
+@pytest.mark.parametrize(
+    ("model", "switch", "streams"),
+    [
+        ("s3://bucket/model", "1", True),
+        ("gs://bucket/model", "1", True),
+        ("azure://bucket/model", "1", True),
+        ("s3://bucket/model", "0", False),
+        ("Qwen/Qwen3-0.6B", "1", False),
+    ],
+)
+def test_a_bucket_is_streamed_where_it_is_asked_for(
+    model: str,
+    switch: str,
+    streams: bool,  # noqa: FBT001 - a column of the table
+) -> None:
     """
     By Hugging Face's image.
     """
-    model = {"SM_VLLM_MODEL": "s3://bucket/model", "HF_ENABLE_RUNAI_STREAMER": "1"}
-    engine = started("huggingface-vllm", "0.29.0", **model)
-    assert engine.settings["load_format"] == "runai_streamer"
+    engine = started(
+        "huggingface-vllm",
+        "0.29.0",
+        SM_VLLM_MODEL=model,
+        HF_ENABLE_RUNAI_STREAMER=switch,
+    )
+    assert (engine.settings.get("load_format") == "runai_streamer") is streams
 
 
 @pytest.mark.parametrize(
     ("family", "version", "variables", "told"),
     [
+        (
+            "llama-cpp",
+            "1.0.1",
+            {"SM_LLAMA_CPP_MODEL_DIR": "/other"},
+            "WARNING: no *.gguf found under /other; set SM_LLAMA_CPP_MODEL or mount",
+        ),
+        (
+            "llama-cpp",
+            "1.0.1",
+            {"SM_LLAMA_CPP_HF_REPO": "a/b", "SM_LLAMA_CPP_PORT": "9000"},
+            "Starting nginx SageMaker proxy on 0.0.0.0:9000",
+        ),
         (*IMAGE, {**MODEL, "SM_VLLM_PORT": "9000"}, "http://0.0.0.0:9000"),
         (*IMAGE, {**MODEL, "SM_VLLM_HOST": "127.0.0.1"}, "http://127.0.0.1:8080"),
         (
@@ -179,6 +226,12 @@ def test_adapters_that_vllm_does_not_take() -> None:
         code=500,
     )
     load(lora(SM_VLLM_MAX_LORA_RANK="32"), "one", b'{"r": 32}')
+    load(lora(), "one", b'{"r": "many", "modules_to_save": null, "bias": "none"}')
+    assert unloaded(lora(), {"modules_to_save": ["lm_head"], "bias": "all"}) == nested(
+        "vLLM only supports modules_to_save being None. Adapter bias is not supported.",
+        kind="InternalServerError",
+        code=500,
+    )
     assert "DoRA" in unloaded(lora(), {"r": 8, "use_dora": True})[1]
     assert unloaded(lora()) == nested(
         "Loading lora one failed: No adapter found for <path>",

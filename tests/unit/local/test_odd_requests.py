@@ -59,6 +59,25 @@ def test_what_is_no_request(engine: StartedEngine, body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content_type", "is_json"),
+    [
+        ("application/json", True),
+        ("Application/JSON; charset=utf-8; x=1", True),
+        ("text/plain", False),
+        ("application/jsonlines", False),
+    ],
+)
+def test_a_type_says_that_it_is_json(
+    content_type: str,
+    is_json: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """
+    Whatever its case, and what is behind it.
+    """
+    assert Asked(body=b"", content_type=content_type).is_json is is_json
+
+
+@pytest.mark.parametrize(
     "fields",
     [
         {"messages": "Who?"},

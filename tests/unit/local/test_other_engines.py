@@ -8,6 +8,7 @@ import base64
 import io
 import json
 import wave
+import zlib
 from typing import Any
 
 import pytest
@@ -73,6 +74,30 @@ def test_sglang_answers_chats() -> None:
     assert found["model"] == "any"
     assert found["metadata"] == {"weight_version": "default"}
     assert events(sglang(), {**QUESTION, "max_tokens": 1})[1]["usage"] is None
+
+
+def test_sglang_answers_as_it_is_asked() -> None:
+    """
+    By the name that it is called, and with thoughts where a parser takes them apart.
+    """
+    plain = said(sglang(), QUESTION)
+    assert plain["model"] == "default"
+    assert said(sglang(), {**QUESTION, "model": "any"})["model"] == "any"
+    thinking = said(sglang(SM_SGLANG_REASONING_PARSER="qwen3"), QUESTION)
+    message = thinking["choices"][0]["message"]
+    whole_text = plain["choices"][0]["message"]["content"]
+    assert message["reasoning_content"] + message["content"] == whole_text
+
+
+def test_the_served_name_of_sglang_may_have_a_colon() -> None:
+    """
+    It is no adapter then.
+    """
+    engine = sglang(SM_SGLANG_SERVED_MODEL_NAME="own:name")
+    assert said(engine, {**QUESTION, "model": "own:name"})["model"] == "own:name"
+    assert refused(engine, {**QUESTION, "model": "own:name:one"}) == flat(
+        "LoRA is not enabled. Please set `--enable-lora` to enable LoRA."
+    )
 
 
 def test_sglang_refuses_what_is_no_chat() -> None:
@@ -153,6 +178,26 @@ def test_llama_cpp_of_aws_takes_chats_alone() -> None:
             '"exceed_context_size_error","n_prompt_tokens":8,"n_ctx":8}}'
         ),
     )
+
+
+def test_llama_cpp_counts_and_calls() -> None:
+    """
+    A tool is called with nothing said.
+    """
+    engine = started(*LLAMA, "model.gguf", SM_LLAMA_CPP_JINJA="true")
+    plain = said(engine, {**QUESTION, "max_tokens": 2})
+    assert plain["usage"] == {
+        "completion_tokens": 2,
+        "prompt_tokens": 3,
+        "total_tokens": 5,
+    }
+    assert plain["choices"][0]["message"].keys() == {"role", "content"}
+    tool = {"type": "function", "function": {"name": "now"}}
+    (choice,) = said(engine, {**QUESTION, "tools": [tool]})["choices"]
+    (call,) = choice["message"]["tool_calls"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert choice["message"]["content"] == ""
+    assert call["function"] == {"name": "now", "arguments": "{}"}
 
 
 def test_llama_cpp_of_hugging_face_routes() -> None:
@@ -316,16 +361,36 @@ def omni(version: str = "1.6") -> StartedEngine:
     return started("vllm-omni", version, SM_VLLM_MODEL="Qwen/Qwen3-TTS")
 
 
+def png(picture: bytes) -> list[bytes]:
+    """
+    Read a picture of one dot, and return the names of its parts.
+    """
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    rest, names = picture[8:], []
+    while rest:
+        size = int.from_bytes(rest[:4], "big")
+        named, rest = rest[4 : 8 + size], rest[8 + size :]
+        assert int.from_bytes(rest[:4], "big") == zlib.crc32(named)
+        if named.startswith(b"IHDR"):
+            assert named[4:12] == b"\0\0\0\1" * 2
+        if named.startswith(b"IDAT"):
+            # How the row is filtered, and three colors.
+            assert len(zlib.decompress(named[4:])) == 4
+        names.append(named[:4])
+        rest = rest[4:]
+    return names
+
+
 def test_omni_speaks_and_draws() -> None:
     """
     By routes; without one it chats.
     """
     speech = whole(omni(), {"input": "Hi"}, attributes="route=/v1/audio/speech")
     with wave.open(io.BytesIO(speech)) as sound:
-        assert sound.getframerate() == 24_000
+        assert sound.getparams()[:4] == (1, 2, 24_000, 2_400)
     drawn = said(omni(), {"prompt": "x"}, attributes="route=/v1/images/generations")
     picture = base64.b64decode(drawn["data"][0]["b64_json"])
-    assert picture.startswith(b"\x89PNG")
+    assert png(picture) == [b"IHDR", b"IDAT", b"IEND"]
     assert said(omni(), QUESTION)["object"] == "chat.completion"
     status, told = refused(omni(), {}, attributes="route=/v1/audio/speech")
     assert status == 400

@@ -129,6 +129,7 @@ def test_a_stop_string_ends_the_answer_before_it() -> None:
     (choice,) = said(engine, {**QUESTION, "stop": [stop]})["choices"]
     assert choice["message"]["content"] == text[: text.index(stop)]
     assert (choice["finish_reason"], choice["stop_reason"]) == ("stop", stop)
+    assert said(engine, {**QUESTION, "stop": stop})["choices"][0]["stop_reason"] == stop
 
 
 def test_usage_ends_a_stream_where_it_is_asked_for() -> None:
@@ -143,6 +144,11 @@ def test_usage_ends_a_stream_where_it_is_asked_for() -> None:
     chunks = events(engine, {**QUESTION, "max_tokens": 1})
     assert not any("usage" in chunk for chunk in chunks)
     assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [
+        None,
+        None,
+        "length",
+    ]
 
 
 def test_thoughts_come_first_where_a_parser_takes_them_apart() -> None:
@@ -151,6 +157,8 @@ def test_thoughts_come_first_where_a_parser_takes_them_apart() -> None:
     """
     engine = vllm(SM_VLLM_REASONING_PARSER="qwen3")
     message = said(engine, QUESTION)["choices"][0]["message"]
+    other = {**QUESTION, "chat_template_kwargs": {"enable_thinking": True}}
+    assert said(engine, other)["choices"][0]["message"] == message
     bare = {**QUESTION, "chat_template_kwargs": {"enable_thinking": False}}
     plain = said(engine, bare)["choices"][0]["message"]
     assert plain["reasoning"] is None
@@ -178,14 +186,40 @@ def test_a_tool_is_called_once_and_then_answered() -> None:
         "arguments": '{"city": "text", "days": 1}',
     }
     deltas = [chunk["choices"][0]["delta"] for chunk in events(engine, asked)]
-    calls = [delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta]
-    written = "".join(one["function"]["arguments"] for one in calls)
-    assert written == call["function"]["arguments"]
+    begun, written = [
+        delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta
+    ]
+    assert begun.pop("id").startswith("chatcmpl-tool-")
+    assert begun == {
+        "type": "function",
+        "index": 0,
+        "function": {"name": "weather", "arguments": ""},
+    }
+    assert written == {
+        "index": 0,
+        "function": {"arguments": '{"city": "text", "days": 1}'},
+    }
     told = {"role": "tool", "content": "sunny", "tool_call_id": call["id"]}
     answered = {**asked, "messages": [*QUESTION["messages"], told]}
     assert said(engine, answered)["choices"][0]["finish_reason"] == "stop"
     silent = {**asked, "tool_choice": "none"}
     assert said(engine, silent)["choices"][0]["message"]["content"]
+
+
+def test_the_tool_that_is_named_is_called() -> None:
+    """
+    Else the first that is one.
+    """
+    engine = vllm(
+        SM_VLLM_ENABLE_AUTO_TOOL_CHOICE="true", SM_VLLM_TOOL_CALL_PARSER="hermes"
+    )
+    other = {"type": "function", "function": {"name": "time"}}
+    named = {"type": "function", "function": {"name": "time"}}
+    asked = {**QUESTION, "tools": [WEATHER, other]}
+    for choice, name in (("required", "weather"), ("auto", "weather"), (named, "time")):
+        found = said(engine, {**asked, "tool_choice": choice})["choices"][0]
+        (call,) = found["message"]["tool_calls"]
+        assert call["function"]["name"] == name
 
 
 def test_tools_need_a_parser() -> None:
@@ -323,6 +357,123 @@ def test_a_completion_of_several_prompts() -> None:
     assert found["usage"]["completion_tokens"] == 32
     told = found["choices"][0]["logprobs"]
     assert told["text_offset"][:2] == [0, len(told["tokens"][0])]
+
+
+def test_a_completion_has_all_that_vllm_writes() -> None:
+    """
+    What it does not know is ``null``.
+    """
+    found = said(vllm(), {"prompt": "Once", "max_tokens": 1, "n": 2})
+    assert found.pop("id").startswith("cmpl-")
+    assert found.pop("created") > 0
+    assert found["choices"][1].pop("text")
+    assert found["choices"][1] == {
+        "index": 1,
+        "logprobs": None,
+        "finish_reason": "length",
+        "stop_reason": None,
+        "token_ids": None,
+        "prompt_logprobs": None,
+        "prompt_token_ids": None,
+    }
+    del found["choices"]
+    assert found == {
+        "object": "text_completion",
+        "model": WRITES,
+        "service_tier": None,
+        "system_fingerprint": None,
+        "usage": {
+            "prompt_tokens": 1,
+            "total_tokens": 3,
+            "completion_tokens": 2,
+            "prompt_tokens_details": None,
+        },
+        "kv_transfer_params": None,
+    }
+
+
+def test_a_completion_is_streamed_word_by_word() -> None:
+    """
+    The prompt first where it is asked for, and the usage last.
+    """
+    asked = {"prompt": "Once", "max_tokens": 2}
+    text = said(vllm(), asked)["choices"][0]["text"]
+    told = {**asked, "echo": True, "stream_options": {"include_usage": True}}
+    prompt, *words, end, usage = events(vllm(), told)
+    assert prompt["choices"] == [
+        {"index": 0, "text": "Once", "logprobs": None, "finish_reason": None}
+    ]
+    assert "".join(word["choices"][0]["text"] for word in words) == text
+    assert len(words) == 2
+    assert end["choices"] == [
+        {
+            "index": 0,
+            "text": "",
+            "logprobs": None,
+            "finish_reason": "length",
+            "stop_reason": None,
+        }
+    ]
+    assert usage["choices"] == []
+    assert usage["usage"]["completion_tokens"] == 2
+    bare = events(vllm(), asked)
+    assert len(bare) == 3
+    assert not any("usage" in chunk for chunk in bare)
+
+
+def test_tokens_are_a_prompt_too() -> None:
+    """
+    One of them, or several lists; what is neither is no prompt.
+    """
+    one = said(vllm(), {"prompt": [1, 2, 3], "echo": True, "max_tokens": 1})
+    assert one["choices"][0]["text"].startswith("1 2 3")
+    assert len(one["choices"]) == 1
+    two = said(vllm(), {"prompt": [[1, 2], [3]], "echo": True, "max_tokens": 1})
+    first, second = [choice["text"] for choice in two["choices"]]
+    assert first.startswith("1 2")
+    assert second.startswith("3")
+    for prompt in ([], "", [1, "a"], [True], [[1], 2]):
+        assert refused(vllm(), {"prompt": prompt})[0] == 400
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"temperature": True},
+        {"max_tokens": True},
+        {"top_p": "0.5"},
+        {"stream": 1},
+        {"top_logprobs": 1.5},
+        {"seed": 1.5},
+        {"logprobs": 1},
+    ],
+    ids=str,
+)
+def test_fields_of_another_type(fields: dict[str, Any]) -> None:
+    """
+    Neither is a truth a number, nor a number a truth.
+    """
+    assert refused(vllm(), {**QUESTION, **fields})[0] == 400
+
+
+def test_answers_are_no_more_than_16384() -> None:
+    """
+    As VLLM_MAX_N_SEQUENCES has it.
+    """
+    body = {"prompt": "Once", "n": 16_385, "max_tokens": 1}
+    assert refused(vllm(), body) == nested(
+        "n must be at most 16384, got 16385. (parameter=n, value=16385)", "n"
+    )
+
+
+def test_a_decoder_embeds_by_its_name() -> None:
+    """
+    However it is written; the name of its folder says nothing.
+    """
+    for name in ("Qwen/Qwen3-Embedding-0.6B", "Qwen/qwen3-embedding-0.6b"):
+        assert said(vllm(SM_VLLM_MODEL=name), {"input": "one"})["data"]
+    writes = vllm(SM_VLLM_MODEL="embedders/Qwen3-0.6B", SM_VLLM_MAX_MODEL_LEN="2048")
+    assert said(writes, {**QUESTION, "max_tokens": 1})["choices"]
 
 
 def test_a_model_that_embeds_does_nothing_else() -> None:

@@ -243,7 +243,7 @@ class LlamaCpp(EngineServing):
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None
     ) -> Demand | None:
-        if (self.n_gpu_layers or _ALL_LAYERS) != _ALL_LAYERS:
+        if self.n_gpu_layers not in {None, _ALL_LAYERS}:
             # How much of the model is then on which side is not modelled.
             return None
         types = (self.cache_type_k, self.cache_type_v)

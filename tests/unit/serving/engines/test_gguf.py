@@ -39,6 +39,9 @@ REQUIREMENTS = {"requirements.txt": b"vllm-gguf-plugin\n"}
         ("made-from-f16-Q4_0.gguf", "Q4_0"),
         # A folder is not the file.
         ("Q4_K_M/model.gguf", None),
+        ("Q4_K_M/model", None),
+        ("folder:Q4_K_M/model.gguf", None),
+        ("folder/model-Q4_K_M", "Q4_K_M"),
         ("model.gguf", None),
         ("Qwen/Qwen3-8B-GGUF", None),
         ("Qwen/Qwen3-8B-GGUF:latest", None),

@@ -417,67 +417,71 @@ def test_fails_for_a_value_of_another_kind(given: dict[str, Any], message: str) 
         LlamaCpp(**given)
 
 
-def test_what_it_takes_of_the_memory() -> None:
+def test_what_it_asks_of_the_memory() -> None:
     """
-    By the type that is named, the cache's types, and what is left to llama.cpp.
+    Zeros and less leave it to llama.cpp, and ask for nothing.
     """
     serving = LlamaCpp(
-        ctx_size=16384,
-        parallel=4,
-        ubatch_size=256,
-        cache_type_k="q8_0",
-        cache_type_v="q4_0",
+        ctx_size=8192, parallel=2, ubatch_size=256, cache_type_k="q8_0", batch_size=512
     )
-    usual = LlamaCpp(ctx_size=0, parallel=-1).prepare(HUB, 0).demand
+    left = LlamaCpp(ctx_size=0, parallel=-1, ubatch_size=0)
 
-    assert serving.prepare(HUB, 0).demand == Demand(
+    asked = serving.prepare(HUB, 1).demand
+    assert asked == Demand(
         architecture=None,
-        assumptions=Assumptions(
-            max_num_seqs=4,
-            max_num_batched_tokens=256,
-            kv_cache_dtype_bytes=0.8125,
-        ),
-        context_length=16384,
         engine="llama.cpp",
+        engine_version=None,
         gguf_type="Q4_K_M",
+        context_length=8192,
+        assumptions=Assumptions(
+            max_num_seqs=2, max_num_batched_tokens=256, kv_cache_dtype_bytes=1.53125
+        ),
     )
-    assert usual is not None
-    assert usual.context_length is None
-    assert usual.assumptions == Assumptions()
+    assert left.prepare(HUB, 1).demand == LlamaCpp().prepare(HUB, 1).demand
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "expected"),
-    [
-        (HuggingFaceModel("org/name-GGUF:Q8_0"), {}, "Q8_0"),
-        (HuggingFaceModel("org/name-GGUF"), {"hf_file": "name-Q6_K.gguf"}, "Q6_K"),
-        # llama.cpp takes Q4_K_M where nothing is said, and there is one.
-        (HuggingFaceModel("org/name-GGUF"), {}, "Q4_K_M"),
-        (HuggingFaceModel("org/name-GGUF"), {"hf_file": "name.gguf"}, None),
-        (S3Model("s3://bucket/name/"), {"model": "name-F16.gguf"}, "F16"),
-        (S3Model("s3://bucket/name/"), {}, None),
-    ],
+    ("layers", "is_known"),
+    [(None, True), (0, False), (998, False), (999, True), (1, False)],
 )
-def test_the_type_is_what_is_named(
-    model: HuggingFaceModel | S3Model, given: dict[str, str], expected: str | None
+def test_a_model_outside_of_the_gpu_is_not_modelled(
+    layers: int | None,
+    is_known: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     """
-    By the file, or else behind the repository.
-    """
-    demand = LlamaCpp(**given).prepare(model, 0).demand  # type: ignore[arg-type] # of the two
-
-    assert demand is not None
-    assert demand.gguf_type == expected
-
-
-@pytest.mark.parametrize(("layers", "is_modelled"), [(998, False), (999, True)])
-def test_a_part_on_the_gpu_is_not_modelled(layers: int, *, is_modelled: bool) -> None:
-    """
-    How much of the model is then on which side is not known.
+    No plan is made of it, whether a part is there or all.
     """
     demand = LlamaCpp(n_gpu_layers=layers).prepare(HUB, 1).demand
 
-    assert (demand is not None) == is_modelled
+    assert (demand is not None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("serving", "model", "named"),
+    [
+        (LlamaCpp(), HuggingFaceModel("Qwen/Qwen3-4B-GGUF"), "Q4_K_M"),
+        (LlamaCpp(), HuggingFaceModel("Qwen/Qwen3-4B-GGUF:Q8_0"), "Q8_0"),
+        (
+            LlamaCpp(hf_file="x-Q5_K_S.gguf"),
+            HuggingFaceModel("Qwen/Qwen3-4B-GGUF"),
+            "Q5_K_S",
+        ),
+        (LlamaCpp(hf_file="x.gguf"), HuggingFaceModel("Qwen/Qwen3-4B-GGUF"), None),
+        (LlamaCpp(model="x-Q6_K.gguf"), WEIGHTS, "Q6_K"),
+        (LlamaCpp(model="x.gguf"), WEIGHTS, None),
+        (LlamaCpp(), WEIGHTS, None),
+    ],
+)
+def test_names_say_how_the_weights_are_quantized(
+    serving: LlamaCpp, model: HuggingFaceModel | S3Model, named: str | None
+) -> None:
+    """
+    Of a repository without a type llama.cpp takes Q4_K_M; a file has what it has.
+    """
+    demand = serving.prepare(model, 1).demand
+
+    assert demand is not None
+    assert demand.gguf_type == named
 
 
 def _stack() -> Stack:

@@ -11,6 +11,7 @@ import pytest
 from aws_cdk import Token
 
 from cdk_sagemaker_llm import HuggingFaceModel, ModelSource, S3Model, Sglang
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.serving.configuration import Prepared
 
 MODEL = HuggingFaceModel("a/b")
@@ -234,3 +235,77 @@ def test_json_that_is_some_is_taken_as_text() -> None:
     told = written(Sglang(options={"json-model-override-args": text}))
 
     assert told["SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS"] == text
+
+
+def test_what_it_asks_of_the_memory() -> None:
+    """
+    By its own arguments; a prompt in one piece is up to 16,384 tokens long.
+    """
+    serving = Sglang(
+        "1.4",
+        tp_size=2,
+        context_length=8192,
+        mem_fraction_static=0.8,
+        max_running_requests=8,
+        chunked_prefill_size=-1,
+        disable_cuda_graph=True,
+        quantization="fp8",
+    )
+
+    assert serving.prepare(HuggingFaceModel("own/model"), 2).demand == Demand(
+        architecture=None,
+        assumptions=Assumptions(
+            gpu_memory_utilization=0.8,
+            cuda_graphs_gib=0.0,
+            max_num_seqs=8,
+            max_num_batched_tokens=16_384,
+        ),
+        weight_bits=8,
+        context_length=8192,
+        tensor_parallel_degree=2,
+        engine="sglang",
+        engine_version="0.5.19",
+    )
+
+
+@pytest.mark.parametrize(
+    ("serving", "is_known"),
+    [
+        (Sglang(), True),
+        (Sglang(pp_size=1, dp_size=1), True),
+        (Sglang(pp_size=2), False),
+        (Sglang(dp_size=2), False),
+    ],
+)
+def test_copies_and_stages_are_not_modelled(
+    serving: Sglang,
+    is_known: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """
+    No plan is made of them.
+    """
+    demand = serving.prepare(HuggingFaceModel("own/model"), 4).demand
+
+    assert (demand is not None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("serving", "devices", "size"),
+    [
+        (Sglang(), 4, "4"),
+        (Sglang(dp_size=2), 4, "2"),
+        (Sglang(pp_size=2, dp_size=2), 4, "1"),
+        (Sglang(dp_size=3), 4, None),
+        (Sglang(), None, None),
+    ],
+)
+def test_copies_and_stages_share_the_devices(
+    serving: Sglang, devices: int | None, size: str | None
+) -> None:
+    """
+    Where they can do so evenly.
+    """
+    container = serving.prepare(HuggingFaceModel("own/model"), devices).container
+    told = {} if container is None else container.environment
+
+    assert told.get("SM_SGLANG_TP_SIZE") == size

@@ -20,7 +20,8 @@ from cdk_sagemaker_llm import (
     TextEmbeddings,
     Vllm,
 )
-from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.architectures import find_architecture
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 
 MODEL = HuggingFaceModel("BAAI/bge-small-en-v1.5")
@@ -70,18 +71,44 @@ def test_the_devices_may_be_decided_late() -> None:
     """
     By a function, which is asked once the demand is known.
     """
-    asked: list[Demand] = []
+    asked: list[tuple[str, str | None]] = []
 
     def decide(demand: Demand | None) -> int:
         assert demand is not None
-        asked.append(demand)
+        asked.append((demand.engine, demand.engine_version))
         return 0
 
     container = TextEmbeddings().prepare(MODEL, decide).container
 
     assert container is not None
     assert container.image.reference == CPU_IMAGE
-    assert [demand.engine for demand in asked] == ["tei"]
+    assert asked == [("tei", None)]
+
+
+@pytest.mark.parametrize(
+    ("serving", "tokens", "bits"),
+    [
+        (TextEmbeddings(), None, None),
+        (TextEmbeddings(max_batch_tokens=1, dtype="float16"), 1, 16),
+        (TextEmbeddings(max_batch_tokens=0, dtype="float32"), None, 32),
+    ],
+)
+def test_what_it_asks_of_the_memory(
+    serving: TextEmbeddings, tokens: int | None, bits: int | None
+) -> None:
+    """
+    Of one device, however many there are.
+    """
+    asked = serving.prepare(MODEL, 4).demand
+
+    assert asked == Demand(
+        architecture=find_architecture("BAAI/bge-small-en-v1.5"),
+        assumptions=Assumptions(max_num_batched_tokens=tokens),
+        weight_bits=bits,
+        tensor_parallel_degree=1,
+        engine="tei",
+        engine_version="1.9.3",
+    )
 
 
 def test_every_parameter() -> None:
@@ -445,3 +472,17 @@ def test_isolated_containers_reach_no_hub(family: str) -> None:
 
     assert found("a/b") == ["LLM514"]
     assert found("/opt/ml/model") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("HF_TOKEN", "set HF_API_TOKEN"), ("DENSE_PATH", "take a newer version")],
+)
+def test_a_variable_that_came_later_has_a_way_out(name: str, remedy: str) -> None:
+    """
+    A token has an older name.
+    """
+    told = {"HF_MODEL_ID": "BAAI/bge-small-en-v1.5", name: "x"}
+    found = engine_findings(told, family="tei", version="1.2.3", accelerators=1)
+
+    assert [(one.code, one.remedy) for one in found] == [("LLM626", remedy)]

@@ -73,7 +73,8 @@ def _of_llama_cpp(
         if not environment.get("SM_LLAMA_CPP_MODEL"):
             yield _found_gguf(shown, environment)
         yield "Starting llama-server on 127.0.0.1:8081"
-        yield "Starting nginx SageMaker proxy on 0.0.0.0:8080"
+        port = environment.get("SM_LLAMA_CPP_PORT") or PORT
+        yield f"Starting nginx SageMaker proxy on 0.0.0.0:{port}"
     yield f"llama-server {told}"
     yield "main: server is listening"
 
@@ -93,6 +94,9 @@ def _hold_address(engine: StartedEngine) -> None:
     is_hidden = engine.release.rule != "llama-cpp" and host in _LOOPBACK
     if port == PORT and not is_hidden:
         return
+    if engine.release.rule == "llama-cpp":
+        # Its log has the port that nginx listens on.
+        raise EngineError(*engine.log)
     raise EngineError(
         *engine.log,
         f"INFO:     Uvicorn running on http://{host or '0.0.0.0'}:{port}",  # noqa: S104 - what the container does
