@@ -289,6 +289,7 @@ class ImageRelease:
             version
             for version, row in family_row(self.family)["versions"].items()
             if region in region_set(row["regions"])
+            and not is_rolling(self.family, version)
         ]
         way_out = (
             f"in that region are {any_of(versions)}"

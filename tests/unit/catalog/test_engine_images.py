@@ -191,7 +191,7 @@ def test_each_family_has_its_repository(
             "cn-north-1",
             (
                 "image vllm-server 2.6 is not listed in cn-north-1; in that region are "
-                "2, 2.2, 2.3 or 2.4"
+                "2.2, 2.3 or 2.4"
             ),
         ),
         (
