@@ -106,7 +106,7 @@ def _driver_findings(
         rule.finding(
             f"image {image.family} {image.version} of CUDA {image.cuda_version} "
             f"{found.value} with {_driver(hardware, host_image)} of {hardware}",
-            _remedy(hardware, image, hosts_components=hosts_components),
+            _remedy(hardware, image, host_image, hosts_components=hosts_components),
         ),
     ]
 
@@ -184,6 +184,7 @@ def _driver(hardware: InstanceType, host_image: str | None) -> str:
 def _remedy(
     hardware: InstanceType,
     image: ImageRelease,
+    host_image: str | None,
     *,
     hosts_components: bool,
 ) -> str:
@@ -195,6 +196,9 @@ def _remedy(
             f"define the host with cuda_version={image.cuda_version!r}, or serve the "
             "model from a host of its own"
         )
+    if host_image is None:
+        # Pools of types that share no host image: nothing was asked for.
+        return "choose another image, or types that have a host image in common"
     return "leave inference_ami_version out" + (
         f": it is {right} then" if right else ""
     )

@@ -84,6 +84,18 @@ def test_of_tei_there_is_no_image_for_graviton() -> None:
     assert (told.code, told.remedy) == ("LLM523", "choose an instance type of x86_64")
 
 
+def test_what_was_not_asked_for_is_not_to_be_left_out() -> None:
+    """
+    As in pools of types that share no host image.
+    """
+    (told,) = found(G5, find_image("llama-cpp", "1.0.1"), None)
+
+    assert told.code == "LLM198"
+    assert told.remedy == (
+        "choose another image, or types that have a host image in common"
+    )
+
+
 @pytest.mark.parametrize("family", ["llama-cpp-cpu", "llama-cpp-arm64"])
 def test_an_image_for_cpus_needs_no_devices(family: str) -> None:
     """
