@@ -321,6 +321,9 @@ def test_models() -> None:
     # Of Hugging Face's own image it is not known for certain.
     assert codes(("huggingface-sglang", "0.5.8"), hub, model_data=()) == ["LLM615"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}) == ["LLM615"]
+    neuron = ("huggingface-vllm-neuronx", "0.4.5")
+    assert codes(neuron, hub) == ["LLM615"]
+    assert codes(neuron, {**hub, "SM_ON_MODEL": "a/b"}) == []
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}, model_data=()) == ["LLM513"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL_PATH": "a/b"}, model_data=()) == []
     gated = {"SM_VLLM_MODEL": "meta-llama/Llama-3.1-8B"}
