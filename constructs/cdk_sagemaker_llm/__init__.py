@@ -19,13 +19,14 @@ if TYPE_CHECKING:
         find_instance_type,
     )
     from cdk_sagemaker_llm.client.requests import Schema
-    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
+    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName, Words
     from cdk_sagemaker_llm.findings import Finding, Severity
     from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.outcomes import Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
-    from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+    from cdk_sagemaker_llm.fit.releases import Case, Range, Release, Windows
+    from cdk_sagemaker_llm.fit.reserves import Reserve
     from cdk_sagemaker_llm.fit.setting import Setting
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
@@ -97,7 +98,7 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.engines.base import ImageDistribution
-    from cdk_sagemaker_llm.serving.engines.llama_cpp import LlamaCpp
+    from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
@@ -126,6 +127,7 @@ __all__ = [
     "AsyncTopic",
     "AvailabilityZoneBalance",
     "BacklogScaling",
+    "CacheType",
     "Canary",
     "CapacityReservation",
     "CaptureMode",
@@ -180,6 +182,7 @@ __all__ = [
     "Range",
     "Registry",
     "Release",
+    "Reserve",
     "ResourceRequirements",
     "RollbackAlarms",
     "Rolling",
@@ -216,6 +219,8 @@ __all__ = [
     "VllmNeuron",
     "VllmOmni",
     "WeightFormat",
+    "Windows",
+    "Words",
     "find_image",
     "find_instance_type",
 ]
@@ -230,6 +235,7 @@ _HOMES = {
     "AsyncTopic": "hosting.asynchronous",
     "AvailabilityZoneBalance": "hosting.scheduling",
     "BacklogScaling": "hosting.backlog",
+    "CacheType": "serving.engines.llama_cpp",
     "Canary": "hosting.rollout",
     "CapacityReservation": "hosting.capacity",
     "CaptureMode": "hosting.data_capture",
@@ -284,6 +290,7 @@ _HOMES = {
     "Range": "fit.releases",
     "Registry": "catalog.images",
     "Release": "fit.releases",
+    "Reserve": "fit.reserves",
     "ResourceRequirements": "fit.placement",
     "RollbackAlarms": "hosting.rollback",
     "Rolling": "hosting.rollout",
@@ -320,6 +327,8 @@ _HOMES = {
     "VllmNeuron": "serving.engines.vllm_neuron",
     "VllmOmni": "serving.engines.vllm_omni",
     "WeightFormat": "architectures.weight_format",
+    "Windows": "fit.releases",
+    "Words": "demand",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",
 }

@@ -6,6 +6,7 @@ client and the command as users do, without saying how.
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,34 @@ DEPLOY = ("deploy", "--require-approval", "never")
 LLAMA_CPP = f"{REGISTRY}/llama-cpp:server-sagemaker-cuda-v1"
 # A deployment by the real CLI, and the command many times.
 pytestmark = pytest.mark.timeout(600)
+COMMAND = str(Path(sys.executable).with_name("sagemaker-llm"))
+_WRONG = f"""
+import boto3
+
+client = boto3.client("sagemaker")
+role = "arn:aws:iam::123456789012:role/any"
+image = "{VLLM_UBUNTU}"
+variables = {{"SM_VLLM_MODEL": "a/b", "SM_VLLM_MAX_MODEL_LENGTH": "9"}}
+client.create_model(
+    ModelName="wrong",
+    ExecutionRoleArn=role,
+    PrimaryContainer={{"Image": image, "Environment": variables}},
+)
+client.create_endpoint_config(
+    EndpointConfigName="wrong",
+    ProductionVariants=[
+        {{
+            "VariantName": "Main",
+            "ModelName": "wrong",
+            "InstanceType": "ml.g5.xlarge",
+            "InitialInstanceCount": 2,
+        }}
+    ],
+)
+client.create_endpoint(EndpointName="wrong", EndpointConfigName="wrong")
+status = client.describe_endpoint(EndpointName="wrong")["EndpointStatus"]
+assert status == "Failed", status
+"""
 PROMPT = "Who is Roger Federer?"
 LENGTH = ("--max-new-tokens", "6")
 
@@ -237,3 +266,22 @@ def test_a_wrong_argument_fails_where_a_user_looks(
     assert reason in described["FailureReason"]
     told = "unrecognized arguments: --max-model-length"
     assert any(told in event["message"] for event in events)
+
+
+def test_the_command_says_at_once_why_a_container_does_not_start() -> None:
+    """
+    Where the embedded AWS runs around a command, which need not look for a log; the
+    same once, whatever the number of copies.
+    """
+    done = subprocess.run(
+        [COMMAND, "local", "--port", "0", "--", sys.executable, "-c", _WRONG],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    said = "A container does not start (/aws/sagemaker/Endpoints/wrong):"
+    assert done.stderr.count(said) == 1
+    words = "  api_server.py: error: unrecognized arguments: --max-model-length\n"
+    assert words in done.stderr

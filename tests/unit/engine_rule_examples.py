@@ -78,7 +78,7 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM615": _of(SGLANG, AT_HUB),
     "LLM616": _of(SERVER, AT_HUB, model_data=["requirements.txt"]),
     "LLM617": _of(SERVER, {}, network_isolation=True),
-    "LLM558": _of(
+    "LLM654": _of(
         SGLANG,
         {"SM_SGLANG_MODEL_PATH": "a/b", "SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS": "{bad"},
     ),

@@ -511,6 +511,11 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM525": partial(
         _model, serving=Vllm(), model=HuggingFaceModel("a/b-GGUF:Q4_K_M")
     ),
+    "LLM558": partial(
+        _model,
+        serving=Sglang(options={"model-loader-extra-config": "{"}),
+        model=QWEN,
+    ),
     "LLM631": partial(
         _model, serving=LlamaCpp(), model=HuggingFaceModel("a/b-GGUF", revision="c")
     ),

@@ -85,7 +85,9 @@ def plan(
     ] = None,
     gguf_type: Annotated[
         str | None,
-        typer.Option(help="The type of a GGUF file, as Q4_K_M; for llama.cpp."),
+        typer.Option(
+            help="A GGUF file's type, as Q4_K_M; left out, its bits are not known."
+        ),
     ] = None,
     tensor_parallel_degree: Annotated[
         int | None, typer.Option(help="If left out, the smallest that fits.")

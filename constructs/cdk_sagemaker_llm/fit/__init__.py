@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.demand import Assumptions, EngineName
+    from cdk_sagemaker_llm.demand import Assumptions, EngineName, Words
     from cdk_sagemaker_llm.fit.fleet import Fleet
     from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.outcomes import Outcome
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.planning import plan
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
-    from cdk_sagemaker_llm.fit.releases import Case, Release
+    from cdk_sagemaker_llm.fit.releases import Case, Release, Windows
+    from cdk_sagemaker_llm.fit.reserves import Reserve
     from cdk_sagemaker_llm.fit.setting import Setting
 
 __all__ = [
@@ -34,10 +35,13 @@ __all__ = [
     "Plan",
     "Recommendation",
     "Release",
+    "Reserve",
     "ResourceRequirements",
     "Setting",
     "Traffic",
     "Units",
+    "Windows",
+    "Words",
     "fewest_instances",
     "pack",
     "plan",
@@ -58,10 +62,13 @@ _HOMES = {
     "Plan": "fit.plans",
     "Recommendation": "fit.recommending",
     "Release": "fit.releases",
+    "Reserve": "fit.reserves",
     "ResourceRequirements": "fit.placement",
     "Setting": "fit.setting",
     "Traffic": "fit.recommending",
     "Units": "fit.placement",
+    "Windows": "fit.releases",
+    "Words": "demand",
     "fewest_instances": "fit.packing",
     "pack": "fit.packing",
     "plan": "fit.planning",

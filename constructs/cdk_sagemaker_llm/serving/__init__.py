@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ServingConfiguration,
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
-    from cdk_sagemaker_llm.serving.engines.llama_cpp import LlamaCpp
+    from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Architecture",
+    "CacheType",
     "Container",
     "CustomContainer",
     "DeepSpeed",
@@ -66,6 +67,7 @@ __all__ = [
 
 _HOMES = {
     "Architecture": "serving.lmi.checks.subject",
+    "CacheType": "serving.engines.llama_cpp",
     "Container": "serving.configuration",
     "CustomContainer": "serving.custom",
     "DeepSpeed": "serving.lmi.deepspeed",

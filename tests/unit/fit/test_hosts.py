@@ -244,7 +244,7 @@ def test_fails_if_an_engine_needs_a_gpu() -> None:
     """
     What vLLM takes of a host is not modelled.
     """
-    with pytest.raises(ValueError, match="has no accelerator memory to plan with"):
+    with pytest.raises(ValueError, match="has no GPU, and what vllm takes of a host"):
         plan(LLAMA_8B, CPU)
 
 

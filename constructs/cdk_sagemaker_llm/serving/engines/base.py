@@ -114,7 +114,7 @@ class EngineServing:
         Check the image, and each argument for its release; describe all of it in
         environment variables.
         """
-        family = self._family_on(model, accelerators)
+        family, accelerators = self._placed(model, accelerators)
         chosen = choose_image(family, self.version, self.image)
         release = find_engine_release(family, chosen.version)
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
@@ -144,15 +144,15 @@ class EngineServing:
         )
         return Prepared(container, tuple(found), demand)
 
-    def _family_on(
+    def _placed(
         self,
         model: ModelSource | None,  # noqa: ARG002 - a class may go by it
-        accelerators: Accelerators,  # noqa: ARG002 - as above
-    ) -> str:
+        accelerators: Accelerators,
+    ) -> tuple[str, Accelerators]:
         """
-        Return the image family for what each copy has.
+        Return the image family for what each copy has, and what that is.
         """
-        return self.container_family
+        return self.container_family, accelerators
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None
@@ -169,13 +169,13 @@ class EngineServing:
 
     def _degrees(
         self,
-        given: Mapping[str, ArgumentValue],
-        devices: int | None,
+        given: Mapping[str, ArgumentValue],  # noqa: ARG002 - a class may go by it
+        devices: int | None,  # noqa: ARG002 - as above
     ) -> dict[str, ArgumentValue]:
         """
         Split the model over the devices that nothing else is said of.
         """
-        raise NotImplementedError
+        return {}
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None
@@ -298,7 +298,13 @@ class EngineServing:
             words=words,
             unchecked=self._unchecked(release),
         )
-        return [_renamed(one, words) for one in found]
+        return [_renamed(self._judged(one), words) for one in found]
+
+    def _judged(self, finding: Finding) -> Finding:
+        """
+        Return a finding, as an error where the class leaves no doubt of it.
+        """
+        return finding
 
     def _model_data(self, model: ModelSource | None) -> tuple[str, ...] | None:
         """

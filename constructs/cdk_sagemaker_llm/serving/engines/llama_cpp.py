@@ -35,7 +35,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
     argument,
     argument_fields,
 )
-from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, is_told_in_line
+from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, with_template
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
@@ -197,11 +197,13 @@ class LlamaCpp(EngineServing):
             return "huggingface-llamacpp"
         return "llama-cpp-arm64" if self.processor == "arm64" else "llama-cpp"
 
-    def _family_on(self, model: ModelSource | None, accelerators: Accelerators) -> str:
+    def _placed(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> tuple[str, Accelerators]:
         family = self.container_family
-        has_none = settled(accelerators, self._demand(model, None)) == 0
+        devices = settled(accelerators, self._demand(model, None))
         is_for_gpus = not family.endswith("-arm64")
-        return f"{family}-cpu" if has_none and is_for_gpus else family
+        return f"{family}-cpu" if devices == 0 and is_for_gpus else family, devices
 
     def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
         if isinstance(model, HuggingFaceModel):
@@ -236,10 +238,7 @@ class LlamaCpp(EngineServing):
         return telling.tell(arguments, self.options, names)
 
     def _files(self) -> Mapping[str, bytes]:
-        template = self.chat_template
-        if template is None or is_told_in_line(template):
-            return self.files
-        return {**self.files, TEMPLATE_FILE: template.encode()}
+        return with_template(self.files, self.chat_template)
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None

@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
+from cdk_sagemaker_llm.serving.engines.checks.json_texts import certain
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
@@ -146,6 +148,9 @@ class Sglang(EngineServing):
             return {}
         size, rest = divmod(devices, others)
         return {} if rest else {"tp-size": size}
+
+    def _judged(self, finding: Finding) -> Finding:
+        return certain(finding)
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None

@@ -117,9 +117,11 @@ class TextEmbeddings(EngineServing):
         """
         return FAMILY
 
-    def _family_on(self, model: ModelSource | None, accelerators: Accelerators) -> str:
+    def _placed(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> tuple[str, Accelerators]:
         devices = settled(accelerators, self._demand(model, None))
-        return CPU_FAMILY if devices == 0 else FAMILY
+        return CPU_FAMILY if devices == 0 else FAMILY, devices
 
     def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
         if model is None:
@@ -128,14 +130,6 @@ class TextEmbeddings(EngineServing):
         address = getattr(model, "model_id", MODEL_DIR)
         named: dict[str, ArgumentValue] = {"hf-model-id": address}
         return named if revision is None else {**named, "hf-model-revision": revision}
-
-    def _degrees(
-        self,
-        given: Mapping[str, ArgumentValue],  # noqa: ARG002 - the base's signature
-        devices: int | None,  # noqa: ARG002 - as above
-    ) -> dict[str, ArgumentValue]:
-        # TEI runs on one device, and is told of none.
-        return {}
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None

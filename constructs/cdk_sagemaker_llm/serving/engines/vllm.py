@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.templates import (
     TEMPLATE_FILE,
-    is_told_in_line,
+    with_template,
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.loading import (
@@ -206,26 +206,12 @@ class Vllm(EngineServing):
             found["HF_ENABLE_LMCACHE"] = "0"
         return found
 
-    def _environment_findings(
-        self,
-        environment: Mapping[str, str],
-        release: EngineRelease,
-        model: ModelSource | None,
-        devices: int | None,
-    ) -> list[Finding]:
-        found = super(Vllm, self)._environment_findings(
-            environment, release, model, devices
-        )
-        if self.image is not None:
-            # Of an image of one's own nobody knows what is installed in it.
-            return found
-        return [certain(each) for each in found]
+    def _judged(self, finding: Finding) -> Finding:
+        # Of an image of one's own nobody knows what is installed in it.
+        return finding if self.image is not None else certain(finding)
 
     def _files(self) -> Mapping[str, bytes]:
-        template = self.chat_template
-        if template is None or is_told_in_line(template):
-            return self.files
-        return {**self.files, TEMPLATE_FILE: template.encode()}
+        return with_template(self.files, self.chat_template)
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None

@@ -79,13 +79,6 @@ class VllmNeuron(EngineServing):
         }
         return named if revision is None else {**named, "revision": revision}
 
-    def _degrees(
-        self,
-        given: Mapping[str, ArgumentValue],  # noqa: ARG002 - the base's signature
-        devices: int | None,  # noqa: ARG002 - as above
-    ) -> dict[str, ArgumentValue]:
-        return {}
-
     def _told(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> Told:

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     S3Model,
 )
+from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
 from cdk_sagemaker_llm.serving.engines.translation import translate
 from tests.unit.serving.answers import container_of, findings_of
@@ -416,11 +417,67 @@ def test_fails_for_a_value_of_another_kind(given: dict[str, Any], message: str) 
         LlamaCpp(**given)
 
 
-def test_what_it_takes_of_the_memory_is_not_modelled() -> None:
+def test_what_it_takes_of_the_memory() -> None:
     """
-    No plan is made of it.
+    By the type that is named, the cache's types, and what is left to llama.cpp.
     """
-    assert LlamaCpp().prepare(HUB, 0).demand is None
+    serving = LlamaCpp(
+        ctx_size=16384,
+        parallel=4,
+        ubatch_size=256,
+        cache_type_k="q8_0",
+        cache_type_v="q4_0",
+    )
+    usual = LlamaCpp(ctx_size=0, parallel=-1).prepare(HUB, 0).demand
+
+    assert serving.prepare(HUB, 0).demand == Demand(
+        architecture=None,
+        assumptions=Assumptions(
+            max_num_seqs=4,
+            max_num_batched_tokens=256,
+            kv_cache_dtype_bytes=0.8125,
+        ),
+        context_length=16384,
+        engine="llama.cpp",
+        gguf_type="Q4_K_M",
+    )
+    assert usual is not None
+    assert usual.context_length is None
+    assert usual.assumptions == Assumptions()
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "expected"),
+    [
+        (HuggingFaceModel("org/name-GGUF:Q8_0"), {}, "Q8_0"),
+        (HuggingFaceModel("org/name-GGUF"), {"hf_file": "name-Q6_K.gguf"}, "Q6_K"),
+        # llama.cpp takes Q4_K_M where nothing is said, and there is one.
+        (HuggingFaceModel("org/name-GGUF"), {}, "Q4_K_M"),
+        (HuggingFaceModel("org/name-GGUF"), {"hf_file": "name.gguf"}, None),
+        (S3Model("s3://bucket/name/"), {"model": "name-F16.gguf"}, "F16"),
+        (S3Model("s3://bucket/name/"), {}, None),
+    ],
+)
+def test_the_type_is_what_is_named(
+    model: HuggingFaceModel | S3Model, given: dict[str, str], expected: str | None
+) -> None:
+    """
+    By the file, or else behind the repository.
+    """
+    demand = LlamaCpp(**given).prepare(model, 0).demand  # type: ignore[arg-type] # of the two
+
+    assert demand is not None
+    assert demand.gguf_type == expected
+
+
+@pytest.mark.parametrize(("layers", "is_modelled"), [(998, False), (999, True)])
+def test_a_part_on_the_gpu_is_not_modelled(layers: int, *, is_modelled: bool) -> None:
+    """
+    How much of the model is then on which side is not known.
+    """
+    demand = LlamaCpp(n_gpu_layers=layers).prepare(HUB, 1).demand
+
+    assert (demand is not None) == is_modelled
 
 
 def _stack() -> Stack:

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm import (
     TextEmbeddings,
     Vllm,
 )
+from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 
 MODEL = HuggingFaceModel("BAAI/bge-small-en-v1.5")
@@ -69,9 +70,10 @@ def test_the_devices_may_be_decided_late() -> None:
     """
     By a function, which is asked once the demand is known.
     """
-    asked = []
+    asked: list[Demand] = []
 
-    def decide(demand: object) -> int:
+    def decide(demand: Demand | None) -> int:
+        assert demand is not None
         asked.append(demand)
         return 0
 
@@ -79,7 +81,7 @@ def test_the_devices_may_be_decided_late() -> None:
 
     assert container is not None
     assert container.image.reference == CPU_IMAGE
-    assert asked == [None]
+    assert [demand.engine for demand in asked] == ["tei"]
 
 
 def test_every_parameter() -> None:

@@ -12,10 +12,15 @@ from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 
 _READ_LATER = ("json-model-override-args", "model-loader-extra-config")
 
+_SOURCE = "SGLang, configs/model_config.py and configs/load_config.py"
+
 NO_JSON = Rule(
-    "LLM558",
-    "text for SGLang that it reads as JSON, and that is none",
-    "SGLang, configs/model_config.py and configs/load_config.py",
+    "LLM558", "a parameter of SGLang that it reads as JSON, and that is none", _SOURCE
+)
+READ_AS_JSON = Rule(
+    "LLM654",
+    "a variable that SGLang's parser takes as it is, and reads as JSON later",
+    _SOURCE,
 )
 
 
@@ -32,8 +37,17 @@ def check_json_texts(subject: EngineSubject) -> Iterator[Finding]:
         try:
             json.loads(told.taken[0])
         except (ValueError, RecursionError) as fault:
-            yield NO_JSON.finding(
+            yield READ_AS_JSON.finding(
                 f"{subject.word(told.variable)} must be JSON ({fault}), got "
                 f"{told.taken[0][:60]!r}",
-                'write an object, such as {"rope_scaling": {...}}',
+                "write an object, or leave it out",
             )
+
+
+def certain(finding: Finding) -> Finding:
+    """
+    Return a finding of what a class writes: an error, for there it is no guess.
+    """
+    if finding.code != READ_AS_JSON.code:
+        return finding
+    return NO_JSON.finding(finding.message, finding.remedy)
