@@ -132,9 +132,11 @@ def _component(
     *,
     model: HuggingFaceModel | S3Model = GPT2,
     resources: ResourceRequirements | None = None,
+    serving: Sglang | None = None,
 ) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
-        return _host(stack).add_model("It", model=model, resources=resources)
+        host = _host(stack)
+        return host.add_model("It", model=model, serving=serving, resources=resources)
 
     return define
 
@@ -551,7 +553,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         ),
     ),
     "LLM190": partial(_endpoint, model=MIXTRAL),
-    "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
+    "LLM191": _component(
+        model=QWEN, resources=ResourceRequirements(accelerators=8), serving=Sglang()
+    ),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,
     "LLM172": _split_too_far,

@@ -289,6 +289,7 @@ class ImageRelease:
             version
             for version, row in family_row(self.family)["versions"].items()
             if region in region_set(row["regions"])
+            and not is_rolling(self.family, version)
         ]
         way_out = (
             f"in that region are {any_of(versions)}"
@@ -401,6 +402,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _unknown_version(family: str, version: str) -> str:
     known = [v for v in image_versions(family) if not is_rolling(family, v)]
+    if is_unresolved(version):
+        return (
+            f"the version of image {family} is known only at deployment, and is looked "
+            f"up at synth; use one such as {known[-1]}"
+        )
     if _numbers(version) > max(map(_numbers, known)):
         # By its letters 9.9.9 is nearest to whatever ends in 9: the newest is meant.
         near = [one for one in reversed(known) if "-" not in one][:3]

@@ -39,7 +39,7 @@ HOLDS_NO_BATCH = Rule(
 MAY_NOT_LOAD = Rule("LLM292", "the model may not load on the accelerators", _ARITHMETIC)
 
 # The serving configuration's own codes for a degree that cannot be.
-_SPLITTING = frozenset({"LLM154", "LLM156"})
+_SPLITTING = frozenset({"LLM154", "LLM156", "LLM516", "LLM517"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.catalog.host_images import (
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.catalog.known_images import of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
@@ -190,13 +191,18 @@ def _cuda_version(
 ) -> str | None:
     if model is not None:
         container = model.prepared.container
-        return None if container is None else container.image.cuda_version
+        return None if container is None else _cuda_inside(container.image)
     if variant.cuda_version is not None:
         return variant.cuda_version
     if variant.engine is None:
         return _default_cuda_version()
     image = image_of(variant.engine)
-    return None if image is None else image.cuda_version
+    return None if image is None else _cuda_inside(image)
+
+
+def _cuda_inside(image: ImageRelease) -> str | None:
+    # The tags of AWS's newest images do not name it.
+    return of_catalogue(image).cuda_version
 
 
 @functools.cache

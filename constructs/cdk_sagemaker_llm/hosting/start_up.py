@@ -9,6 +9,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.images import ImageRelease, image_families
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.catalog.known_images import of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule
 
 # torch-neuronx, which it is built on, is not for the first Inferentia.
@@ -60,6 +61,7 @@ def host_findings(
 
         hosts_components: Whether the hosts are shared by inference components.
     """
+    image = of_catalogue(image)
     if hardware is None or image.registry is not None:
         return []
     if image.is_for_cpu:
@@ -104,7 +106,7 @@ def _driver_findings(
         rule.finding(
             f"image {image.family} {image.version} of CUDA {image.cuda_version} "
             f"{found.value} with {_driver(hardware, host_image)} of {hardware}",
-            _remedy(hardware, image, hosts_components=hosts_components),
+            _remedy(hardware, image, host_image, hosts_components=hosts_components),
         ),
     ]
 
@@ -127,11 +129,22 @@ def _processor_findings(hardware: InstanceType, image: ImageRelease) -> list[Fin
         OTHER_PROCESSOR.finding(
             f"image {image.family} {image.version} is built for {image.processor}, and "
             f"the processors of {hardware} are {hardware.processor}",
-            f"choose an instance type of {image.processor}, or the image for "
-            f"{hardware.processor}, such as with LlamaCpp(processor="
-            f'"{hardware.processor}")',
+            f"choose an instance type of {image.processor}"
+            + _for_processor(hardware, image),
         )
     ]
+
+
+def _for_processor(hardware: InstanceType, image: ImageRelease) -> str:
+    """
+    Say how to get the image for other processors, where there is one.
+    """
+    if not image.family.startswith("llama-cpp"):
+        return ""
+    return (
+        f", or the image for {hardware.processor}, such as with "
+        f'LlamaCpp(processor="{hardware.processor}")'
+    )
 
 
 def _without_accelerators(image: ImageRelease) -> str:
@@ -171,6 +184,7 @@ def _driver(hardware: InstanceType, host_image: str | None) -> str:
 def _remedy(
     hardware: InstanceType,
     image: ImageRelease,
+    host_image: str | None,
     *,
     hosts_components: bool,
 ) -> str:
@@ -182,6 +196,9 @@ def _remedy(
             f"define the host with cuda_version={image.cuda_version!r}, or serve the "
             "model from a host of its own"
         )
+    if host_image is None:
+        # Pools of types that share no host image: nothing was asked for.
+        return "choose another image, or types that have a host image in common"
     return "leave inference_ami_version out" + (
         f": it is {right} then" if right else ""
     )

@@ -200,6 +200,26 @@ def test_a_degree_is_not_refused_twice() -> None:
 
 
 @pytest.mark.parametrize(
+    ("degree", "instance_type", "accelerators", "code"),
+    [(8, "ml.p4d.24xlarge", 8, "LLM517"), (4, "ml.g6e.2xlarge", 1, "LLM516")],
+    ids=["heads", "accelerators"],
+)
+def test_a_size_of_vllm_is_not_refused_twice(
+    degree: int, instance_type: str, accelerators: int, code: str
+) -> None:
+    """
+    28 heads are not divided by 8, and one accelerator is not four.
+    """
+    serving = Vllm(tensor_parallel_size=degree)
+    prepared = serving.prepare(QWEN_7B, accelerators)
+    hardware = find_instance_type(instance_type)
+    found = plan_of(prepared.demand, hardware, accelerators)
+
+    assert [one.code for one in prepared.findings] == [code]
+    assert fit_findings(found, prepared.demand, prepared.findings) == []
+
+
+@pytest.mark.parametrize(
     ("instance_type", "accelerators", "codes"),
     [("ml.p4d.24xlarge", 8, []), ("ml.g5.12xlarge", 4, ["LLM190"])],
 )

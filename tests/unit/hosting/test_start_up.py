@@ -12,6 +12,7 @@ from aws_cdk import Duration, Stack
 from aws_cdk.assertions import Annotations, Match, Template
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
@@ -62,6 +63,25 @@ def test_the_host_image_follows_the_cuda_version(
     The oldest host whose driver runs the image, and none where the default does.
     """
     LlmEndpoint(stack, "It", serving=serving, model=MODEL, instance_type=instance_type)
+
+    assert host_image(stack, properties) == expected
+
+
+@pytest.mark.parametrize(
+    ("account", "expected"), [("763104351884", NEWEST_HOST), ("222222222222", None)]
+)
+def test_the_host_image_follows_an_address_in_a_registry_of_aws(
+    stack: Stack, properties: Properties, account: str, expected: str | None
+) -> None:
+    """
+    Its tag does not say that it is of CUDA 13.
+    """
+    registry = f"{account}.dkr.ecr.us-east-1.amazonaws.com"
+    serving = CustomContainer.from_uri(
+        f"{registry}/vllm:server-sagemaker-cuda-v2.6",
+        model_variable="SM_VLLM_MODEL",
+    )
+    LlmEndpoint(stack, "It", serving=serving, model=MODEL, instance_type="ml.g5.xlarge")
 
     assert host_image(stack, properties) == expected
 

@@ -58,6 +58,44 @@ def test_hosts_that_are_not_known_pass() -> None:
     assert found(INF2, own, None) == []
 
 
+@pytest.mark.parametrize(
+    ("account", "codes"), [("763104351884", ["LLM521"]), ("222222222222", [])]
+)
+def test_an_address_in_a_registry_of_aws_is_checked_as_its_image(
+    account: str, codes: list[str]
+) -> None:
+    """
+    In another registry it may have been built otherwise.
+    """
+    registry = f"{account}.dkr.ecr.us-east-1.amazonaws.com"
+    named = ImageRelease.from_uri(f"{registry}/vllm:server-sagemaker-cuda-v2.6")
+    bare = find_instance_type("ml.c7i.xlarge")
+
+    assert [each.code for each in found(bare, named, None)] == codes
+
+
+def test_of_tei_there_is_no_image_for_graviton() -> None:
+    """
+    Nor does LlamaCpp take its place.
+    """
+    image = find_image("tei-cpu", "1.9.3")
+    (told,) = found(find_instance_type("ml.c7g.xlarge"), image, None)
+
+    assert (told.code, told.remedy) == ("LLM523", "choose an instance type of x86_64")
+
+
+def test_what_was_not_asked_for_is_not_to_be_left_out() -> None:
+    """
+    As in pools of types that share no host image.
+    """
+    (told,) = found(G5, find_image("llama-cpp", "1.0.1"), None)
+
+    assert told.code == "LLM198"
+    assert told.remedy == (
+        "choose another image, or types that have a host image in common"
+    )
+
+
 @pytest.mark.parametrize("family", ["llama-cpp-cpu", "llama-cpp-arm64"])
 def test_an_image_for_cpus_needs_no_devices(family: str) -> None:
     """

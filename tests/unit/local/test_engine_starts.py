@@ -153,6 +153,15 @@ def test_a_bucket_is_streamed_where_it_is_asked_for(
             ":9000",
         ),
         ("tei", "1.8.2", {}, "HF_MODEL_ID must be set"),
+        (
+            "tei",
+            "1.9.3",
+            {"HF_MODEL_ID": "BAAI/bge-m3", "POOLING": "nope"},
+            (
+                "error: POOLING must be cls, mean, splade or last-token, got 'nope': "
+                "TEI 1.9.3 does not start"
+            ),
+        ),
     ],
 )
 def test_engines_that_never_answer(

@@ -9,6 +9,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 
 # Compute capability by the names of instances.json.
 _CAPABILITIES = {
+    "K80": "3.7",
     "V100": "7.0",
     "T4": "7.5",
     "A100-40GB": "8.0",

@@ -184,7 +184,9 @@ class Telling:
         return known or (name if name in all_argument_names(self.engine) else None)
 
     def _unknown(self, spelling: str) -> Finding:
-        plain = spelling.lstrip("-").replace("_", "-")
+        # Who knows the variable is likely to write it.
+        name = spelling.removeprefix(self.rule.prefix)
+        plain = name.lstrip("-").replace("_", "-").lower()
         near = nearest(plain, argument_names(self.engine, self.release), count=1)
         meant = f"write {near[0]}, or " if near else ""
         return UNKNOWN_ARGUMENT.finding(

@@ -272,6 +272,13 @@ def test_a_cache_in_fp8_is_planned_with_a_byte(dtype: str | None, size: int) -> 
             "LLM113 environment repeats SM_VLLM_MAX_NUM_SEQS",
         ),
         (
+            Vllm(options={"SM_VLLM_MAX_LOGPROBS": 20}),
+            (
+                "LLM551 SM_VLLM_MAX_LOGPROBS is no argument of vLLM 0.30.0; write "
+                "max-logprobs"
+            ),
+        ),
+        (
             Vllm(options={"max-num-seqss": 8}),
             "LLM551 max-num-seqss is no argument of vLLM 0.30.0; write max-num-seqs",
         ),

@@ -18,11 +18,13 @@ from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
 from cdk_sagemaker_llm.local.runtime.engines import hugging_face, starting_up
 from cdk_sagemaker_llm.local.runtime.engines.kinds import read_model
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
+from cdk_sagemaker_llm.serving.engines.checks.tei import REFUSED_BY_TEI
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     MODEL_DIR,
     EntryPoint,
 )
+from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
 from cdk_sagemaker_llm.serving.engines.supervision import StartError
 from cdk_sagemaker_llm.serving.engines.translation import is_supervised, translate
@@ -152,6 +154,9 @@ def _started_by_name(
     model = environment.get("HF_MODEL_ID")
     if not model:
         raise EngineError("HF_MODEL_ID must be set")
+    refused = _refused_by_tei(release, environment)
+    if refused:
+        raise EngineError(*refused)
     is_local = model.rstrip("/") == MODEL_DIR
     return StartedEngine(
         release=release,
@@ -160,6 +165,19 @@ def _started_by_name(
         environment=environment,
         log=(f'Args {{ model_id: "{model}" }}', "Ready"),
     )
+
+
+def _refused_by_tei(
+    release: EngineRelease, environment: Mapping[str, str]
+) -> list[str]:
+    """
+    Return what TEI's router refuses to start with; its own words are others.
+    """
+    found = engine_findings(
+        environment, family=release.family, version=release.version, accelerators=None
+    )
+    refused = [finding for finding in found if finding.code == REFUSED_BY_TEI.code]
+    return [f"error: {finding.message}" for finding in refused]
 
 
 def _refusal(message: str, *, is_restarted: bool) -> list[str]:

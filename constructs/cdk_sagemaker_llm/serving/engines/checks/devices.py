@@ -60,7 +60,7 @@ def check_devices(subject: EngineSubject) -> Iterator[Finding]:
     if needed > present:
         yield TOO_FEW_DEVICES.finding(
             f"{said} needs {needed} accelerators, and there are {present}",
-            f"write {tensor}={present}" if len(sizes) == 1 else "",
+            _fewer([subject.variable(name) for name in sizes], present),
         )
     elif needed < present:
         left = f"{said} takes {needed}" if said else f"{tensor} left out is 1"
@@ -106,6 +106,15 @@ def check_gpu(subject: EngineSubject) -> Iterator[Finding]:
     The image has kernels for the GPUs: TEI's ends without, others may have some.
     """
     yield from gpu_findings(subject.image, subject.accelerator_model)
+
+
+def _fewer(names: list[str], present: int) -> str:
+    """
+    Say what splits the engine over no more devices than there are.
+    """
+    if len(names) == 1:
+        return f"write {names[0]}={present}"
+    return f"lower one of them, to {present} together"
 
 
 def _split(subject: EngineSubject) -> Engine | None:

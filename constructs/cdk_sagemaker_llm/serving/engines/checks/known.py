@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines import gguf
+from cdk_sagemaker_llm.serving.engines.checks.models import HUB
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.known_names import (
     GONE_FROM_LLAMA_CPP,
@@ -138,4 +139,7 @@ def _known(subject: EngineSubject) -> tuple[str, ...]:
 
 def _has_gguf(subject: EngineSubject) -> bool:
     data = subject.model_data
-    return data is None or any(path.lower().endswith(_GGUF) for path in data)
+    if data is None:
+        # Who names a model on the Hub is likely to bring none.
+        return not subject.is_set(HUB)
+    return any(path.lower().endswith(_GGUF) for path in data)

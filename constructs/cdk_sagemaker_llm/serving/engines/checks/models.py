@@ -49,6 +49,11 @@ def check_model(subject: EngineSubject) -> Iterator[Finding]:
     The model is named where the entry point looks for it.
     """
     rule = subject.rule
+    if rule is not None and subject.image.engine == "vllm-neuron":
+        own = rule.variable("model")
+        if subject.is_set(HUB) and not subject.is_set(own):
+            yield UNREAD_MODEL.finding(_unread(subject), f"set {own} instead")
+        return
     if rule is None or subject.table is None:
         return
     if subject.is_told("model-path" if subject.table == "sglang" else "model"):

@@ -341,6 +341,29 @@ def test_loading_adapters_is_switched_on_by_one_or_true(value: str) -> None:
     assert codes(SERVER, told) == (["LLM621"] if is_on else [])
 
 
+@pytest.mark.parametrize(
+    ("sizes", "way_out"),
+    [
+        ({"TENSOR": 4}, "write SM_VLLM_TENSOR_PARALLEL_SIZE=2"),
+        ({"DATA": 4}, "write SM_VLLM_DATA_PARALLEL_SIZE=2"),
+        ({"PIPELINE": 3}, "write SM_VLLM_PIPELINE_PARALLEL_SIZE=2"),
+        ({"TENSOR": 2, "DATA": 2}, "lower one of them, to 2 together"),
+    ],
+)
+def test_what_is_too_much_is_what_to_lower(
+    sizes: Mapping[str, int], way_out: str
+) -> None:
+    """
+    Not another size, which nobody set.
+    """
+    environment = {
+        f"SM_VLLM_{name}_PARALLEL_SIZE": str(size) for name, size in sizes.items()
+    }
+    (told,) = found(SERVER, environment, 2)
+
+    assert (told.code, told.remedy) == ("LLM516", way_out)
+
+
 def test_heads() -> None:
     """
     vLLM refuses a size that does not divide them; SGLang may.
@@ -373,6 +396,9 @@ def test_models() -> None:
     # Of Hugging Face's own image it is not known for certain.
     assert codes(("huggingface-sglang", "0.5.8"), hub, model_data=()) == ["LLM615"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}) == ["LLM615"]
+    neuron = ("huggingface-vllm-neuronx", "0.4.5")
+    assert codes(neuron, hub) == ["LLM615"]
+    assert codes(neuron, {**hub, "SM_ON_MODEL": "a/b"}) == []
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}, model_data=()) == ["LLM513"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL_PATH": "a/b"}, model_data=()) == []
     gated = {"SM_VLLM_MODEL": "meta-llama/Llama-3.1-8B"}
@@ -525,6 +551,10 @@ def test_engines_without_a_table() -> None:
     assert codes(amazon, {}) == []
     assert codes(amazon, {}, model_data=["model.safetensors"]) == ["LLM625"]
     assert codes(huggingface, {"HF_MODEL_ID": "a/b"}) == ["LLM625"]
+    # Where it is not known what lies in the folder, it may be a GGUF file.
+    assert codes(amazon, {}) == []
+    assert codes(amazon, {"HF_MODEL_ID": "a/b"}) == ["LLM625"]
+    assert codes(amazon, {"HF_MODEL_ID": "a/b"}, model_data=["a.gguf"]) == []
     assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b-GGUF"}) == []
     assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b:Q4_K_M"}) == []
     assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b"}) == ["LLM625"]
@@ -548,6 +578,7 @@ def test_graphics_processors() -> None:
     assert codes(tei, hub, instance_type="ml.p3.2xlarge") == ["LLM518"]
     assert codes(SGLANG, {}, instance_type="ml.p5.48xlarge") == []
     assert codes(SGLANG, {}, instance_type="ml.g5.xlarge") == ["LLM620"]
+    assert codes(SERVER, {}, instance_type="ml.p2.xlarge") == ["LLM620"]
     assert codes(SGLANG, {}, instance_type="ml.unknown.xlarge") == []
 
 
