@@ -10,13 +10,9 @@ from constructs import Construct
 
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
-    InstanceType,
     LlmEndpoint,
     TextEmbeddings,
 )
-
-# On instances without a GPU it is TEI's image for x86_64 processors.
-PROCESSORS = InstanceType.of("ml.c6i.2xlarge", accelerators=0, vcpus=8, memory_gib=16)
 
 
 # checkov:skip=CKV_AWS_370: weights come from the Hub, which isolation would cut off
@@ -41,7 +37,8 @@ class SearchStack(Stack):
             "Ranking",
             model=HuggingFaceModel("BAAI/bge-reranker-base"),
             serving=TextEmbeddings(),
-            instance_type=PROCESSORS,
+            # Without a GPU it is TEI's image for x86_64 processors.
+            instance_type="ml.c6i.2xlarge",
         )
         CfnOutput(self, "VectorsName", value=vectors.endpoint_name)
         CfnOutput(self, "RankingName", value=ranking.endpoint_name)

@@ -12,7 +12,8 @@ from aws_cdk import CfnParameter, Stack
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
+from cdk_sagemaker_llm.hosting.start_up import timeout_contradictions
+from cdk_sagemaker_llm.serving.host import host_findings
 
 G5 = find_instance_type("ml.g5.12xlarge")
 INF2 = find_instance_type("ml.inf2.48xlarge")
