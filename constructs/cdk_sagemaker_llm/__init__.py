@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import Case, Range, Release, Windows
-    from cdk_sagemaker_llm.fit.reserves import Reserve
+    from cdk_sagemaker_llm.fit.reserves import Reserve, Tier
     from cdk_sagemaker_llm.fit.setting import Setting
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
@@ -213,6 +213,7 @@ __all__ = [
     "TextEmbeddings",
     "Tgi",
     "TgiNeuron",
+    "Tier",
     "Units",
     "VariantMetricOptions",
     "Vllm",
@@ -321,6 +322,7 @@ _HOMES = {
     "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
+    "Tier": "fit.reserves",
     "Units": "fit.placement",
     "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.engines.vllm",

@@ -116,6 +116,7 @@ def invoke(aws: EmbeddedAws, endpoint: str, component: str, body: bytes) -> Unty
     Call a component and read its JSON.
     """
     answered = aws.client("sagemaker-runtime").invoke_endpoint(
+        ContentType="application/json",
         EndpointName=endpoint, InferenceComponentName=component, Body=body
     )
     return json.loads(answered["Body"].read())

@@ -88,7 +88,7 @@ def _endpoint(outputs: Mapping[str, str]) -> str:
 
 def test_the_client_is_told_nothing(embedded_aws: EmbeddedAws, endpoint: str) -> None:
     """
-    A prompt whole and streamed, a chat whole and streamed, and vectors.
+    A prompt whole and streamed, and a chat whole and streamed.
     """
     with client_of(embedded_aws, endpoint) as client:
         whole = client.generate(PROMPT, max_new_tokens=6)
@@ -102,7 +102,6 @@ def test_the_client_is_told_nothing(embedded_aws: EmbeddedAws, endpoint: str) ->
         assert "".join(chunks) == chat.text
         assert longer.requests == 3
         assert longer.text.startswith(whole.text)
-        assert len(client.embed(["one", "two"]).vectors) == 2
 
 
 def test_a_stream_alone_learns_as_well(

@@ -86,6 +86,7 @@ NOT_CALLED = {
     "Prepared",
     "Processor",
     "Reserve",
+    "Tier",
     "Windows",
     "Words",
     "PropertyValue",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
     from cdk_sagemaker_llm.fit.releases import Case, Release, Windows
-    from cdk_sagemaker_llm.fit.reserves import Reserve
+    from cdk_sagemaker_llm.fit.reserves import Reserve, Tier
     from cdk_sagemaker_llm.fit.setting import Setting
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Reserve",
     "ResourceRequirements",
     "Setting",
+    "Tier",
     "Traffic",
     "Units",
     "Windows",
@@ -65,6 +66,7 @@ _HOMES = {
     "Reserve": "fit.reserves",
     "ResourceRequirements": "fit.placement",
     "Setting": "fit.setting",
+    "Tier": "fit.reserves",
     "Traffic": "fit.recommending",
     "Units": "fit.placement",
     "Windows": "fit.releases",

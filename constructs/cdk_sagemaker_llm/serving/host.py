@@ -211,8 +211,11 @@ def _remedy(
             "model from a host of its own"
         )
     if host_image is None:
-        # Pools of types that share no host image: nothing was asked for.
-        return "choose another image, or types that have a host image in common"
+        # Nothing was asked for: by a template, or of types that share no host image.
+        return (
+            f"ask for the host image {right}, which all types of the variant must "
+            "have, or choose another image"
+        )
     return "leave inference_ami_version out" + (
         f": it is {right} then" if right else ""
     )

@@ -93,7 +93,8 @@ def test_what_was_not_asked_for_is_not_to_be_left_out() -> None:
 
     assert told.code == "LLM198"
     assert told.remedy == (
-        "choose another image, or types that have a host image in common"
+        "ask for the host image al2023-ami-sagemaker-inference-gpu-4-1, which all "
+        "types of the variant must have, or choose another image"
     )
 
 
