@@ -117,7 +117,9 @@ def invoke(aws: EmbeddedAws, endpoint: str, component: str, body: bytes) -> Unty
     """
     answered = aws.client("sagemaker-runtime").invoke_endpoint(
         ContentType="application/json",
-        EndpointName=endpoint, InferenceComponentName=component, Body=body
+        EndpointName=endpoint,
+        InferenceComponentName=component,
+        Body=body,
     )
     return json.loads(answered["Body"].read())
 
