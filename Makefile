@@ -125,11 +125,13 @@ memory: setup ## Hold the memory plan against what vLLM reported when it started
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
 	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
 
-catalog: setup ## Rebuild the image catalogue from the SageMaker SDK; review the diff like code.
+catalog: setup ## Rebuild the image catalogue from the SageMaker SDK, and tell what newer engines changed.
 	@$(BIN)/python -m tools.catalog
+	@$(BIN)/python -m tools.catalog.engines
 
-catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK without a recorded reason.
+catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK or the engines' packages.
 	@$(BIN)/python -m tools.catalog --check
+	@$(BIN)/python -m tools.catalog.engines --check
 
 oracles: setup ## Hold parameter counts against transformers; installs PyTorch (2 GB) on its own.
 	@test -x .venv-oracles/bin/pytest || $(PYTHON) -m venv .venv-oracles
@@ -168,8 +170,9 @@ pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load t
 	@$(BIN)/python -m tools.dashboard
 	@$(BIN)/python -m tools.pictures
 
-docs: setup ## Write docs/checks.md and docs/architecture.md from the code.
+docs: setup ## Write docs/checks.md, docs/architecture.md and docs/engines.md from the code.
 	@$(BIN)/python -m tools.checks
+	@$(BIN)/python -m tools.engine_page
 	@$(BIN)/python -m tools.architecture
 
 lock: setup ## Resolve the newest versions and lock them by hash.

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.fit import Assumptions, Plan, plan
+from cdk_sagemaker_llm.fit.cache import token_bytes
 from cdk_sagemaker_llm.fit.devices import GIB
-from cdk_sagemaker_llm.fit.memory import token_bytes
 from cdk_sagemaker_llm.fit.outcomes import Outcome
 
 LOGS = Path(__file__).parent / "memory_logs.json"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -70,7 +70,8 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield name, path
 
 
-def imports(path: Path) -> set[str]:
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
     """
     Return the package's modules that a file imports, for types alone too.
     """
@@ -82,7 +83,7 @@ def imports(path: Path) -> set[str]:
         for alias in node.names:
             inner = f"{module}.{alias.name}" if module else alias.name
             found.add(inner if inner in _known() else module)
-    return found & _known()
+    return frozenset(found & _known())
 
 
 def arrows() -> dict[str, set[str]]:
@@ -161,7 +162,7 @@ def _direct(others: set[str]) -> set[str]:
     return others - through
 
 
-def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+def _reachable(graph: Mapping[str, Collection[str]], start: str) -> set[str]:
     found: set[str] = set()
     waiting = list(graph.get(start, ()))
     while waiting:

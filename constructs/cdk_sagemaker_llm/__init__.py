@@ -13,15 +13,21 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.architectures.architecture import ModelArchitecture
     from cdk_sagemaker_llm.architectures.weight_format import WeightFormat
     from cdk_sagemaker_llm.catalog.images import ImageRelease, Registry, find_image
-    from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+    from cdk_sagemaker_llm.catalog.instances import (
+        InstanceType,
+        Processor,
+        find_instance_type,
+    )
     from cdk_sagemaker_llm.client.requests import Schema
-    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
+    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName, Words
     from cdk_sagemaker_llm.findings import Finding, Severity
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.outcomes import Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
-    from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+    from cdk_sagemaker_llm.fit.releases import Case, Range, Release, Windows
+    from cdk_sagemaker_llm.fit.reserves import Reserve, Tier
+    from cdk_sagemaker_llm.fit.setting import Setting
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
     from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
     from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
@@ -92,8 +98,12 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.engines.base import ImageDistribution
+    from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+    from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
+    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
@@ -117,6 +127,7 @@ __all__ = [
     "AsyncTopic",
     "AvailabilityZoneBalance",
     "BacklogScaling",
+    "CacheType",
     "Canary",
     "CapacityReservation",
     "CaptureMode",
@@ -145,6 +156,7 @@ __all__ = [
     "InstancePool",
     "InstanceType",
     "Linear",
+    "LlamaCpp",
     "LlmDashboard",
     "LlmEndpoint",
     "LmiDist",
@@ -164,11 +176,13 @@ __all__ = [
     "Plan",
     "PrefixAwareRouting",
     "Prepared",
+    "Processor",
     "ProductionVariant",
     "PropertyValue",
     "Range",
     "Registry",
     "Release",
+    "Reserve",
     "ResourceRequirements",
     "RollbackAlarms",
     "Rolling",
@@ -196,12 +210,18 @@ __all__ = [
     "StepScaling",
     "TargetTrackingScaling",
     "TensorRtLlm",
+    "TextEmbeddings",
     "Tgi",
     "TgiNeuron",
+    "Tier",
     "Units",
     "VariantMetricOptions",
     "Vllm",
+    "VllmNeuron",
+    "VllmOmni",
     "WeightFormat",
+    "Windows",
+    "Words",
     "find_image",
     "find_instance_type",
 ]
@@ -216,6 +236,7 @@ _HOMES = {
     "AsyncTopic": "hosting.asynchronous",
     "AvailabilityZoneBalance": "hosting.scheduling",
     "BacklogScaling": "hosting.backlog",
+    "CacheType": "serving.engines.llama_cpp",
     "Canary": "hosting.rollout",
     "CapacityReservation": "hosting.capacity",
     "CaptureMode": "hosting.data_capture",
@@ -244,6 +265,7 @@ _HOMES = {
     "InstancePool": "hosting.capacity",
     "InstanceType": "catalog.instances",
     "Linear": "hosting.rollout",
+    "LlamaCpp": "serving.engines.llama_cpp",
     "LlmDashboard": "hosting.monitoring.dashboard",
     "LlmEndpoint": "hosting.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
@@ -263,11 +285,13 @@ _HOMES = {
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
+    "Processor": "catalog.instances",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",
     "Range": "fit.releases",
     "Registry": "catalog.images",
     "Release": "fit.releases",
+    "Reserve": "fit.reserves",
     "ResourceRequirements": "fit.placement",
     "RollbackAlarms": "hosting.rollback",
     "Rolling": "hosting.rollout",
@@ -286,7 +310,7 @@ _HOMES = {
     "ServingArtifact": "hosting.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
-    "Setting": "fit.memory",
+    "Setting": "fit.setting",
     "Severity": "findings",
     "Sglang": "serving.engines.sglang",
     "ShadowVariant": "hosting.shadow",
@@ -295,12 +319,18 @@ _HOMES = {
     "StepScaling": "hosting.scaling",
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
+    "Tier": "fit.reserves",
     "Units": "fit.placement",
     "VariantMetricOptions": "hosting.monitoring.options",
     "Vllm": "serving.engines.vllm",
+    "VllmNeuron": "serving.engines.vllm_neuron",
+    "VllmOmni": "serving.engines.vllm_omni",
     "WeightFormat": "architectures.weight_format",
+    "Windows": "fit.releases",
+    "Words": "demand",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",
 }

@@ -7,13 +7,15 @@ and says it here, the other reads it from here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
+from cdk_sagemaker_llm.wording import any_of
 
-EngineName = Literal["vllm", "tgi", "tensorrt-llm"]
+EngineName = Literal["vllm", "sglang", "tgi", "tensorrt-llm", "llama.cpp", "tei"]
 
 # By what the engines call their methods: vLLM's, TGI's, TensorRT-LLM's and DeepSpeed's.
 _FOUR_BITS = ("awq", "gptq", "marlin", "nf4", "fp4", "squeezellm", "bitsandbytes4")
@@ -31,8 +33,9 @@ class Assumptions:
     Args:
         gpu_memory_utilization:
             The share of an accelerator that weights, activations, runtime and cache
-            may take together.
-            If left out, it is the release's default: 0.9, or 0.92 from vLLM 0.20 on.
+            may take together; of SGLang, weights and cache alone.
+            If left out, it is the release's default: 0.9, or 0.92 from vLLM 0.20 on;
+            SGLang's own sum, by the accelerator's memory.
 
         runtime_gib:
             What the process takes outside of PyTorch, per accelerator: kernels and
@@ -59,7 +62,8 @@ class Assumptions:
 
         kv_cache_dtype_bytes:
             Bytes of a number in the cache: 2 for the format that the model computes
-            in, which takes 4 in 32 bits, or 1 for fp8.
+            in, which takes 4 in 32 bits, or 1 for fp8; of llama.cpp's types, what
+            ``kv_bytes_of_cache_type`` returns.
     """
 
     gpu_memory_utilization: float | None = None
@@ -68,7 +72,7 @@ class Assumptions:
     cuda_graphs_gib: float | None = None
     max_num_batched_tokens: int | None = None
     max_num_seqs: int | None = None
-    kv_cache_dtype_bytes: int = 2
+    kv_cache_dtype_bytes: float = 2
 
     def __post_init__(self) -> None:
         """
@@ -76,6 +80,78 @@ class Assumptions:
         """
         hold_kinds(self)
         hold_known(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Words:
+    """
+    What an engine, and what is set of it, is called where it was written.
+
+    Args:
+        engine: The engine's name.
+
+        degree: Over how many accelerators a copy is split.
+
+        context: Tokens of the longest sequence.
+
+        batch: Tokens of all sequences together.
+
+        share: The part of the memory that it takes.
+    """
+
+    engine: str = "vLLM"
+    degree: str = "tensor_parallel_degree"
+    context: str = "max_model_len"
+    batch: str = "the batch"
+    share: str = "gpu_memory_utilization"
+
+
+# By vLLM's own arguments; LMI has words of its own, which are the usual ones.
+VLLM_WORDS = Words(degree="tensor_parallel_size")
+_WORDS: Mapping[EngineName, Words] = {
+    "vllm": Words(),
+    "sglang": Words(
+        engine="SGLang",
+        degree="tp_size",
+        context="context_length",
+        share="mem_fraction_static",
+    ),
+    "tgi": Words(
+        engine="TGI",
+        degree="num_gpus",
+        context="max_total_tokens",
+        batch="max_batch_total_tokens",
+        share="cuda_memory_fraction",
+    ),
+    "tensorrt-llm": Words(
+        engine="TensorRT-LLM",
+        context="max_input_len and max_output_len",
+        share="kv_cache_free_gpu_mem_fraction",
+    ),
+    # It has no share, and splits layers over all the GPUs that a copy has.
+    "llama.cpp": Words(
+        engine="llama.cpp", degree="the accelerators of a copy", context="ctx_size"
+    ),
+    "tei": Words(
+        engine="TEI",
+        degree="the accelerators of a copy",
+        context="max_batch_tokens",
+        batch="max_batch_tokens",
+    ),
+}
+# Bytes of a number, by llama.cpp's type of a cache: a block of 32 has a scale in 16
+# bits, and some have an offset of 16 beside, or a fifth bit each (ggml-common.h).
+_CACHE_TYPES: Mapping[str, float] = {
+    "f32": 4,
+    "f16": 2,
+    "bf16": 2,
+    "q8_0": 34 / 32,
+    "q5_1": 24 / 32,
+    "q5_0": 22 / 32,
+    "q4_1": 20 / 32,
+    "q4_0": 18 / 32,
+    "iq4_nl": 18 / 32,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +168,8 @@ class Demand:
             Bits of a weight, by the quantization that is asked for; ``None`` for
             those in which the model is published.
 
-        context_length: Tokens of the longest sequence that it accepts.
+        context_length: Tokens of the longest sequence that it accepts; of llama.cpp,
+            those of its whole context, which its slots share.
 
         batch_tokens: Tokens of all sequences together that it promises to hold.
 
@@ -101,6 +178,10 @@ class Demand:
         engine: Which engine it is; vLLM's kin count as vLLM.
 
         engine_version: Which release of the engine, such as ``0.10.2``.
+
+        gguf_type: The type of a GGUF file's weights, such as ``Q4_K_M``.
+
+        words: What messages call its parameters; ``None`` for the engine's usual ones.
     """
 
     architecture: ModelArchitecture | None
@@ -111,12 +192,45 @@ class Demand:
     tensor_parallel_degree: int | None = None
     engine: EngineName = "vllm"
     engine_version: str | None = None
+    gguf_type: str | None = None
+    words: Words | None = None
 
     def __post_init__(self) -> None:
         """
         Hold each field to its kind.
         """
         hold_kinds(self)
+
+    @property
+    def spoken(self) -> Words:
+        """
+        What messages call its parameters.
+        """
+        return self.words or _WORDS[self.engine]
+
+
+def kv_bytes_of_cache_type(key: str | None = None, value: str | None = None) -> float:
+    """
+    Return the bytes of a number in llama.cpp's cache, on average of keys and values.
+
+    ``kv_bytes_of_cache_type("q8_0", "q4_0")``
+
+    Args:
+        key: The type of the keys, ``cache_type_k``. If left out, it is ``f16``.
+
+        value: The type of the values, ``cache_type_v``. If left out, it is ``f16``.
+
+    Raises:
+        ValueError: If a type is unknown.
+    """
+    found = []
+    for name, given in (("cache_type_k", key), ("cache_type_v", value)):
+        kind = "f16" if given is None else given.lower()
+        if kind not in _CACHE_TYPES:
+            known = any_of(_CACHE_TYPES)
+            raise ValueError(f"{name} must be {known}, got {given!r}")
+        found.append(_CACHE_TYPES[kind])
+    return sum(found) / 2
 
 
 def weight_bits_of(quantize: str | None, dtype: str | None = None) -> int | None:

@@ -11,8 +11,8 @@ from constructs import Construct
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponentEndpoint,
-    LmiVllm,
     LoraAdapter,
+    Vllm,
 )
 
 BUCKET = "example-adapters"
@@ -33,7 +33,7 @@ class LoraAdaptersStack(Stack):
         base = host.add_model(
             "Chat",
             model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"),
-            serving=LmiVllm(enable_lora=True, max_lora_rank=32, max_model_len=4096),
+            serving=Vllm(enable_lora=True, max_lora_rank=32, max_model_len=4096),
         )
         CfnOutput(self, "EndpointName", value=host.endpoint_name)
         CfnOutput(self, "BaseName", value=base.inference_component_name)

@@ -16,6 +16,7 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.local.conftest import ACCOUNT, REGION, Cdk, cdk_runner
+from tests.local.stacks import Stacks
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
@@ -91,6 +92,24 @@ def _cdk(aws: EmbeddedAws, home: Path) -> Cdk:
     bootstrapped = run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
     assert bootstrapped.returncode == 0, bootstrapped.stdout
     return run
+
+
+@pytest.fixture(name="default_endpoint", scope="session")
+def _default_endpoint(
+    aws: EmbeddedAws, cdk: Cdk, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """
+    Deploy what is served where nothing is said, and return the endpoint's name.
+    """
+    app = f"{sys.executable} {HERE.parent / 'local' / 'default_app.py'}"
+    outdir = tmp_path_factory.mktemp("unsaid")
+    done = cdk(
+        "deploy", "Unsaid", "--require-approval", "never", app=app, outdir=outdir
+    )
+    assert done.returncode == 0, done.stdout
+    outputs = Stacks(aws).outputs("Unsaid")
+    (name,) = (value for key, value in outputs.items() if "EndpointName" in key)
+    return name
 
 
 def _variables(aws: EmbeddedAws, home: Path) -> Mapping[str, str]:

@@ -58,3 +58,14 @@ def test_a_conversation(aws: EmbeddedAws, program: Program, image: str) -> None:
     said = program("langchain", "langchain_answers", "chat", endpoint)
     assert said["plain"]
     assert "".join(said["pieces"]) == said["plain"]
+
+
+def test_a_conversation_with_the_default_engine(
+    default_endpoint: str, program: Program
+) -> None:
+    """
+    vLLM in AWS's own image streams server-sent events.
+    """
+    said = program("langchain", "langchain_answers", "chat", default_endpoint)
+    assert said["plain"]
+    assert "".join(said["pieces"]) == said["plain"]

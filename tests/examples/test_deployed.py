@@ -53,8 +53,11 @@ class Account:
             self._secrets.create_secret(Name=name, SecretString="made up")
         for bucket, key in set(WEIGHTS.findall(text)):
             self._s3.create_bucket(Bucket=bucket)
-            name = f"{key}config.json" if key.endswith("/") else key
-            self._s3.put_object(Bucket=bucket, Key=name, Body=b"{}")
+            # Of a model, or of an adapter.
+            files = ("config.json", "adapter_config.json")
+            is_folder = key.endswith("/")
+            for name in [key + file for file in files] if is_folder else [key]:
+                self._s3.put_object(Bucket=bucket, Key=name, Body=b"{}")
 
     def deploy(self, assembly: Path, stack: str, template: str) -> str:
         """

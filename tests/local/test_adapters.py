@@ -116,7 +116,10 @@ def invoke(aws: EmbeddedAws, endpoint: str, component: str, body: bytes) -> Unty
     Call a component and read its JSON.
     """
     answered = aws.client("sagemaker-runtime").invoke_endpoint(
-        EndpointName=endpoint, InferenceComponentName=component, Body=body
+        ContentType="application/json",
+        EndpointName=endpoint,
+        InferenceComponentName=component,
+        Body=body,
     )
     return json.loads(answered["Body"].read())
 
@@ -459,7 +462,7 @@ def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
     ]
     assert len(callers.outcomes) >= 2
     assert set(callers.outcomes) == {"answered"}
-    assert answers["Base"]["model"] == "lmi"
+    assert answers["Base"]["model"] == "HuggingFaceH4/zephyr-7b-beta"
     assert len({text_of(answer) for answer in answers.values()}) == 1
     assert spoken["model"] == theatre
     assert before["LastModifiedTime"] == after["LastModifiedTime"]

@@ -69,7 +69,7 @@ def test_the_asynchronous_example_is_deployed(
     name, s3 = endpoint["EndpointName"], embedded_aws.client("s3")
     output = endpoint["AsyncInferenceConfig"]["OutputConfig"]["S3OutputPath"]
     bucket = output.removeprefix("s3://").partition("/")[0]
-    body = prompt("Once", max_new_tokens=4)
+    body = json.dumps({"prompt": "Once", "max_tokens": 4})
     s3.put_object(Bucket=bucket, Key="requests/1.json", Body=body)
     told = embedded_aws.client("sagemaker-runtime").invoke_endpoint_async(
         EndpointName=name,

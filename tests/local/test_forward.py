@@ -375,7 +375,7 @@ class TestTroubles:
         server.status = 404
 
         with pytest.raises(ModelError) as prompt:
-            client("chat").generate("Hi")
+            client("chat", schema="lmi").generate("Hi")
         with pytest.raises(ModelError) as vectors:
             client("chat", schema="openai").embed("Hi")
         assert prompt.value.status == vectors.value.status == 404

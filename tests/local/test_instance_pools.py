@@ -51,13 +51,12 @@ class Deployment:
         """
         answer = self.aws.client("sagemaker-runtime").invoke_endpoint(
             EndpointName=self.outputs[stack]["EndpointName"],
-            Body=b'{"inputs": "Who is Roger Federer?"}',
+            Body=b'{"messages": [{"role": "user", "content": "Who is it?"}]}',
             ContentType="application/json",
             **further,
         )
-        found = json.loads(answer["Body"].read())
-        first = found[0] if isinstance(found, list) else found
-        return str(first["generated_text"])
+        (choice,) = json.loads(answer["Body"].read())["choices"]
+        return str(choice["message"]["content"])
 
     def models(self) -> list[str]:
         """

@@ -57,6 +57,8 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM516": _of(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": "2"}, 1),
     "LLM517": _of(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": "8"}, 8, architecture=HEADS),
     "LLM518": _of(("tei", "1.9.3"), AT_HUB, instance_type="ml.p3.2xlarge"),
+    "LLM527": _of(("tei", "1.8.2"), {**AT_HUB, "DTYPE": "fp16"}),
+    "LLM529": _of(("tei", "1.8.2"), {**AT_HUB, "PAYLOAD_LIMIT": "0"}),
     "LLM519": partial(variable_findings, {f"A{number}": "" for number in range(17)}),
     "LLM601": _of(SERVER, {"SM_VLLM_MAX_NUM_SEQ": "4"}),
     "LLM602": _of(SGLANG, {"SM_SGLANG_NSA_DECODE_BACKEND": "fa3"}),
@@ -76,6 +78,10 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM615": _of(SGLANG, AT_HUB),
     "LLM616": _of(SERVER, AT_HUB, model_data=["requirements.txt"]),
     "LLM617": _of(SERVER, {}, network_isolation=True),
+    "LLM654": _of(
+        SGLANG,
+        {"SM_SGLANG_MODEL_PATH": "a/b", "SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS": "{bad"},
+    ),
     "LLM618": _of(SERVER, {}, 4),
     "LLM619": _of(SGLANG, {"SM_SGLANG_TP_SIZE": "8"}, 8, architecture=HEADS),
     "LLM620": _of(SGLANG, {}, instance_type="ml.g5.xlarge"),
@@ -91,8 +97,17 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM623": _of(SERVER, {"PROCESS_AUTO_RECOVERY": "off"}),
     "LLM624": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_N_GPU_LAYER": "9"}),
     "LLM625": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_MODEL": "/opt/ml/model"}),
-    "LLM626": _of(("tei", "1.8.2"), {**AT_HUB, "DTYPE": "fp16"}),
+    "LLM629": _of(SGLANG, {"SM_SGLANG_MODEL_PATH": "a/b-GGUF"}),
+    "LLM630": _of(("llama-cpp", "1.0.1"), {"SM_LLAMA_CPP_EMBEDDINGS": "true"}),
+    "LLM632": _of(SERVER, {"SM_VLLM_MODEL": "a/b:Q4_K_M"}),
+    "LLM626": _of(("tei", "1.6.0"), {**AT_HUB, "DENSE_PATH": "2_Dense"}),
+    "LLM637": _of(("huggingface-vllm", "0.29.0"), {}, instance_type="ml.g5.xlarge"),
     "LLM627": lambda: container_findings(
         Container(image=find_image("vllm-server", "2")), accelerators=1
+    ),
+    "LLM634": _of(("tei", "1.9.3"), AT_HUB, architecture={"model_type": "gpt_oss"}),
+    "LLM635": _of(
+        ("tei", "1.9.3"),
+        {"HF_MODEL_ID": "Qwen/Qwen3-Embedding-0.6B", "AUTO_TRUNCATE": "false"},
     ),
 }

@@ -31,6 +31,7 @@ from cdk_sagemaker_llm import (
     InstancePool,
     InstanceType,
     Linear,
+    LlamaCpp,
     LlmDashboard,
     LlmEndpoint,
     LmiDist,
@@ -61,9 +62,12 @@ from cdk_sagemaker_llm import (
     StepScaling,
     TargetTrackingScaling,
     TensorRtLlm,
+    TextEmbeddings,
     Tgi,
     TgiNeuron,
     Vllm,
+    VllmNeuron,
+    VllmOmni,
 )
 from cdk_sagemaker_llm.demand import Demand
 
@@ -460,9 +464,13 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         plain(ServingFolder, path="a", container_family="djl-lmi", version="0.30.0"),
     ),
     "TensorRtLlm": (TensorRtLlm, plain(TensorRtLlm, version="0.26.0")),
+    "TextEmbeddings": (TextEmbeddings, plain(TextEmbeddings)),
     "Tgi": (Tgi, plain(Tgi, version="3.3.6")),
     "TgiNeuron": (TgiNeuron, plain(TgiNeuron, version="0.0.28")),
     "LmiVllm": (LmiVllm, plain(LmiVllm)),
     "Sglang": (Sglang, plain(Sglang)),
+    "LlamaCpp": (LlamaCpp, plain(LlamaCpp)),
     "Vllm": (Vllm, plain(Vllm)),
+    "VllmNeuron": (VllmNeuron, plain(VllmNeuron)),
+    "VllmOmni": (VllmOmni, plain(VllmOmni)),
 }

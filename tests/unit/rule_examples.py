@@ -31,6 +31,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentEndpoint,
     Linear,
+    LlamaCpp,
     LlmDashboard,
     LlmEndpoint,
     LmiVllm,
@@ -131,9 +132,11 @@ def _component(
     *,
     model: HuggingFaceModel | S3Model = GPT2,
     resources: ResourceRequirements | None = None,
+    serving: Sglang | None = None,
 ) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
-        return _host(stack).add_model("It", model=model, resources=resources)
+        host = _host(stack)
+        return host.add_model("It", model=model, serving=serving, resources=resources)
 
     return define
 
@@ -503,6 +506,19 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM124": _without_model_and_role,
     "LLM125": _with_another_role,
     "LLM127": partial(_endpoint, instance_type="ml.inf2.48xlarge"),
+    "LLM521": partial(_endpoint, instance_type="ml.m5.xlarge"),
+    "LLM523": partial(_endpoint, serving=LlamaCpp(), instance_type="ml.c7g.xlarge"),
+    "LLM525": partial(
+        _model, serving=Vllm(), model=HuggingFaceModel("a/b-GGUF:Q4_K_M")
+    ),
+    "LLM558": partial(
+        _model,
+        serving=Sglang(options={"model-loader-extra-config": "{"}),
+        model=QWEN,
+    ),
+    "LLM631": partial(
+        _model, serving=LlamaCpp(), model=HuggingFaceModel("a/b-GGUF", revision="c")
+    ),
     "LLM129": partial(_endpoint, model_data_download_timeout=Duration.millis(61500)),
     "LLM159": partial(_model, serving=TensorRtLlm("0.26.0", precompiled=True)),
     "LLM160": partial(_model, serving=Tgi("3.3.6", options={"MAX_BEST": 4})),
@@ -537,7 +553,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         ),
     ),
     "LLM190": partial(_endpoint, model=MIXTRAL),
-    "LLM191": _component(model=QWEN, resources=ResourceRequirements(accelerators=8)),
+    "LLM191": _component(
+        model=QWEN, resources=ResourceRequirements(accelerators=8), serving=Sglang()
+    ),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,
     "LLM172": _split_too_far,
@@ -558,7 +576,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM420": _adapted_elsewhere,
     "LLM421": _adapted_hundreds_of_times,
     "LLM198": partial(
-        _endpoint, inference_ami_version="al2-ami-sagemaker-inference-gpu-2"
+        _endpoint,
+        serving=LmiVllm(),
+        inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
     ),
     "LLM199": _without_subnets,
     "LLM195": _arn_of_another_kind,

@@ -23,7 +23,9 @@ from cdk_sagemaker_llm.serving import check_environment, check_properties
 MISTRAL, G5 = "mistralai/Mistral-7B-v0.1", "ml.g5.2xlarge"
 NONE: Any = None
 ONE: Any = 1
-ENGINES = "engine must be 'vllm', 'tgi' or 'tensorrt-llm', got "
+ENGINES = (
+    "engine must be 'vllm', 'sglang', 'tgi', 'tensorrt-llm', 'llama.cpp' or 'tei', got "
+)
 
 planned: Callable[..., Any] = partial(plan, MISTRAL, G5)
 recommended: Callable[..., Any] = partial(recommend, MISTRAL, G5)

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.catalog import images, instances, sdk
+from tools.catalog import cpu_instances, images, instances, sdk
 from tools.catalog.recorded import Recorded, recorded
 
 CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
@@ -28,18 +28,20 @@ def main(arguments: list[str] | None = None) -> int:
     record = recorded()
     lists = _lists(record, options.wheel)
     faults = images.stale_records(lists, record)
-    shipped = CATALOG / "images.json"
-    before = shipped.read_text(encoding="utf-8")
+    before = _text("images.json")
     after = images.render(images.build(lists, record, json.loads(before)))
+    cpu_types = cpu_instances.render(cpu_instances.build())
+    rebuilt = {"images.json": after, "cpu_instances.json": cpu_types}
     faults += instances.differences(
         _load("instances.json"), instances.api_names(), record.instances
     )
     faults += images.undescribed(json.loads(after), _load("engine_releases.json"))
-    changed = list(_diff(before, after))
-    _say(*changed, *faults)
-    if changed and not options.check:
-        shipped.write_text(after, encoding="utf-8")
-        _say("images.json is rebuilt: review the change like code")
+    changed = {name: _diff(_text(name), text) for name, text in rebuilt.items()}
+    changed = {name: lines for name, lines in changed.items() if lines}
+    _say(*(line for lines in changed.values() for line in lines), *faults)
+    for name in () if options.check else changed:
+        (CATALOG / name).write_text(rebuilt[name], encoding="utf-8")
+        _say(f"{name} is rebuilt: review the change like code")
     failed = bool(faults or (options.check and changed))
     if not failed and not changed:
         _say(f"the catalogue is what {record.pin.package} {record.pin.version} says")
@@ -68,8 +70,12 @@ def _lists(record: Recorded, wheel: Path | None) -> images.Lists:
 
 
 def _load(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((CATALOG / name).read_text(encoding="utf-8"))
+    data: dict[str, Any] = json.loads(_text(name))
     return data
+
+
+def _text(name: str) -> str:
+    return (CATALOG / name).read_text(encoding="utf-8")
 
 
 def _diff(before: str, after: str) -> list[str]:

@@ -1,7 +1,8 @@
 """
 Comparing the names in instances.json with those that the API accepts.
 
-The hardware of a new type is no API's to tell: it is written by hand.
+The accelerators of a new type are no API's to tell: they are written by hand. What has
+none is in cpu_instances.json, which is made.
 """
 
 from __future__ import annotations
@@ -20,9 +21,16 @@ def api_names() -> set[str]:
     """
     Return the accelerated types that the installed botocore's API model accepts.
     """
+    return {name for name in all_api_names() if _ACCELERATED.match(name)}
+
+
+def all_api_names() -> set[str]:
+    """
+    Return every type that the installed botocore's API model accepts.
+    """
     model = botocore.session.get_session().get_service_model("sagemaker")
     shape = cast("StringShape", model.shape_for("ProductionVariantInstanceType"))
-    return {name for name in shape.enum if _ACCELERATED.match(name)}
+    return set(shape.enum)
 
 
 def differences(

@@ -19,10 +19,17 @@ ALIASES: Mapping[str, str] = {
         "str | int | float | bool | Sequence[str | int | float | bool] "
         "| Mapping[str, Any]"
     ),
+    "CacheType": (
+        "Literal['f32', 'f16', 'bf16', 'q8_0', 'q5_1', 'q5_0', 'q4_1', 'q4_0', "
+        "'iq4_nl']"
+    ),
     "Copies": "int | Literal['fill']",
-    "EngineName": "Literal['vllm', 'tgi', 'tensorrt-llm']",
+    "EngineName": (
+        "Literal['vllm', 'sglang', 'tgi', 'tensorrt-llm', 'llama.cpp', 'tei']"
+    ),
     "EnvironmentValue": "str | int | float | bool | Sequence[str] | Sequence[int]",
     "ImageDistribution": "Literal['aws', 'huggingface']",
+    "Processor": "Literal['x86_64', 'arm64']",
     "PropertyValue": "str | int | float | bool",
 }
 
@@ -198,6 +205,7 @@ CLASSES: Mapping[str, Kind] = {
     "Size": _unit("Size", "gibibytes"),
     "SmoothQuant": _instance_of("SmoothQuant"),
     "TimeZone": _instance_of("TimeZone", way_out="write such as 'Europe/Berlin'"),
+    "Words": _instance_of("Words", way_out="write Words(engine=...)"),
     "appscaling.AdjustmentType": _instance_of("AdjustmentType"),
     "appscaling.MetricAggregationType": _instance_of("MetricAggregationType"),
     "appscaling.Schedule": _instance_of(

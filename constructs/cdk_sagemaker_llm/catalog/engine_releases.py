@@ -102,6 +102,14 @@ def engine_families() -> tuple[str, ...]:
     return tuple(name for name, row in _families().items() if row["engine"] is not None)
 
 
+def engine_of(family: str) -> EngineName | None:
+    """
+    Return the engine in a family's images; ``None`` for LMI's and TGI's.
+    """
+    engine: EngineName | None = _family(family)["engine"]
+    return engine
+
+
 def cuda_inside(family: str, version: str) -> str | None:
     """
     Return the CUDA version in a catalogued image whose tag need not name it.

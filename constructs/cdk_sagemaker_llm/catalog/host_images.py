@@ -124,7 +124,10 @@ def is_listed(instance_type: InstanceType, host_image: str) -> bool:
     Whether a host image can be asked for on a type, as far as that is known.
 
     What nothing is known of may be; one with the default's driver is as good as it.
+    All that AWS lists are for GPUs, Inferentia and Trainium.
     """
+    if not instance_type.accelerators:
+        return False
     listed = _images_of(instance_type)
     if not listed or host_image in listed:
         return True

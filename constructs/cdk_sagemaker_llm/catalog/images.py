@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.catalog.image_tags import (
     moves,
     version_in,
 )
+from cdk_sagemaker_llm.catalog.instances import Processor
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 _CPU_FAMILIES = ("-cpu", "-arm64")
@@ -213,6 +214,16 @@ class ImageRelease:
         return is_of_cpu(self.tag) or self.family.endswith(_CPU_FAMILIES)
 
     @property
+    def processor(self) -> Processor | None:
+        """
+        What processors the image is built for; ``None`` where nothing tells it, as of
+        images for accelerators.
+        """
+        if "arm64" in self.tag or self.family.endswith("-arm64"):
+            return "arm64"
+        return "x86_64" if self.is_for_cpu else None
+
+    @property
     def is_rolling(self) -> bool:
         """
         Whether AWS moves the tag to newer releases: what it is today it need not be
@@ -278,6 +289,7 @@ class ImageRelease:
             version
             for version, row in family_row(self.family)["versions"].items()
             if region in region_set(row["regions"])
+            and not is_rolling(self.family, version)
         ]
         way_out = (
             f"in that region are {any_of(versions)}"
@@ -390,6 +402,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _unknown_version(family: str, version: str) -> str:
     known = [v for v in image_versions(family) if not is_rolling(family, v)]
+    if is_unresolved(version):
+        return (
+            f"the version of image {family} is known only at deployment, and is looked "
+            f"up at synth; use one such as {known[-1]}"
+        )
     if _numbers(version) > max(map(_numbers, known)):
         # By its letters 9.9.9 is nearest to whatever ends in 9: the newest is meant.
         near = [one for one in reversed(known) if "-" not in one][:3]

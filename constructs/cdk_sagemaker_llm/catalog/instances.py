@@ -6,12 +6,20 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import held, hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest
 
+Processor = Literal["x86_64", "arm64"]
+"""
+What a host's processors are: those of Intel and AMD, or AWS Graviton and NVIDIA Grace.
+"""
+
+_CPU_FAMILY = re.compile(r"[cmrt]\d")
 # botocore 1.44.5: every name of ProductionVariantInstanceType has three parts.
 _NAME = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+\Z")
 
@@ -24,9 +32,10 @@ class InstanceType:
     Args:
         name: The API's name, such as ``ml.g5.12xlarge``.
 
-        accelerators: Devices per instance: GPUs, or Inferentia or Trainium chips.
+        accelerators: Devices per instance: GPUs, or Inferentia or Trainium chips; 0 for
+            types that have processors alone.
 
-        accelerator_model: The device's name, such as ``A10G``.
+        accelerator_model: The device's name, such as ``A10G``; ``none`` without one.
 
         accelerator_memory_gib: Memory of one device in GiB, as the EC2 API counts it.
 
@@ -44,6 +53,8 @@ class InstanceType:
             ``None`` where it is the oldest one, which has no name.
 
         compatible_inference_amis: The host images that can be asked for.
+
+        processor: What images must be built for: ``arm64`` on AWS Graviton.
     """
 
     name: str
@@ -56,6 +67,7 @@ class InstanceType:
     volume_size_supported: bool = False
     default_inference_ami: str | None = None
     compatible_inference_amis: tuple[str, ...] = ()
+    processor: Processor = "x86_64"
 
     def __post_init__(self) -> None:
         """
@@ -88,6 +100,7 @@ class InstanceType:
         memory_gib: float,
         accelerator_model: str = "unknown",
         accelerator_memory_gib: float = 0.0,
+        processor: Processor = "x86_64",
     ) -> InstanceType:
         """
         Describe an instance type that the catalogue does not have yet.
@@ -101,6 +114,7 @@ class InstanceType:
             accelerator_memory_gib=accelerator_memory_gib,
             vcpus=vcpus,
             memory_gib=memory_gib,
+            processor=processor,
         )
 
     @property
@@ -128,6 +142,13 @@ def instance_type_names() -> list[str]:
     """
     Return the names of every type in the catalogue that can host a model.
     """
+    return [*accelerated_type_names(), *_cpu_types()]
+
+
+def accelerated_type_names() -> list[str]:
+    """
+    Return the names of the types that have accelerators and can host a model.
+    """
     rows = load("instances.json")["instances"]
     return [name for name, row in rows.items() if row["hosting_supported"]]
 
@@ -152,6 +173,8 @@ def find_instance_type(name: str) -> InstanceType:
             The message names the nearest ones and the way in for a new one.
     """
     row = load("instances.json")["instances"].get(name)
+    if row is None and name in _cpu_types():
+        return _without_accelerators(name, _cpu_types()[name])
     if row is None:
         raise ValueError(_unknown(name))
     if not row["hosting_supported"]:
@@ -167,18 +190,37 @@ def find_instance_type(name: str) -> InstanceType:
         volume_size_supported=row["volume_size_supported"],
         default_inference_ami=row["default_inference_ami"],
         compatible_inference_amis=tuple(row["compatible_inference_amis"] or ()),
+        processor=row["cpu_arch"],
+    )
+
+
+def _cpu_types() -> Mapping[str, Mapping[str, Any]]:
+    rows: Mapping[str, Mapping[str, Any]] = load("cpu_instances.json")["instances"]
+    return rows
+
+
+def _without_accelerators(name: str, row: Mapping[str, Any]) -> InstanceType:
+    return InstanceType(
+        name=name,
+        accelerators=0,
+        accelerator_model="none",
+        accelerator_memory_gib=0.0,
+        vcpus=row["vcpus"],
+        memory_gib=row["memory_gib"],
+        # Types with local NVMe storage reject it.
+        volume_size_supported=not row["local_nvme_gb"],
+        processor=row["processor"],
     )
 
 
 def _unknown(name: str) -> str:
-    family = name.removeprefix("ml.").split(".")[0]
-    if name.startswith("ml.") and family in load("instances.json")["cpu_families"]:
-        return f"{name} has no accelerator; {_suggest(name)}"
     known = f"unknown instance type {name!r}"
     way_in = "describe a newer type with InstanceType.of(...)"
     return f"{known}; {_suggest(name)}, or {way_in}"
 
 
 def _suggest(name: str) -> str:
-    near = nearest(name, instance_type_names())
+    # A GPU type is no way out for who asks for processors, nor the other way round.
+    is_plain = _CPU_FAMILY.match(name.removeprefix("ml."))
+    near = nearest(name, [*_cpu_types()] if is_plain else accelerated_type_names())
     return f"use {any_of(near)}" if near else "use one such as ml.g5.12xlarge"

@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Mapping
 
+from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
     find_image,
@@ -73,6 +74,17 @@ def image_at(address: str) -> ImageRelease | None:
     if match is None:
         return None
     return _known_images().get((match[1].rsplit("/", 1)[-1], match[2]))
+
+
+def of_catalogue(image: ImageRelease) -> ImageRelease:
+    """
+    Return the release that an address in AWS's registries is of; else the image itself.
+
+    What has the same name in another registry may have been built otherwise.
+    """
+    if image.registry is None or image.registry.account not in all_accounts():
+        return image
+    return image_at(f"{image.repository}:{image.tag}") or image
 
 
 def image_near(address: str) -> ImageRelease | None:

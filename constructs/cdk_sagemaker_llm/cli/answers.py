@@ -31,6 +31,7 @@ _OURS = {
     'LlmClient(endpoint, "component")': "--component NAME",
     "LlmClient(endpoint)": "without --component",
     "LlmClient(..., schema='openai'), or chat()": "--schema openai, or --chat",
+    "LlmClient(..., schema='chat'), or chat()": "--schema chat, or --chat",
     "with wait_for_capacity=": "with --wait",
     "(Timeouts)": "(--timeout)",
     ", or allow more with max_bytes=": "",

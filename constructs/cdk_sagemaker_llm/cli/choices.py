@@ -31,6 +31,8 @@ class Choice:
         """
         How many accelerators the copies reserve.
         """
+        if self.plan.is_on_host:
+            return 0
         return self.copies * self.plan.tensor_parallel_degree
 
     @property

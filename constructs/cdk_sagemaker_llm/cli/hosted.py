@@ -5,13 +5,17 @@ The models of a synthesised app: what is wrong with each, and what cannot be jud
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import (
+    InstanceType,
+    find_instance_type,
+    instance_type_names,
+)
 from cdk_sagemaker_llm.cli.assembly import (
     Assembly,
     Stack,
@@ -37,6 +41,7 @@ from cdk_sagemaker_llm.serving.environment import (
     CHECKED_FAMILIES,
     container_findings,
 )
+from cdk_sagemaker_llm.serving.host import host_findings
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, ArtifactError
 from cdk_sagemaker_llm.serving.lmi.folder import (
@@ -51,6 +56,11 @@ _AT_DEPLOYMENT = "${Token[Template.0]}"
 _REFERENCE = re.compile(r"\$\{[^}]*\}")
 _HAVE_CONTAINERS = {"Container", "BaseInferenceComponentName"}
 
+Host = tuple[InstanceType, str | None]
+"""
+What an instance is, and the host image that it was asked to run, if any.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
@@ -59,7 +69,7 @@ class _Subject:
     files: Mapping[str, bytes]
     accelerators: int | None
     is_isolated: bool = False
-    instance_type: str | None = None
+    hosts: Collection[Host] = ()
 
     @property
     def model_data(self) -> str:
@@ -124,7 +134,7 @@ def _report(
         container,
         _accelerators(stacks, stack, name),
         is_isolated=properties.get("EnableNetworkIsolation") is True,
-        instance_type=_instance_type(stacks, stack, name),
+        hosts=_hosts(stacks, stack, name),
     )
 
 
@@ -163,7 +173,7 @@ def _container_report(
     accelerators: int | None,
     *,
     is_isolated: bool = False,
-    instance_type: str | None = None,
+    hosts: Collection[Host] = (),
 ) -> Report:
     image = image_of(container)
     if image is None:
@@ -176,9 +186,7 @@ def _container_report(
         artifact = artifact_files(stack, container)
     except (ArtifactError, OSError) as fault:
         return Report(subject, ended, is_checked=False, fault=str(fault))
-    known = _Subject(
-        image, container, artifact.files, accelerators, is_isolated, instance_type
-    )
+    known = _Subject(image, container, artifact.files, accelerators, is_isolated, hosts)
     left_out = tuple(_left_out(known))
     found = [*_read_findings(subject, artifact), *_findings(known)]
     is_checked = bool(artifact.sizes or _environment(container) or not left_out)
@@ -236,17 +244,21 @@ def _findings(subject: _Subject) -> list[Finding]:
             version=image.version,
             accelerators=subject.accelerators,
         )
+    for hardware, host_image in sorted(subject.hosts, key=str):
+        found += host_findings(hardware, image, host_image, hosts_components=False)
     if is_intrinsic(subject.container.get("Environment", {})):
         return found
-    return found + container_findings(
+    types = {str(hardware) for hardware, _ in subject.hosts}
+    told = container_findings(
         Container(
             image=image, files=files, environment=_environment(subject.container)
         ),
         accelerators=subject.accelerators,
         has_model_data=bool(subject.model_data),
         network_isolation=subject.is_isolated,
-        instance_type=subject.instance_type,
+        instance_type=types.pop() if len(types) == 1 else None,
     )
+    return found + [finding for finding in told if finding not in found]
 
 
 def _left_out(subject: _Subject) -> Iterator[str]:
@@ -310,19 +322,27 @@ def _reserved(specification: Mapping[str, Any]) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _instance_type(stacks: Sequence[Stack], stack: Stack, model: str) -> str | None:
+def _hosts(stacks: Sequence[Stack], stack: Stack, model: str) -> frozenset[Host]:
     """
-    Return the only instance type that variants run a model on.
+    Return the types, and their host images, that variants run a model on; without
+    those that the catalogue does not have.
     """
-    found = {
-        str(pool.get("InstanceType"))
+    return frozenset(
+        (hardware, host_image)
         for other in stacks
         for _, properties in other.of_type("EndpointConfig")
         for variant in variants_in(properties)
         for pool in pools_in(variant)
         if means(other, model_in(variant, pool), stack, model)
-    }
-    return found.pop() if len(found) == 1 else None
+        for hardware in _hardware(pool.get("InstanceType"))
+        for host_image in [variant.get("InferenceAmiVersion")]
+        if host_image is None or isinstance(host_image, str)
+    )
+
+
+def _hardware(name: object) -> Iterator[InstanceType]:
+    if isinstance(name, str) and name in instance_type_names():
+        yield find_instance_type(name)
 
 
 def _of_variants(stacks: Sequence[Stack], stack: Stack, model: str) -> int | None:

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.local.faults import KINDS
 from cdk_sagemaker_llm.local.forwards import parse_forwards
 
 _DEFAULT_PORT = 4566
+_STANDARD_ERROR = 2
 _NOT_FOUND = 127  # What a shell answers for a command that is not there.
 
 _NOTICE = """\
@@ -110,6 +111,7 @@ def local(
             forward=parse_forwards(forward or []),
             forward_anywhere=forward_anywhere,
             custom_resources=handlers,
+            reports_to=_STANDARD_ERROR,
         )
     except ValueError as error:
         # The message begins with what is wrong.

@@ -13,14 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.catalog.instances import instance_type_names
+from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
 from cdk_sagemaker_llm.cli import fleet_text, plan_text
 from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly
 from cdk_sagemaker_llm.cli.choices import Choice
 from cdk_sagemaker_llm.cli.fleets import read_variants
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.demand import Assumptions, Demand
+from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
 from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.fit.plans import Plan
@@ -30,15 +30,23 @@ from cdk_sagemaker_llm.serving import (
     ServingConfiguration,
     TensorRtLlm,
     Tgi,
+    Vllm,
 )
 
 FITS, DOES_NOT_FIT, MISUSE = 0, 1, 2
 _ENGINES: Mapping[str, ServingConfiguration] = {
-    "vllm": LmiVllm(),
+    "vllm": Vllm(),
+    "lmi-vllm": LmiVllm(),
     "lmi-dist": LmiDist("0.32.0"),
     "trtllm": TensorRtLlm("0.33.0"),
     "tgi": Tgi("3.3.6"),
 }
+_OTHERS: Mapping[str, EngineName] = {
+    "sglang": "sglang",
+    "llama.cpp": "llama.cpp",
+    "tei": "tei",
+}
+_VERSIONED = ("vllm", "sglang")
 
 
 def register(app: typer.Typer) -> None:
@@ -59,11 +67,14 @@ def plan(
         str | None, typer.Option(help="The instance type; left out, all are ranked.")
     ] = None,
     serving: Annotated[
-        str, typer.Option(help=f"The engine: {', '.join(_ENGINES)}.")
+        str,
+        typer.Option(help=f"The engine: {', '.join((*_ENGINES, *_OTHERS))}."),
     ] = "vllm",
     engine_version: Annotated[
         str | None,
-        typer.Option(help="vLLM's release, as 0.10.2; left out, the newest LMI's."),
+        typer.Option(
+            help="The release of vLLM or SGLang; left out, that of the image."
+        ),
     ] = None,
     context: Annotated[
         int | None, typer.Option(help="Tokens of prompt and answer; left out, 4096.")
@@ -71,6 +82,12 @@ def plan(
     weight_bits: Annotated[
         int | None,
         typer.Option(help="Bits of a weight: 4, 8, 16 or 32; left out, as published."),
+    ] = None,
+    gguf_type: Annotated[
+        str | None,
+        typer.Option(
+            help="A GGUF file's type, as Q4_K_M; left out, its bits are not known."
+        ),
     ] = None,
     tensor_parallel_degree: Annotated[
         int | None, typer.Option(help="If left out, the smallest that fits.")
@@ -112,6 +129,7 @@ def plan(
                 names,
                 demand,
                 weight_bits=weight_bits,
+                gguf_type=gguf_type,
                 context_length=context,
                 tensor_parallel_degree=tensor_parallel_degree,
             )
@@ -177,23 +195,34 @@ def _architecture(model: str) -> ModelArchitecture:
 
 
 def _demand(serving: str, version: str | None) -> Demand:
-    if serving not in _ENGINES:
-        known = ", ".join(_ENGINES)
-        raise ValueError(f"--serving must be one of {known}, got {serving!r}")
-    prepared = _ENGINES[serving].prepare(None, None)
-    usual = Demand(architecture=None, assumptions=Assumptions())
-    demand = prepared.demand or usual
-    if version is not None and demand.engine != "vllm":
+    known = (*_ENGINES, *_OTHERS)
+    if serving not in known:
         raise ValueError(
-            f"--engine-version is that of vLLM, and --serving is {serving}; leave it "
-            "out"
+            f"--serving must be one of {', '.join(known)}, got {serving!r}"
+        )
+    demand = _usual_demand(serving)
+    if version is not None and demand.engine not in _VERSIONED:
+        raise ValueError(
+            f"--engine-version is that of vLLM or SGLang, and --serving is {serving}; "
+            "leave it out"
         )
     return replace(demand, engine_version=version or demand.engine_version)
 
 
+def _usual_demand(serving: str) -> Demand:
+    usual = Demand(architecture=None, assumptions=Assumptions())
+    if serving in _ENGINES:
+        return _ENGINES[serving].prepare(None, None).demand or usual
+    if serving == "sglang":
+        from cdk_sagemaker_llm.serving import Sglang  # noqa: PLC0415 - seldom asked for
+
+        return Sglang().prepare(None, None).demand or usual
+    return replace(usual, engine=_OTHERS[serving])
+
+
 def _gpu_types() -> list[str]:
     others = ("ml.inf", "ml.trn", "ml.dl")
-    return [name for name in instance_type_names() if not name.startswith(others)]
+    return [name for name in accelerated_type_names() if not name.startswith(others)]
 
 
 def _plans(
@@ -238,6 +267,8 @@ def _as_dict(choice: Choice) -> Mapping[str, Any]:
         "concurrent_sequences": one.concurrent_sequences,
         "engine": one.engine,
         "engine_version": one.engine_version,
+        "gguf_type": one.setting.gguf_type,
+        "memory_of": "host" if one.is_on_host else "accelerator",
         "range": {
             "best": _outcome(one.best),
             "expected": _outcome(one.expected),

@@ -47,9 +47,10 @@ def show_ranking(choices: Sequence[Choice]) -> None:
         console.print("no instance type of the catalogue can host it", highlight=False)
         return
     first = choices[0].plan
+    kind = first.setting.gguf_type or f"{first.weight_bits} bits"
     head = (
         f"{first.architecture.architecture}, {first.architecture.parameter_count:,} "
-        f"parameters in {first.weight_bits} bits, {first.context_length} tokens"
+        f"parameters in {kind}, {first.context_length} tokens"
     )
     console.print(head, highlight=False)
     table = Table(box=None, pad_edge=False)
@@ -102,10 +103,8 @@ def _sequences(plan: Plan) -> str:
 
 def _counted(choice: Choice) -> str:
     cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
-    return (
-        f"{choice.copies} copies: {choice.instances} instances, "
-        f"{choice.accelerators} accelerators{cost}"
-    )
+    devices = "" if choice.plan.is_on_host else f", {choice.accelerators} accelerators"
+    return f"{choice.copies} copies: {choice.instances} instances{devices}{cost}"
 
 
 def _legend() -> str:

@@ -22,7 +22,6 @@ from cdk_sagemaker_llm.cli.answers import (
     token_facts,
 )
 from cdk_sagemaker_llm.cli.shared_options import takes
-from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.client.tokens import Token
 
 
@@ -40,7 +39,7 @@ def stream(
     *,
     file: talking.PromptFile = None,
     chat: talking.AsChat = False,
-    schema: talking.TheSchema = Schema.LMI,
+    schema: talking.TheSchema = None,
     asked: talking.Asked,
     as_json: talking.AsJsonLines = False,
 ) -> None:

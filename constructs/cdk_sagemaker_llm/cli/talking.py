@@ -103,7 +103,11 @@ Parameter = Annotated[
     ),
 ]
 TheSchema = Annotated[
-    Schema, typer.Option(help="How the container wants a prompt; chats are the same.")
+    Schema | None,
+    typer.Option(
+        help="How the container wants a prompt. If left out, it is asked with "
+        "inputs, and as it says if it refuses them. Chats are the same."
+    ),
 ]
 TheFormat = Annotated[
     WireFormat | None,
@@ -189,14 +193,14 @@ class Asked:
             options["details"] = True
         return options
 
-    def connect(self, endpoint: str, schema: Schema) -> LlmClient:
+    def connect(self, endpoint: str, schema: Schema | None) -> LlmClient:
         """
         Make the client.
 
         Args:
             endpoint: The endpoint's name.
 
-            schema: How its container wants a prompt.
+            schema: How its container wants a prompt; ``None`` to learn it.
 
         Raises:
             MisuseError: If something that was given is out of bounds.

@@ -7,10 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cdk_sagemaker_llm.client.connections import Call
-from cdk_sagemaker_llm.client.errors import LlmError, UnreadableAnswerError
+from cdk_sagemaker_llm.client.errors import (
+    LlmError,
+    ModelError,
+    UnreadableAnswerError,
+)
 from cdk_sagemaker_llm.client.given import (
     choice,
     hold_text,
@@ -18,6 +22,7 @@ from cdk_sagemaker_llm.client.given import (
     listed,
     refuse,
 )
+from cdk_sagemaker_llm.client.learning import FIRST, schema_wanted
 from cdk_sagemaker_llm.client.reader import Reader
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
@@ -28,12 +33,14 @@ from cdk_sagemaker_llm.client.requests import (
     embedding_body,
     held,
     prompt_body,
+    rerank_body,
 )
 from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     FinishReason,
     Generation,
+    Ranked,
     Token,
     Usage,
 )
@@ -42,6 +49,8 @@ from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
     import boto3
+
+_Answer = TypeVar("_Answer")
 
 
 class Asker:
@@ -55,7 +64,8 @@ class Asker:
 
         session: The boto3 session. If left out, boto3's default one.
 
-        schema: How it wants a prompt.
+        schema: How it wants a prompt. If left out, it is asked with ``inputs``, and
+            as its refusal says from then on.
 
         wire_format: How it answers. If left out, that is recognised.
     """
@@ -65,10 +75,10 @@ class Asker:
         arguments: Mapping[str, str],
         settings: Settings,
         session: boto3.Session | None,
-        schema: Schema | str,
+        schema: Schema | str | None,
         wire_format: WireFormat | str | None,
     ) -> None:
-        self.schema = choice("schema", Schema, schema)
+        self._schema = None if schema is None else choice("schema", Schema, schema)
         self._settings = settings
         self._format = (
             None if wire_format is None else choice("format", WireFormat, wire_format)
@@ -98,15 +108,29 @@ class Asker:
         """
         Continue a prompt.
         """
-        body = prompt_body(self.schema, prompt, options, stream=False)
-        return _ended(self._whole(body, call), options)
+
+        def ask(schema: Schema) -> Generation:
+            return self._whole(prompt_body(schema, prompt, options, stream=False), call)
+
+        return _ended(self._learning(ask), options)
 
     def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
         """
         Continue a prompt, token by token.
         """
-        body = prompt_body(self.schema, prompt, options, stream=True)
-        return self._tokens(body, call)
+
+        def ask(schema: Schema) -> Generator[Token]:
+            return self._tokens(prompt_body(schema, prompt, options, stream=True), call)
+
+        known = self._schema
+        try:
+            yield from ask(known or FIRST)
+        except ModelError as refusal:
+            # A refusal comes before any token.
+            self._learn(known, refusal)
+        else:
+            return
+        yield from self._learning(ask)
 
     def chat(
         self, messages: str | Sequence[Message], options: ChatOptions, call: Call
@@ -133,10 +157,13 @@ class Asker:
         """
         Turn texts into vectors.
         """
-        texts = _texts(inputs)
+        texts = _texts([inputs] if isinstance(inputs, str) else inputs, "inputs")
         given = {} if parameters is None else parameters
-        body = embedding_body(self.schema, texts, given)
-        found = self._whole(body, call).embeddings
+
+        def ask(schema: Schema) -> Generation:
+            return self._whole(embedding_body(schema, texts, given), call)
+
+        found = self._learning(ask).embeddings
         if found is None:
             raise UnreadableAnswerError(
                 "the model answered a text, no embeddings",
@@ -147,6 +174,42 @@ class Asker:
                 f"{len(found.vectors)} vectors came for {len(texts)} texts"
             )
         return found
+
+    def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        call: Call,
+        *,
+        top_n: int | None,
+        parameters: Mapping[str, Any] | None,
+    ) -> list[Ranked]:
+        """
+        Rank texts for a query.
+        """
+        if top_n is not None:
+            hold_whole("top_n", top_n, 1)
+        listed_texts = _texts(texts, "texts")
+        given = {} if parameters is None else parameters
+
+        def ask(schema: Schema) -> Generation:
+            body = rerank_body(schema, query, listed_texts, top_n, given)
+            return self._whole(body, call)
+
+        found = self._learning(ask).ranking
+        if found is None:
+            raise UnreadableAnswerError(
+                "the model answered no ranking",
+                remedy="deploy a reranker, or use embed() or generate()",
+            )
+        wanted = len(listed_texts) if top_n is None else min(top_n, len(listed_texts))
+        best = list(found[:wanted])
+        indices = {one.index for one in best}
+        if len(indices) < wanted or max(indices) >= len(listed_texts):
+            raise UnreadableAnswerError(
+                f"the scores of {len(indices)} texts came for {len(listed_texts)}"
+            )
+        return best
 
     def continue_to_end(
         self,
@@ -171,10 +234,37 @@ class Asker:
             # A stream tells why it ended where LMI's document does not.
             # A model may write halves of characters, which no request can carry.
             whole = so_far.encode("utf-8", "replace").decode()
-            body = prompt_body(self.schema, prompt + whole, options, stream=True)
-            return self._gathered(body, call, stream=True)
+
+            def ask_in(schema: Schema) -> Generation:
+                body = prompt_body(schema, prompt, options, stream=True, begun=whole)
+                return self._gathered(body, call, stream=True)
+
+            return self._learning(ask_in)
 
         return chain(ask, max_requests, max_total_tokens)
+
+    def _learning(self, ask: Callable[[Schema], _Answer]) -> _Answer:
+        """
+        Ask, and ask again if the container wants a prompt in another form.
+        """
+        known = self._schema
+        try:
+            return ask(known or FIRST)
+        except ModelError as refusal:
+            return ask(self._learn(known, refusal))
+
+    def _learn(self, known: Schema | None, refusal: ModelError) -> Schema:
+        """
+        Keep the form that a container asks for.
+
+        Raises:
+            ModelError: If it was known, or the refusal is of something else.
+        """
+        wanted = schema_wanted(refusal.model_message)
+        if known is not None or wanted is None or refusal.text:
+            raise refusal
+        self._schema = wanted
+        return wanted
 
     def _tokens(self, body: bytes, call: Call) -> Generator[Token]:
         reader = Reader(self._format, self._settings.max_bytes)
@@ -225,12 +315,11 @@ def chain(
     return _joined(parts, text)
 
 
-def _texts(inputs: str | Sequence[str]) -> Sequence[object]:
+def _texts(given: Sequence[str], name: str) -> Sequence[object]:
     way_out = "write ['one text', 'another']"
-    one = [inputs] if isinstance(inputs, str) else inputs
-    texts = listed("inputs", one, hold_text, way_out)
+    texts = listed(name, given, hold_text, way_out)
     if not texts:
-        refuse("inputs", "at least one text", inputs, way_out)
+        refuse(name, "at least one text", given, way_out)
     return texts
 
 

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.llm_client import BaseClient
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
 from cdk_sagemaker_llm.client.stored import ClientOptions, stored
-from cdk_sagemaker_llm.client.tokens import Embeddings, Generation, Token
+from cdk_sagemaker_llm.client.tokens import Embeddings, Generation, Ranked, Token
 
 _Result = TypeVar("_Result")
 
@@ -183,6 +183,36 @@ class AsyncLlmClient(BaseClient):
         """
         return await self._wait(
             lambda call: self._asker.embed(inputs, parameters, call)
+        )
+
+    async def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        top_n: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> list[Ranked]:
+        """
+        Rank texts for a query, the best first.
+
+        Args:
+            query: What the texts are to answer.
+
+            texts: The texts.
+
+            top_n: How many of them to tell of. If left out, all.
+
+            parameters: Anything else, in the container's own words, such as
+                ``raw_scores``. If left out, nothing.
+
+        Raises:
+            LlmError: If there is no answer, or one of another kind.
+        """
+        return await self._wait(
+            lambda call: self._asker.rerank(
+                query, texts, call, top_n=top_n, parameters=parameters
+            )
         )
 
     async def continue_to_end(

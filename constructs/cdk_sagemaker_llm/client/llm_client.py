@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.client.timeouts import Timeouts
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     Generation,
+    Ranked,
     Token,
     confidence,
 )
@@ -39,8 +40,11 @@ class BaseClient:
 
         variant: The variant to ask. If left out, SageMaker chooses one.
 
-        schema: How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
-            A chat is the same for all of them.
+        schema: How the container wants a prompt: ``lmi``, ``tgi``, ``openai``, or
+            ``chat`` where it takes chats alone; a chat is the same for all of them.
+            If left out, a connection says it, or else the first prompt is sent as
+            ``inputs``: a container that refuses those says what it wants, and is
+            asked so from then on.
 
         format: The container's family, as in ``read_stream``.
             If left out, its answers are recognised.
@@ -82,7 +86,7 @@ class BaseClient:
         component: str | None = None,
         *,
         variant: str | None = None,
-        schema: Schema | str = Schema.LMI,
+        schema: Schema | str | None = None,
         format: WireFormat | str | None = None,
         timeouts: Timeouts | None = None,
         retries: int = 3,
@@ -313,6 +317,35 @@ class LlmClient(BaseClient):
         """
         with self._asker.call() as call:
             return self._asker.embed(inputs, parameters, call)
+
+    def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        top_n: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> list[Ranked]:
+        """
+        Rank texts for a query, the best first.
+
+        Args:
+            query: What the texts are to answer.
+
+            texts: The texts.
+
+            top_n: How many of them to tell of. If left out, all.
+
+            parameters: Anything else, in the container's own words, such as
+                ``raw_scores``. If left out, nothing.
+
+        Raises:
+            LlmError: If there is no answer, or one of another kind.
+        """
+        with self._asker.call() as call:
+            return self._asker.rerank(
+                query, texts, call, top_n=top_n, parameters=parameters
+            )
 
     def continue_to_end(
         self,

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.client.framing import DONE, Framing
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     Generation,
+    Ranked,
     Token,
     Usage,
     gather,
@@ -64,6 +65,8 @@ class Reader:
         self._whole: dict[int, str] = {}
         self._pieces = False
         self._embeddings: Embeddings | None = None
+        self._ranking: tuple[Ranked, ...] | None = None
+        self._counted: Usage | None = None
         # The answers that have begun; a stream asked for several brings them mixed.
         self._open = {0}
         self._ended = False
@@ -79,6 +82,10 @@ class Reader:
                 raise UnreadableAnswerError(
                     "the answer is embeddings, no text",
                     remedy="read them with read_embeddings() or embed()",
+                )
+            if self._ranking is not None:
+                raise UnreadableAnswerError(
+                    "the answer is a ranking, no text", remedy="read it with rerank()"
                 )
         except LlmError as error:
             self._keep(error)
@@ -104,6 +111,8 @@ class Reader:
         if self._embeddings is not None:
             found = self._embeddings
             return Generation("", usage=found.usage, embeddings=found)
+        if self._ranking is not None:
+            return Generation("", usage=self._counted, ranking=self._ranking)
         pieces = self._pieces or (is_document and _are_texts(tokens))
         return gather(tokens, texts=self._whole, pieces=pieces)
 
@@ -207,6 +216,8 @@ class Reader:
         self._whole.update(step.texts)
         self._pieces = self._pieces or step.pieces
         self._embeddings = step.embeddings or self._embeddings
+        if step.ranking is not None:
+            self._ranking, self._counted = step.ranking, step.usage
 
     def _finished(self, token: Token) -> Token:
         calls = self._calls.whole(token.index) if token.finish_reason else ()

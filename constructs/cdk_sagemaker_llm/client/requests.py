@@ -36,6 +36,10 @@ class Schema(StrEnum):
     OPENAI = "openai"
     """``prompt``, as vLLM's own image and LMI from 0.35 on read it."""
 
+    CHAT = "chat"
+    """``messages`` alone, as SGLang's image and AWS's of llama.cpp read them: a prompt
+    is the user's only message, and the answer to it is the text."""
+
 
 class Options(TypedDict, total=False):
     """
@@ -92,15 +96,32 @@ _STOP = "write stop=['END']"
 _MESSAGE = """write [{"role": "user", "content": "Hello"}], or the text alone"""
 _SAMPLED = ("temperature", "top_p", "top_k")
 _COMMON = (*_SAMPLED, "seed")
+# What has SGLang write on where the assistant's message ends; llama.cpp does so
+# unasked, and overlooks both.
+_GO_ON = {"continue_final_message": True, "add_generation_prompt": False}
 
 
 def prompt_body(
-    schema: Schema, prompt: str, options: Options, *, stream: bool
+    schema: Schema, prompt: str, options: Options, *, stream: bool, begun: str = ""
 ) -> bytes:
     """
     Write the request that continues a prompt.
+
+    Args:
+        schema: How the container wants it.
+
+        prompt: The text to continue.
+
+        options: What may be said of the answer.
+
+        stream: Whether it comes token by token.
+
+        begun: What the model has written already. If left out, nothing.
     """
     hold_text("prompt", prompt)
+    if schema is Schema.CHAT:
+        return _prompt_as_chat(prompt, options, stream=stream, begun=begun)
+    prompt += begun
     options = held(options, Options)
     if schema is Schema.OPENAI:
         body: dict[str, Any] = {"prompt": prompt, **_openai(options, stream=stream)}
@@ -112,6 +133,17 @@ def prompt_body(
             body["stream"] = True
         return _dump(body)
     return _dump({**body, **options.get("parameters", {})})
+
+
+def _prompt_as_chat(
+    prompt: str, options: Options, *, stream: bool, begun: str
+) -> bytes:
+    messages: list[Message] = [{"role": "user", "content": prompt}]
+    said: Any = dict(held(options, Options))
+    if begun:
+        messages.append({"role": "assistant", "content": begun})
+        said["parameters"] = {**_GO_ON, **said.get("parameters", {})}
+    return chat_body(messages, said, stream=stream)
 
 
 def chat_body(
@@ -143,8 +175,30 @@ def embedding_body(
     Write the request that turns texts into vectors.
     """
     hold_mapping("parameters", parameters)
-    name = "input" if schema is Schema.OPENAI else "inputs"
+    name = "input" if schema in (Schema.OPENAI, Schema.CHAT) else "inputs"
     return _dump({name: list(inputs), **parameters})
+
+
+def rerank_body(
+    schema: Schema,
+    query: str,
+    texts: Sequence[object],
+    top_n: int | None,
+    parameters: Mapping[str, Any],
+) -> bytes:
+    """
+    Write the request that ranks texts for a query.
+
+    TEI does not take how many of them to tell of.
+    """
+    hold_text("query", query)
+    hold_mapping("parameters", parameters)
+    if schema is not Schema.OPENAI:
+        return _dump({"query": query, "texts": list(texts), **parameters})
+    body: dict[str, Any] = {"query": query, "documents": list(texts)}
+    if top_n is not None:
+        body["top_n"] = top_n
+    return _dump({**body, **parameters})
 
 
 def _parameters(schema: Schema, options: Options) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class ClientOptions(TypedDict, total=False):
 
     component: str | None
     variant: str | None
-    schema: Schema | str
+    schema: Schema | str | None
     format: WireFormat | str | None
     timeouts: Timeouts | None
     retries: int

@@ -135,6 +135,21 @@ class Embeddings:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    """
+    One text of those that were ranked for a query.
+
+    Args:
+        index: Which of the texts it is, counted from 0.
+
+        score: How well it answers the query; the best has the largest.
+    """
+
+    index: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Generation:
     """
     A whole answer.
@@ -156,6 +171,8 @@ class Generation:
 
         embeddings: The vectors, where an embedding model answered.
 
+        ranking: The ranked texts, the best first, where a reranker answered.
+
         requests: How many requests it took.
     """
 
@@ -167,6 +184,7 @@ class Generation:
     usage: Usage | None = None
     alternatives: tuple[Generation, ...] = ()
     embeddings: Embeddings | None = None
+    ranking: tuple[Ranked, ...] | None = None
     requests: int = 1
 
     @property

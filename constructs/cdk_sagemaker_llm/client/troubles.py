@@ -11,19 +11,21 @@ from cdk_sagemaker_llm.client.errors import (
     ModelError,
     ThrottledError,
 )
+from cdk_sagemaker_llm.client.learning import schema_wanted
+from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.client.too_long import numbers_of
 from cdk_sagemaker_llm.client.wire.failures import Failure
 
 _TOO_MANY = 429
 _EXCERPT = 500
+_REMEDIES = {
+    Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
+    "chat()",
+    Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
+}
 
 # The words of SageMaker for a container that did not answer in time.
 _TOO_SLOW = "timed out while waiting for a response from container"
-# What an OpenAI-compatible engine says to a body that has `inputs`.
-_NOT_ITS_SCHEMA = (
-    "Either prompt or prompt_embeds must be provided",
-    "Cannot find suitable handler for request",
-)
 
 
 def error_of(failure: Failure) -> LlmError:
@@ -66,8 +68,9 @@ def _told(failure: Failure) -> str:
 
 
 def _remedy(failure: Failure) -> str:
-    if any(words in failure.message for words in _NOT_ITS_SCHEMA):
-        return "it takes OpenAI's requests: LlmClient(..., schema='openai'), or chat()"
+    wanted = schema_wanted(failure.message)
+    if wanted is not None:
+        return _REMEDIES[wanted]
     if failure.status == 503:  # noqa: PLR2004 - HTTP's number
         return "its queue is full or its engine is down: scale out, or read its log"
     if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.demand import Assumptions, EngineName
+    from cdk_sagemaker_llm.demand import Assumptions, EngineName, Words
     from cdk_sagemaker_llm.fit.fleet import Fleet
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.outcomes import Outcome
     from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
     from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.planning import plan
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
-    from cdk_sagemaker_llm.fit.releases import Case, Release
+    from cdk_sagemaker_llm.fit.releases import Case, Release, Windows
+    from cdk_sagemaker_llm.fit.reserves import Reserve, Tier
+    from cdk_sagemaker_llm.fit.setting import Setting
 
 __all__ = [
     "Assumptions",
@@ -33,10 +35,14 @@ __all__ = [
     "Plan",
     "Recommendation",
     "Release",
+    "Reserve",
     "ResourceRequirements",
     "Setting",
+    "Tier",
     "Traffic",
     "Units",
+    "Windows",
+    "Words",
     "fewest_instances",
     "pack",
     "plan",
@@ -57,10 +63,14 @@ _HOMES = {
     "Plan": "fit.plans",
     "Recommendation": "fit.recommending",
     "Release": "fit.releases",
+    "Reserve": "fit.reserves",
     "ResourceRequirements": "fit.placement",
-    "Setting": "fit.memory",
+    "Setting": "fit.setting",
+    "Tier": "fit.reserves",
     "Traffic": "fit.recommending",
     "Units": "fit.placement",
+    "Windows": "fit.releases",
+    "Words": "demand",
     "fewest_instances": "fit.packing",
     "pack": "fit.packing",
     "plan": "fit.planning",

@@ -9,12 +9,14 @@ from dataclasses import fields, replace
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.demand import Assumptions, Demand
+from cdk_sagemaker_llm.demand import Assumptions, Demand, Words
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.cache import frees_windows, token_bytes
 from cdk_sagemaker_llm.fit.devices import GIB
-from cdk_sagemaker_llm.fit.memory import token_bytes
+from cdk_sagemaker_llm.fit.outcomes import longest_sequence
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.fit.releases import Case
 
 _ARITHMETIC = "the plan's arithmetic"
 DOES_NOT_LOAD = Rule(
@@ -24,7 +26,9 @@ CANNOT_BE_SPLIT = Rule(
     "LLM191", "the model's heads cannot be split over a copy's accelerators", "vLLM"
 )
 REFUSES_TO_START = Rule(
-    "LLM194", "vLLM refuses the longest sequence when it starts", "vLLM, kv_cache_utils"
+    "LLM194",
+    "the engine refuses the longest sequence when it starts",
+    "vLLM, kv_cache_utils; llama.cpp, llama_kv_cache",
 )
 HOLDS_NO_SEQUENCE = Rule(
     "LLM290", "the KV cache holds less than one whole sequence", _ARITHMETIC
@@ -35,7 +39,7 @@ HOLDS_NO_BATCH = Rule(
 MAY_NOT_LOAD = Rule("LLM292", "the model may not load on the accelerators", _ARITHMETIC)
 
 # The serving configuration's own codes for a degree that cannot be.
-_SPLITTING = frozenset({"LLM154", "LLM156"})
+_SPLITTING = frozenset({"LLM154", "LLM156", "LLM516", "LLM517"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,10 @@ _UNKNOWN_SIZE = NoPlan(
     "give the model architecture=ModelArchitecture.from_config(...)",
 )
 _UNKNOWN_TYPE = NoPlan("the instance type is known only at deployment")
+_UNKNOWN_TYPE_OF_FILE = NoPlan(
+    "the type of the GGUF file's weights is not known",
+    "name the file such as model-Q4_K_M.gguf",
+)
 _NOT_MODELLED = NoPlan(
     "how much memory the serving configuration takes is not modelled"
 )
@@ -84,15 +92,9 @@ def plan_of(
         assumptions: What to take for granted of the engine.
             What is left out of them is what the configuration says.
     """
-    if hardware is None:
-        return _UNKNOWN_TYPE
-    if demand is None:
-        return _NOT_MODELLED
-    if demand.architecture is None:
-        return _UNKNOWN_SIZE
-    wrong = _wrong_counts(demand)
-    if wrong:
-        return NoPlan(wrong)
+    missing = _missing(demand, hardware)
+    if missing or demand is None or demand.architecture is None or hardware is None:
+        return missing or _NOT_MODELLED
     context = demand.context_length
     # Longer contexts than the model's own are what RoPE scaling is for.
     longest = max(context or 0, demand.architecture.context_length)
@@ -106,9 +108,26 @@ def plan_of(
             assumptions=_merged(assumptions, demand.assumptions),
             engine=demand.engine,
             engine_version=demand.engine_version,
+            gguf_type=demand.gguf_type,
         )
     except ValueError as fault:
         return NoPlan(str(fault))
+
+
+def _missing(demand: Demand | None, hardware: InstanceType | None) -> NoPlan | None:
+    """
+    Say what there is no plan without; ``None`` if all of it is known.
+    """
+    if hardware is None:
+        return _UNKNOWN_TYPE
+    if demand is None:
+        return _NOT_MODELLED
+    if demand.architecture is None:
+        return _UNKNOWN_SIZE
+    if demand.engine == "llama.cpp" and demand.gguf_type is None:
+        return _UNKNOWN_TYPE_OF_FILE
+    wrong = _wrong_counts(demand)
+    return NoPlan(wrong) if wrong else None
 
 
 def _merged(given: Assumptions | None, said: Assumptions) -> Assumptions:
@@ -168,7 +187,7 @@ def fit_findings(
         known = _SPLITTING & {finding.code for finding in told}
         return [] if known else [_cannot_be_split(found, demand)]
     if not found.best.loads:
-        return [_does_not_load(found)]
+        return [_does_not_load(found, demand.spoken)]
     return _holding_findings(found, demand)
 
 
@@ -177,20 +196,21 @@ def _holding_findings(found: Plan, demand: Demand) -> list[Finding]:
     Check what the cache holds of a model that may load.
     """
     if _refuses(found, demand):
-        return [_refuses_to_start(found)]
+        return [_refuses_to_start(found, demand.spoken)]
     if not found.expected.loads:
-        return [_may_not_load(found)]
+        return [_may_not_load(found, demand.spoken)]
     if not found.expected.fits:
-        return [_holds_no_sequence(found)]
+        return [_holds_no_sequence(found, demand.spoken)]
     return _batch_findings(found, demand)
 
 
 def _refuses(found: Plan, demand: Demand) -> bool:
     """
-    Whether vLLM would not start for a length that was written, whatever the luck.
+    Whether the engine would not start for a length that was written, whatever the luck.
     """
     written = demand.context_length is not None
-    refuses = found.setting.release.refuses_long_sequences
+    release = found.setting.release
+    refuses = release.refuses_long_sequences or release.allocates_context
     return written and refuses and not found.best.fits
 
 
@@ -201,7 +221,9 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
         for one in found.architecture.tensor_parallel_degrees
         if one <= hardware.accelerators
     ]
-    word = "num_gpus" if demand.engine == "tgi" else "tensor_parallel_degree"
+    word = demand.spoken.degree
+    if demand.engine in ("llama.cpp", "tei"):
+        possible = [str(min(hardware.accelerators, 1) or 1)]
     remedy = f"set {word} to {' or '.join(possible) or '1'}"
     if demand.tensor_parallel_degree is None:
         told = f"a copy has {degree} accelerators"
@@ -215,72 +237,122 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
     )
 
 
-def _way_out(found: Plan) -> str:
+def _way_out(found: Plan, words: Words) -> str:
     """
     Name a degree with which it fits, or else what else there is to change.
     """
-    roomy = plan(
+    degree = found.tensor_parallel_degree
+    roomy = _planned(found, found.assumptions)
+    if roomy.fits and roomy.tensor_parallel_degree > degree:
+        return f"set {words.degree} to {roomy.tensor_parallel_degree}"
+    given = found.assumptions.gpu_memory_utilization
+    usual = replace(found.assumptions, gpu_memory_utilization=None)
+    if given is not None and _planned(found, usual, degree).fits:
+        return f"raise {words.share} from {given:g}"
+    return "use a larger instance type or a quantized model"
+
+
+def _planned(found: Plan, taken: Assumptions, degree: int | None = None) -> Plan:
+    """
+    Plan the same again, with other assumptions or another degree.
+    """
+    # TEI's bits follow from the hardware, and may be given again all the same.
+    return plan(
         found.architecture,
         found.instance_type,
         weight_bits=found.setting.weight_bits,
         context_length=found.context_length,
-        assumptions=found.assumptions,
+        tensor_parallel_degree=degree,
+        assumptions=taken,
         engine=found.engine,
         engine_version=found.engine_version,
+        gguf_type=found.setting.gguf_type,
     )
-    if roomy.fits and roomy.tensor_parallel_degree > found.tensor_parallel_degree:
-        return f"use tensor parallel degree {roomy.tensor_parallel_degree}"
-    return "use a larger instance type or a quantized model"
 
 
-def _does_not_load(found: Plan) -> Finding:
+def _on(found: Plan, words: Words) -> str:
+    """
+    Name the hardware, and over how much of it a copy is split.
+    """
+    degree = found.tensor_parallel_degree
+    if found.is_on_host:
+        return f"{found.instance_type}"
+    if found.setting.release.splits_layers or not found.setting.release.keeps_cache:
+        count = "1 accelerator" if degree == 1 else f"{degree} accelerators"
+        return f"{count} of {found.instance_type}"
+    return f"{found.instance_type} with {words.degree} {degree}"
+
+
+def _does_not_load(found: Plan, words: Words) -> Finding:
     terms = found.best.terms
     return DOES_NOT_LOAD.finding(
-        f"{found.architecture.architecture} does not load on {found.instance_type} "
-        f"with tensor parallel degree {found.tensor_parallel_degree}: "
+        f"{found.architecture.architecture} does not load on {_on(found, words)}: "
         f"at best {_gib(terms.fixed + terms.cuda_graphs)} GiB of "
-        f"{_gib(found.capacity)} GiB per accelerator before any KV cache "
+        f"{_gib(found.capacity)} GiB {_each(found)}{_before(found)} "
         f"(weights {_gib(terms.weights)} GiB)",
-        f"{_way_out(found)}; `sagemaker-llm plan` shows the arithmetic, and "
+        f"{_way_out(found, words)}; `sagemaker-llm plan` shows the arithmetic, and "
         "assumptions=Assumptions(...) overrides it",
     )
 
 
-def _may_not_load(found: Plan) -> Finding:
+def _may_not_load(found: Plan, words: Words) -> Finding:
     short = -found.expected.kv_cache_room
+    for_it = " for it" if found.setting.keeps_cache else ""
     return MAY_NOT_LOAD.finding(
-        f"{found.architecture.architecture} may not load on {found.instance_type} "
-        f"with tensor parallel degree {found.tensor_parallel_degree}: expected are "
-        f"{_gib(short)} GiB too little per accelerator before any KV cache, at best "
-        f"{_gib(found.best.kv_cache_room)} GiB are left for it",
-        f"{_way_out(found)}, or pass assumptions=Assumptions(...) with what was "
+        f"{found.architecture.architecture} may not load on {_on(found, words)}: "
+        f"expected are {_gib(short)} GiB too little {_each(found)}{_before(found)}, "
+        f"at best {_gib(found.best.kv_cache_room)} GiB are left{for_it}",
+        f"{_way_out(found, words)}, or pass assumptions=Assumptions(...) with what was "
         "measured",
     )
 
 
-def _refuses_to_start(found: Plan) -> Finding:
+def _each(found: Plan) -> str:
+    return "of the host" if found.is_on_host else "per accelerator"
+
+
+def _before(found: Plan) -> str:
+    return " before any KV cache" if found.setting.keeps_cache else ""
+
+
+def _refuses_to_start(found: Plan, words: Words) -> Finding:
+    length = f"sequences of {found.context_length}"
+    if found.setting.release.allocates_context:
+        length = f"a context of {found.context_length}"
     return REFUSES_TO_START.finding(
-        f"vLLM does not start with sequences of {found.context_length} tokens on "
-        f"{found.instance_type} with tensor parallel degree "
-        f"{found.tensor_parallel_degree}: its KV cache holds at best "
-        f"{found.best.kv_cache_tokens}",
-        f"shorten the context to {_shorter(found)}, or {_way_out(found)}",
+        f"{words.engine} does not start with {length} tokens on "
+        f"{_on(found, words)}: its KV cache holds at best "
+        f"{_longest(found, Case.BEST)}",
+        f"{_shorter(found, words)}, or {_way_out(found, words)}",
     )
 
 
-def _holds_no_sequence(found: Plan) -> Finding:
+def _holds_no_sequence(found: Plan, words: Words) -> Finding:
+    tokens, rest = _longest(found, Case.EXPECTED), ""
+    if found.setting.release.reserve is not None:
+        # tp_worker.py: max_req_len is the smaller of the context and the pool.
+        rest = f"; {words.engine} starts all the same, and refuses longer requests"
     return HOLDS_NO_SEQUENCE.finding(
-        f"the KV cache is expected to hold {found.expected.kv_cache_tokens} tokens on "
-        f"{found.instance_type} with tensor parallel degree "
-        f"{found.tensor_parallel_degree}, fewer than one sequence of "
-        f"{found.context_length}",
-        f"shorten the context to {_shorter(found)}, or {_way_out(found)}",
+        f"the KV cache is expected to hold {tokens} tokens on {_on(found, words)}, "
+        f"fewer than one sequence of {found.context_length}{rest}",
+        f"{_shorter(found, words)}, or {_way_out(found, words)}",
     )
 
 
-def _shorter(found: Plan) -> str:
-    tokens = found.kv_cache_tokens or found.expected.kv_cache_tokens
-    return f"{tokens} tokens" if tokens else "fewer tokens"
+def _longest(found: Plan, case: Case) -> int:
+    """
+    Return the tokens that there is room for: of one sequence where it takes less than
+    as many of several.
+    """
+    outcome = found.best if case is Case.BEST else found.expected
+    if not frees_windows(found.setting):
+        return outcome.kv_cache_tokens
+    return longest_sequence(found.setting, case, outcome)
+
+
+def _shorter(found: Plan, words: Words) -> str:
+    tokens = found.largest_context or _longest(found, Case.EXPECTED)
+    return f"set {words.context} to {tokens or 'fewer tokens'}"
 
 
 def _batch_findings(found: Plan, demand: Demand) -> list[Finding]:
@@ -292,7 +364,7 @@ def _batch_findings(found: Plan, demand: Demand) -> list[Finding]:
         HOLDS_NO_BATCH.finding(
             f"a batch of {tokens} tokens takes {_gib(needed)} GiB per accelerator, and "
             f"{_gib(held.kv_cache_room)} GiB are expected to be left for it",
-            f"keep it at {found.kv_cache_tokens}",
+            f"keep {demand.spoken.batch} at {found.kv_cache_tokens}",
         )
     ]
 

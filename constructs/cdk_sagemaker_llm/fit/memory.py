@@ -8,18 +8,12 @@ seen to take, and ``Assumptions`` overrides each.
 from __future__ import annotations
 
 from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.demand import Assumptions
-from cdk_sagemaker_llm.fit.devices import GIB, are_linked, visible_bytes
-from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+from cdk_sagemaker_llm.architectures.gguf import gguf_bytes
+from cdk_sagemaker_llm.fit.cache import sequence_bytes
+from cdk_sagemaker_llm.fit.devices import GIB, are_linked
+from cdk_sagemaker_llm.fit.releases import Case, Range
+from cdk_sagemaker_llm.fit.setting import Setting
 
-# vLLM keeps its cache in blocks of 16 tokens (CacheConfig.block_size).
-BLOCK_TOKENS = 16
-# From here on a GPU is large for vLLM's defaults (EngineArgs).
-_LARGE_GPU = 70 * GIB
-_LARGE_TOKENS, _SMALL_TOKENS = 8192, 2048
-_LARGE_SEQS, _SMALL_SEQS = 1024, 256
 # What loading reports beyond the counted weights: 0 to 0.15 GiB in the logs.
 _WEIGHTS_BEYOND_GIB = Range(0, 0.05, 0.15)
 # Gemma 3 with what reads its images: 1.35 to 1.39 GiB more than its text.
@@ -30,7 +24,6 @@ _NVLINK_GIB = Range(0.3, 1.85, 2)
 _PCIE_GIB = Range(0, 0.3, 0.6)
 # DeepSeek R1 on eight H200: 7 GiB in all.
 _LATENT_FP8_GIB = Range(0.3, 1.85, 6.5)
-_LATENT_BYTES = 256
 # Logs of L4 with 32 layers: 0.38 to 0.64 GiB of graphs, where H100 takes 0.91.
 _SMALL_GRAPHS = 2 / 3
 # vLLM's kernels for MXFP4 pad the model's width to 256, and before Hopper, where they
@@ -40,6 +33,8 @@ _PADS_EXPERTS = frozenset({"A10G", "A100-40GB", "A100-80GB", "L4", "L40S"})
 _EXPERT_WIDTH, _MODEL_WIDTH = 128, 256
 # Only a model's size may be known: its graphs are then those of a large one.
 _UNKNOWN_LAYERS = 80
+# vLLM's 256 sequences, whose logits at least are alive at once.
+_FEW_SEQS = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,81 +76,6 @@ class MemoryTerms:
         }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
-    """
-    All that the memory of one accelerator follows from, but for luck.
-
-    Args:
-        architecture: The model.
-
-        hardware: The instance type.
-
-        degree: Over how many accelerators a copy is split.
-
-        weight_bits: Bits of a weight; ``None`` for those of the published weights.
-
-        context_length: Tokens of the one sequence whose cache is counted.
-
-        assumptions: What is set.
-
-        release: What the engine takes where nothing is set.
-    """
-
-    architecture: ModelArchitecture
-    hardware: InstanceType
-    degree: int
-    weight_bits: int | None
-    context_length: int
-    assumptions: Assumptions
-    release: Release
-
-    @property
-    def has_large_gpu(self) -> bool:
-        """
-        Whether vLLM has larger defaults for the GPU.
-        """
-        return visible_bytes(self.hardware) >= _LARGE_GPU
-
-    @property
-    def prefill_tokens(self) -> int:
-        """
-        The prompt tokens of one step.
-        """
-        given = self.assumptions.max_num_batched_tokens
-        if self.release.grows_with_gpu:
-            usual = _LARGE_TOKENS if self.has_large_gpu else _SMALL_TOKENS
-            # An encoder reads a text at once, never in parts.
-            least = 0 if self.architecture.keeps_cache else self.context_length
-            return given or max(usual, least)
-        return min(self.context_length, given or self.release.prefill_tokens)
-
-    @property
-    def sequences(self) -> int:
-        """
-        The sequences of one step.
-        """
-        grown = self.release.grows_with_gpu and self.has_large_gpu
-        usual = _LARGE_SEQS if grown else _SMALL_SEQS
-        return self.assumptions.max_num_seqs or usual
-
-    @property
-    def number_bytes(self) -> int:
-        """
-        The bytes of a number in the cache, which is kept as the model computes.
-        """
-        given = self.assumptions.kv_cache_dtype_bytes
-        in_full = self.architecture.bits_of_a_weight(self.weight_bits) == 32  # noqa: PLR2004
-        return given * 2 if in_full and given == 2 else given  # noqa: PLR2004
-
-    def share(self, case: Case) -> float:
-        """
-        The part of the memory that the engine takes.
-        """
-        given = self.assumptions.gpu_memory_utilization
-        return self.release.share.of(case) if given is None else given
-
-
 def memory_terms(setting: Setting, case: Case) -> MemoryTerms:
     """
     Add up what one of the accelerators of a copy holds.
@@ -169,56 +89,34 @@ def memory_terms(setting: Setting, case: Case) -> MemoryTerms:
     )
 
 
-def token_bytes(setting: Setting) -> int:
-    """
-    Return the cache of one token on each accelerator.
-
-    Key and value heads are split as far as there are any, and copied beyond; the one
-    latent vector of multi-head latent attention is on every accelerator.
-    """
-    model = setting.architecture
-    whole = model.kv_cache_bytes_per_token(setting.number_bytes)
-    layers = model.num_hidden_layers
-    if setting.release.groups_windows:
-        whole = whole * _grouped_layers(model) // layers
-    if setting.release.pads_latent and _is_latent(model):
-        whole = layers * _share(whole // layers, _LATENT_BYTES) * _LATENT_BYTES
-    return _share(whole, min(setting.degree, model.kv_cache_shards))
-
-
-def sequence_bytes(setting: Setting, case: Case) -> int:
-    """
-    Return the cache of a sequence on each accelerator, in whole blocks.
-
-    Sliding windows are deducted in the best case alone: not every engine forgets what
-    left the window.
-    """
-    blocks = _share(setting.context_length, BLOCK_TOKENS)
-    tokens = blocks * BLOCK_TOKENS
-    if case is not Case.BEST:
-        return tokens * token_bytes(setting) + state_bytes(setting)
-    model = setting.architecture
-    state = model.state_bytes(setting.number_bytes)
-    kept = model.kv_cache_bytes(tokens, setting.number_bytes) - state
-    shards = min(setting.degree, model.kv_cache_shards)
-    return _share(kept, shards) + state_bytes(setting)
-
-
-def state_bytes(setting: Setting) -> int:
-    """
-    Return what a sequence keeps on each accelerator however long it is: of layers with
-    linear attention, of which the heads are split.
-    """
-    whole = setting.architecture.state_bytes(setting.number_bytes)
-    return _share(whole, setting.degree)
-
-
 def _weights(setting: Setting, case: Case) -> int:
-    model = setting.architecture
-    counted = _share(model.weight_bytes(setting.weight_bits), setting.degree)
-    images = _IMAGES_GIB.of(case) if model.reads_images else 0
+    counted = _share_of(_whole_weights(setting, case), setting)
+    images = _IMAGES_GIB.of(case) if setting.architecture.reads_images else 0
+    # llama.cpp reads images from a file of its own, which is named beside.
+    images = 0 if setting.release.allocates_context else images
     beyond = int((_WEIGHTS_BEYOND_GIB.of(case) + images) * GIB)
     return counted + beyond + (0 if case is Case.BEST else _padding(setting))
+
+
+def _whole_weights(setting: Setting, case: Case) -> int:
+    model = setting.architecture
+    if setting.gguf_type is None:
+        return model.weight_bytes(setting.weight_bits)
+    usual, most = gguf_bytes(
+        setting.gguf_type, model.quantizable_parameter_count, model.parameter_count
+    )
+    return most if case is Case.CAUTIOUS else usual
+
+
+def _share_of(weights: int, setting: Setting) -> int:
+    """
+    Return what is on one accelerator; of whole layers, the last of which is the head,
+    the one with most of them.
+    """
+    if not setting.release.splits_layers or setting.degree == 1:
+        return _share(weights, setting.degree)
+    slices = setting.architecture.num_hidden_layers + 1
+    return weights * _share(slices, setting.degree) // slices
 
 
 def _padding(setting: Setting) -> int:
@@ -241,13 +139,18 @@ def _padding(setting: Setting) -> int:
 def _runtime(setting: Setting, case: Case) -> int:
     taken = setting.assumptions
     alone = taken.runtime_gib
-    if alone is None:
+    if alone is None and setting.is_on_host:
+        alone = setting.release.host_gib.of(case)
+    elif alone is None:
         alone = setting.release.runtime_gib.of(case)
         alone += setting.release.large_gpu_gib.of(case) if setting.has_large_gpu else 0
     if setting.degree == 1:
         return int(alone * GIB)
     together = taken.collectives_gib
-    if together is None:
+    if together is None and setting.release.splits_layers:
+        # Layers hand one tensor on, and add nothing up.
+        together = 0
+    elif together is None:
         together = _collectives(setting).of(case)
     return int((alone + together) * GIB)
 
@@ -256,7 +159,7 @@ def _collectives(setting: Setting) -> Range:
     if not are_linked(setting.hardware):
         return _PCIE_GIB
     bits = setting.architecture.bits_of_a_weight(setting.weight_bits)
-    latent_fp8 = _is_latent(setting.architecture) and bits == 8  # noqa: PLR2004
+    latent_fp8 = setting.is_latent and bits == 8  # noqa: PLR2004
     return _LATENT_FP8_GIB if latent_fp8 else _NVLINK_GIB
 
 
@@ -266,19 +169,33 @@ def _activations(setting: Setting, case: Case) -> int:
 
     Of a prefill, per token: input, residual and norm, query, key and value, attention
     output and its projection, each as wide as the model, and the three tensors of a
-    gated MLP, which are split; in 16 bits. The best case is the logits alone, of which
-    an encoder has none.
+    gated MLP, which are split. The best case is the logits alone, of which an encoder
+    has none.
     """
     model, release = setting.architecture, setting.release
-    vocabulary = model.vocab_size if model.keeps_cache else 0
-    entries = setting.sequences * vocabulary
+    vocabulary = model.vocab_size if setting.keeps_cache else 0
     if case is Case.BEST:
-        least = min(setting.sequences, _SMALL_SEQS) * vocabulary
+        least = min(setting.logit_rows, release.logit_rows or _FEW_SEQS) * vocabulary
         return int(least * release.logits_bytes.best)
-    logits = int(entries * release.logits_bytes.of(case))
+    logits = int(setting.logit_rows * vocabulary * release.logits_bytes.of(case))
     mlp = _share(3 * model.active_intermediate_size, setting.degree)
-    prefill = setting.prefill_tokens * (6 * model.hidden_size + mlp) * 2
+    prefill = setting.prefill_tokens * (6 * model.hidden_size + mlp)
+    # An engine that keeps a cache bounds them well in 16 bits, even of a model in 32.
+    kept = release.activation_bytes if release.keeps_cache else setting.computed_bytes
+    prefill *= kept
+    if setting.is_on_host and not setting.keeps_cache and case is Case.CAUTIOUS:
+        prefill += _scores(setting)
     return logits + prefill if release.adds_prefill else max(logits, prefill)
+
+
+def _scores(setting: Setting) -> int:
+    """
+    Return what attention has where it is computed as a whole: for each token of a step
+    and each of its sequence, a number a head.
+    """
+    heads = setting.architecture.num_attention_heads or 1
+    pairs = setting.prefill_tokens * setting.context_length
+    return pairs * heads * setting.computed_bytes
 
 
 def _cuda_graphs(setting: Setting, case: Case) -> int:
@@ -291,27 +208,6 @@ def _cuda_graphs(setting: Setting, case: Case) -> int:
     by_layers = layers * release.graph_gib_per_layer.of(case)
     by_layers *= 1 if setting.has_large_gpu else _SMALL_GRAPHS
     return int(max(by_layers, release.graphs_gib.of(case)) * GIB)
-
-
-def _grouped_layers(model: ModelArchitecture) -> int:
-    """
-    Return how many layers the cache has room for, with layers of two kinds.
-
-    vLLM lays them out in groups as large as the smaller kind, and fills the last
-    group of each (kv_cache_utils.py); Gemma 3 4B has 35 instead of 34.
-    """
-    kinds = sorted(
-        (model.windowed_layers, model.num_hidden_layers - model.windowed_layers)
-    )
-    few, many = kinds
-    if not few:
-        return many
-    size = many if many < few * 1.25 else few
-    return sum(_share(layers, size) * size for layers in kinds)
-
-
-def _is_latent(model: ModelArchitecture) -> bool:
-    return model.kv_cache_shards == 1 and model.model_type.startswith("deepseek")
 
 
 def _share(whole: int, parts: int) -> int:

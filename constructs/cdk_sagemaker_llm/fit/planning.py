@@ -7,19 +7,23 @@ from __future__ import annotations
 from dataclasses import fields
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.architectures.gguf import gguf_bits
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.demand import Assumptions, EngineName
-from cdk_sagemaker_llm.fit.memory import Setting
 from cdk_sagemaker_llm.fit.outcomes import outcome_of
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.fit.releases import Case, release_of
+from cdk_sagemaker_llm.fit.releases import Case, Release, release_of
+from cdk_sagemaker_llm.fit.setting import Setting
 from cdk_sagemaker_llm.wording import any_of
 
 # A plan without a context length is for this many tokens, or for as many as the model
 # has if those are fewer: the length that published sizings of 2023 and 2024 are for.
 DEFAULT_CONTEXT_LENGTH = 4096
 WEIGHT_BITS = (4, 8, 16, 32)
+_HALF, _FULL = 16, 32
+# What runs on a host without accelerators, as images of AWS have it.
+_ON_HOSTS = frozenset({"llama.cpp", "tei"})
 
 
 @held
@@ -33,6 +37,7 @@ def plan(
     assumptions: Assumptions | None = None,
     engine: EngineName = "vllm",
     engine_version: str | None = None,
+    gguf_type: str | None = None,
 ) -> Plan:
     """
     Find out whether a model fits an instance type, and how many copies do.
@@ -60,33 +65,41 @@ def plan(
             What to take for granted of the engine.
             If left out, it is what start-up logs of its release show.
 
-        engine: The engine: ``vllm``, ``tgi`` or ``tensorrt-llm``.
+        engine: The engine: ``vllm``, ``sglang``, ``tgi``, ``tensorrt-llm``,
+            ``llama.cpp`` or ``tei``. The last two run on a host's CPU as well.
 
         engine_version:
             Its release, such as ``0.10.2`` of vLLM.
             If left out, the cautious case is that of the release that takes most.
 
+        gguf_type:
+            The type of a GGUF file's weights, such as ``Q4_K_M``; for llama.cpp alone.
+            If left out, they are in 16 bits.
+
     Raises:
         ValueError: If an argument is none that a plan can be made for.
     """
     model = _model(architecture)
-    hardware = _hardware(instance_type)
+    hardware = _hardware(instance_type, engine)
+    _check_type(gguf_type, weight_bits, engine)
     if weight_bits is not None and weight_bits not in WEIGHT_BITS:
         choices = any_of(map(str, WEIGHT_BITS))
         raise ValueError(f"weight_bits must be {choices}, got {weight_bits}")
     taken = assumptions or Assumptions()
     _check_numbers(taken)
+    release = release_of(engine, engine_version)
     settings = [
         Setting(
             architecture=model,
             hardware=hardware,
             degree=degree,
-            weight_bits=weight_bits,
+            weight_bits=_bits(weight_bits, hardware, engine),
             context_length=_context(model, context_length),
             assumptions=taken,
-            release=release_of(engine, engine_version),
+            release=release,
+            gguf_type=gguf_type,
         )
-        for degree in _degrees(model, hardware, tensor_parallel_degree)
+        for degree in _degrees(model, hardware, tensor_parallel_degree, release)
     ]
     first, *larger = settings
     found = _plan(first, engine, engine_version)
@@ -95,6 +108,34 @@ def plan(
             break
         found = _plan(setting, engine, engine_version)
     return found
+
+
+def _check_type(
+    gguf_type: str | None, weight_bits: int | None, engine: EngineName
+) -> None:
+    """
+    Refuse a file's type that is unknown, or where no file has one.
+    """
+    if gguf_type is None:
+        return
+    gguf_bits(gguf_type)
+    if engine != "llama.cpp":
+        raise ValueError(f"gguf_type is for llama.cpp, got engine={engine!r}")
+    if weight_bits is not None:
+        raise ValueError(
+            "gguf_type says what weight_bits would; leave weight_bits out, got "
+            f"{weight_bits}"
+        )
+
+
+def _bits(wanted: int | None, hardware: InstanceType, engine: EngineName) -> int | None:
+    """
+    Return the bits that are asked for, or else what the engine makes of the weights:
+    TEI loads them in float16 on GPUs, and in float32 on a CPU (its --dtype).
+    """
+    if wanted is not None or engine != "tei":
+        return wanted
+    return _HALF if hardware.accelerators else _FULL
 
 
 def _check_numbers(taken: Assumptions) -> None:
@@ -117,29 +158,42 @@ def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:
         best=outcome_of(setting, Case.BEST),
         expected=outcome_of(setting, Case.EXPECTED),
         cautious=outcome_of(setting, Case.CAUTIOUS),
-        obstacle=_obstacle(setting.architecture, setting.hardware, setting.degree),
+        obstacle=_obstacle(setting, engine),
     )
 
 
 def _degrees(
-    model: ModelArchitecture, hardware: InstanceType, wanted: int | None
+    model: ModelArchitecture,
+    hardware: InstanceType,
+    wanted: int | None,
+    release: Release,
 ) -> list[int]:
     if wanted is not None:
         if wanted < 1:
             raise ValueError(f"tensor_parallel_degree must be at least 1, got {wanted}")
         return [wanted]
+    if not release.keeps_cache:
+        return [1]
+    most = max(hardware.accelerators, 1)
+    if release.splits_layers:
+        return list(range(1, most + 1))
     # Widths other than the heads' are multiples of powers of two, and of little else.
     return [
         degree
         for degree in model.tensor_parallel_degrees
-        if degree <= hardware.accelerators and degree & (degree - 1) == 0
+        if degree <= most and degree & (degree - 1) == 0
     ]
 
 
-def _obstacle(model: ModelArchitecture, hardware: InstanceType, degree: int) -> str:
-    if degree > hardware.accelerators:
-        count = hardware.accelerators
-        return f"{hardware} has {count} accelerators, fewer than {degree}"
+def _obstacle(setting: Setting, engine: EngineName) -> str:
+    model, hardware = setting.architecture, setting.hardware
+    degree, count = setting.degree, hardware.accelerators
+    if degree > max(count, 1):
+        return f"{hardware} has {count or 'no'} accelerators, fewer than {degree}"
+    if setting.release.splits_layers:
+        return ""
+    if not setting.release.keeps_cache:
+        return "" if degree == 1 else f"{engine} runs on one accelerator alone"
     if degree not in model.tensor_parallel_degrees:
         heads, shared = model.num_attention_heads, model.num_key_value_heads
         if heads is not None and heads % degree == 0:
@@ -165,7 +219,7 @@ def _model(architecture: ModelArchitecture | str) -> ModelArchitecture:
     return ModelArchitecture.of(architecture)
 
 
-def _hardware(instance_type: InstanceType | str) -> InstanceType:
+def _hardware(instance_type: InstanceType | str, engine: EngineName) -> InstanceType:
     hardware = instance_type
     if not isinstance(hardware, InstanceType):
         hardware = find_instance_type(hardware)
@@ -174,7 +228,14 @@ def _hardware(instance_type: InstanceType | str) -> InstanceType:
             f"plans are for GPUs, and {hardware} has {hardware.accelerator_model}: "
             "how Neuron compilers lay a model out in memory is not modelled"
         )
-    if not hardware.accelerators or not hardware.accelerator_memory_gib:
+    if not hardware.accelerators and engine in _ON_HOSTS:
+        return hardware
+    if not hardware.accelerators:
+        raise ValueError(
+            f"{hardware} has no GPU, and what {engine} takes of a host's own memory is "
+            "not modelled"
+        )
+    if not hardware.accelerator_memory_gib:
         raise ValueError(
             f"{hardware} has no accelerator memory to plan with; describe it with "
             "InstanceType.of(..., accelerator_memory_gib=...)"

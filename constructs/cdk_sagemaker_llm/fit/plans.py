@@ -9,10 +9,12 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, EngineName
 from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
-from cdk_sagemaker_llm.fit.explaining import headline, table
-from cdk_sagemaker_llm.fit.memory import MemoryTerms, Setting
-from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.explaining import headline, nothing_kept, table
+from cdk_sagemaker_llm.fit.memory import MemoryTerms
+from cdk_sagemaker_llm.fit.outcomes import Outcome, longest_sequence
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.fit.releases import Case
+from cdk_sagemaker_llm.fit.setting import Setting
 
 # Of the CPU cores that are a copy's share, what it asks for: the host needs some too.
 _CPU_SHARE = 0.8
@@ -70,9 +72,16 @@ class Plan:
     @property
     def weight_bits(self) -> int:
         """
-        Bits of a weight.
+        Bits of a weight; of a GGUF file, in whole ones.
         """
-        return self.architecture.bits_of_a_weight(self.setting.weight_bits)
+        return round(self.setting.weight_width)
+
+    @property
+    def is_on_host(self) -> bool:
+        """
+        Whether the memory is the host's, which has no accelerators.
+        """
+        return self.setting.is_on_host
 
     @property
     def context_length(self) -> int:
@@ -105,7 +114,7 @@ class Plan:
     @property
     def capacity(self) -> int:
         """
-        The memory of one accelerator in bytes, as CUDA shows it.
+        The memory of one accelerator in bytes, as CUDA shows it, or the host's.
         """
         return visible_bytes(self.instance_type)
 
@@ -147,10 +156,13 @@ class Plan:
     @property
     def replicas(self) -> int:
         """
-        How many copies one instance holds.
+        How many copies one instance holds; on a host without accelerators it is one,
+        which has all of its cores.
         """
         if not self.fits:
             return 0
+        if self.is_on_host:
+            return 1
         return self.instance_type.accelerators // self.tensor_parallel_degree
 
     @property
@@ -172,7 +184,7 @@ class Plan:
         """
         The longest sequence that one copy can hold, up to the model's own limit.
         """
-        return min(self.kv_cache_tokens, self.architecture.context_length)
+        return longest_sequence(self.setting, Case.CAUTIOUS, self.cautious)
 
     @property
     def headroom(self) -> int:
@@ -189,7 +201,7 @@ class Plan:
         if self.obstacle:
             return "tensor_parallel_degree"
         if self.fits:
-            return "accelerators"
+            return "host_memory" if self.is_on_host else "accelerators"
         left = self.kv_cache_room + self.terms.fixed
         for name in ("weights", "runtime", "activations"):
             left -= self.terms.items()[name]
@@ -202,11 +214,11 @@ class Plan:
         """
         What to ask for each copy, and as many copies as one instance holds.
         """
-        degree = self.tensor_parallel_degree
-        share = self.instance_type.vcpus * degree / self.instance_type.accelerators
+        degree, count = self.tensor_parallel_degree, self.instance_type.accelerators
+        share = self.instance_type.vcpus * degree / max(count, 1)
         return ResourceRequirements(
             copies=max(self.replicas, 1),
-            accelerators=degree,
+            accelerators=degree if count else None,
             cpus=max(1, int(share * _CPU_SHARE)),
             memory_mib=_RESERVED_MEMORY_MIB,
         )
@@ -225,27 +237,44 @@ class Plan:
 def _says(plan: Plan) -> str:
     if plan.obstacle:
         return f"does not start: {plan.obstacle}"
-    if plan.fits and not plan.architecture.keeps_cache:
-        return (
-            f"fits: {plan.replicas} per instance; an encoder keeps no KV cache, and "
-            f"{plan.kv_cache_room / GIB:.2f} GiB of each accelerator are left for a "
-            f"step of {plan.concurrent_sequences} sequences"
-        )
     if plan.fits:
-        return (
-            f"fits: {plan.replicas} per instance; each has "
-            f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
-            f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
-            f"{plan.context_length}{_range(plan)}"
-        )
+        return _says_fit(plan)
     for outcome, word in ((plan.expected, "expected"), (plan.best, "best")):
+        if outcome.fits and not plan.setting.keeps_cache:
+            return (
+                f"may fit: in the {word} case {outcome.kv_cache_room / GIB:.2f} GiB "
+                f"are left, in the cautious case {plan.kv_cache_room / GIB:.2f}"
+            )
         if outcome.fits:
             return (
                 f"may fit: in the {word} case the KV cache holds "
                 f"{outcome.kv_cache_tokens} tokens, in the cautious case "
                 f"{plan.kv_cache_tokens}"
             )
-    return _falls_short(plan.best, plan.context_length)
+    return _falls_short(plan)
+
+
+def _says_fit(plan: Plan) -> str:
+    where = "the host" if plan.is_on_host else "each accelerator"
+    if not plan.setting.keeps_cache:
+        return (
+            f"fits: {plan.replicas} per instance; {nothing_kept(plan.setting)}, and "
+            f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
+            f"step of {plan.concurrent_sequences} sequences"
+        )
+    if plan.setting.release.allocates_context:
+        return (
+            f"fits: {plan.replicas} per instance; the KV cache of all "
+            f"{plan.context_length} tokens is allocated at start, and shared by "
+            f"{plan.concurrent_sequences} slots; {where} has room for "
+            f"{plan.kv_cache_tokens}{_range(plan)}"
+        )
+    return (
+        f"fits: {plan.replicas} per instance; each has "
+        f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
+        f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
+        f"{plan.context_length}{_range(plan)}"
+    )
 
 
 def _range(plan: Plan) -> str:
@@ -256,11 +285,18 @@ def _range(plan: Plan) -> str:
     )
 
 
-def _falls_short(best: Outcome, context: int) -> str:
+def _falls_short(plan: Plan) -> str:
+    best = plan.best
     if not best.loads:
         short = -best.kv_cache_room / GIB
-        return f"does not load: at best {short:.2f} GiB short before any KV cache"
+        before = " before any KV cache" if plan.setting.keeps_cache else ""
+        return f"does not load: at best {short:.2f} GiB short{before}"
+    if plan.setting.release.allocates_context:
+        return (
+            f"does not start: there is room for {best.kv_cache_tokens} tokens at best, "
+            f"fewer than the {plan.context_length} whose cache is allocated"
+        )
     return (
         f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
-        f"than one sequence of {context}"
+        f"than one sequence of {plan.context_length}"
     )

@@ -14,15 +14,15 @@ from typing import Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
+from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
-from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
-from cdk_sagemaker_llm.serving.lmi.vllm_family import vllm_release
 
 Traffic = Literal["uneven", "even"]
 # The models of LMI's NeuronX tests (0.27 to 0.29).
@@ -43,7 +43,7 @@ class Recommendation:
         plan: How the model fits; ``None`` on Neuron, whose memory is not modelled.
     """
 
-    serving: LmiVllm | TensorRtLlm | NeuronX
+    serving: Vllm | TensorRtLlm | NeuronX
     reasons: Mapping[str, str]
     plan: Plan | None = None
 
@@ -93,8 +93,12 @@ def recommend(
         model = ModelArchitecture.of(model)
     if hardware.has_neuron_cores:
         return _on_neuron(model, hardware, context_length)
-    newest = vllm_release(LmiVllm().version)
-    found = plan(model, hardware, context_length=context_length, engine_version=newest)
+    found = plan(
+        model,
+        hardware,
+        context_length=context_length,
+        engine_version=_vllm_release(Vllm()),
+    )
     if not found.may_fit:
         raise ValueError(
             f"{model.architecture} does not fit {hardware} in {found.weight_bits} "
@@ -113,18 +117,23 @@ def _on_vllm(model: ModelArchitecture, found: Plan, traffic: Traffic) -> Recomme
         else f"TensorRT-LLM on LMI does not compile {model.architecture} at start-up"
     )
     return Recommendation(
-        serving=LmiVllm(
-            tensor_parallel_degree=found.tensor_parallel_degree,
+        serving=Vllm(
+            tensor_parallel_size=found.tensor_parallel_degree,
             max_model_len=found.context_length,
-            max_rolling_batch_size=batch,
+            max_num_seqs=batch,
         ),
         reasons={
             "backend": backend,
-            "version": "the newest LMI image that the SageMaker SDK lists",
-            **_sizes(found, batch),
+            "version": "the newest of AWS's images of vLLM that does not move",
+            **_sizes(found, batch, "tensor_parallel_size", "max_num_seqs"),
         },
         plan=found,
     )
+
+
+def _vllm_release(serving: Vllm) -> str | None:
+    release = find_engine_release(serving.container_family, serving.version)
+    return None if release is None else release.engine_version
 
 
 def _on_tensorrt_llm(found: Plan) -> Recommendation:
@@ -141,7 +150,7 @@ def _on_tensorrt_llm(found: Plan) -> Recommendation:
             "backend": "TensorRT-LLM compiles for fixed lengths, as even traffic has",
             "version": "the last LMI image with TensorRT-LLM; it gets no more fixes",
             "max_input_len": "three quarters of the context, the rest for the answer",
-            **_sizes(found, batch),
+            **_sizes(found, batch, "tensor_parallel_degree", "max_rolling_batch_size"),
         },
         plan=found,
     )
@@ -176,10 +185,9 @@ def _on_neuron(
     )
 
 
-def _sizes(found: Plan, batch: int) -> dict[str, str]:
+def _sizes(found: Plan, batch: int, degree: str, size: str) -> dict[str, str]:
     return {
-        "tensor_parallel_degree": f"{found.tensor_parallel_degree} is the smallest "
-        "that fits",
-        "max_rolling_batch_size": f"{batch} whole sequences of {found.context_length} "
+        degree: f"{found.tensor_parallel_degree} is the smallest that fits",
+        size: f"{batch} whole sequences of {found.context_length} "
         "tokens fit the KV cache",
     }

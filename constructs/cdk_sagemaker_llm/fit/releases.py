@@ -8,11 +8,18 @@ promised by. ``docs/memory.md`` shows what comes of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.demand import EngineName
+from cdk_sagemaker_llm.fit.reserves import (
+    SGLANG_0_5_5,
+    SGLANG_0_5_10,
+    SGLANG_0_5_22,
+    Reserve,
+)
 
 
 class Case(StrEnum):
@@ -43,11 +50,25 @@ class Range:
         return figure
 
 
+class Windows(StrEnum):
+    """
+    What becomes of a cache that layers with a window no longer look at.
+
+    ``KEPT``: it stays. ``FREED``: its blocks are given back. ``RING``: the layer has
+    room for its window alone.
+    """
+
+    KEPT = "kept"
+    FREED = "freed"
+    RING = "ring"
+
+
 def _always(figure: float) -> Range:
     return Range(figure, figure, figure)
 
 
 _NOTHING = _always(0)
+_ONE = _always(1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +78,11 @@ class Release:
 
     Args:
         share: The part of the memory that the engine takes.
+
+        reserve: How that part follows from the hardware, where it does; it is then
+            weights and cache alone, of what is free before they are loaded.
+
+        least_reserve: The same in the best case, where the release is not known.
 
         logits_bytes:
             Bytes for each sequence of a step and entry of the vocabulary. The best
@@ -78,8 +104,39 @@ class Release:
 
         prefill_tokens: The most that a step takes, where they do not.
 
+        sequences: The sequences of a step, on GPUs that are not large.
+
+        logit_rows: Of how many tokens the logits are; ``None`` for one a sequence.
+
+        activation_bytes: Bytes of a number that a prefill computes with.
+
+        host_gib: What process and system take on a host without accelerators.
+
+        keeps_cache: Whether anything of a sequence is kept at all.
+
+        allocates_context: Whether the whole context is allocated at start, and shared
+            by the sequences.
+
+        splits_layers: Whether each accelerator has some layers, and not a part of each.
+
         groups_windows: Whether the cache is laid out in equal groups of layers, those
             with a window apart.
+
+        alike: Kinds of layers of which there are less than so many times as many are
+            in groups of the larger number.
+
+        windows: What becomes of a cache beyond a window.
+
+        in_flight: Steps whose tokens are kept beside a window.
+
+        pooled: Classes of models of which layers with a window have a pool of their
+            own, of 0.8 times the tokens.
+
+        state_blocks: Blocks of a sequence's state for each layer that has one; 0 where
+            a state is not kept in blocks.
+
+        state_pool: How large the pool of states is, for the room of the cache; 0 where
+            they share one. A sequence takes three of its states.
 
         pads_experts: Whether experts in MXFP4 are padded.
 
@@ -92,6 +149,8 @@ class Release:
     share: Range
     logits_bytes: Range
     runtime_gib: Range
+    reserve: Reserve | None = None
+    least_reserve: Reserve | None = None
     large_gpu_gib: Range = _NOTHING
     graph_gib_per_layer: Range = _NOTHING
     graphs_gib: Range = _NOTHING
@@ -99,7 +158,20 @@ class Release:
     adds_prefill: bool = False
     grows_with_gpu: bool = False
     prefill_tokens: int = 8192
+    sequences: int = 256
+    logit_rows: int | None = None
+    activation_bytes: int = 2
+    host_gib: Range = _NOTHING
+    keeps_cache: bool = True
+    allocates_context: bool = False
+    splits_layers: bool = False
     groups_windows: bool = False
+    alike: float = 1
+    windows: Windows = Windows.KEPT
+    in_flight: Range = _ONE
+    pooled: frozenset[str] = frozenset()
+    state_blocks: Range = _NOTHING
+    state_pool: float = 0
     pads_experts: bool = False
     pads_latent: bool = False
     refuses_long_sequences: bool = False
@@ -132,12 +204,22 @@ _VLLM_0_8 = Release(
     pads_experts=True,
     refuses_long_sequences=True,
 )
-_VLLM_0_17 = replace(_VLLM_0_8, logits_bytes=Range(4, 15.4, 16))
+# v1/core/kv_cache_utils.py of 0.9.2, 0.10.0, 0.11.0, 0.12.0, 0.14.0, 0.16.0 to 0.19.0,
+# 0.23.0 and 0.30.0: blocks beyond a window are freed, groups are of the smaller kind,
+# since 0.12 of the larger where it is less than 1.25 times the smaller, since 0.18 than
+# 1.5 times. A state takes a block, or two where equal beginnings are shared.
+_VLLM_0_10 = replace(_VLLM_0_8, windows=Windows.FREED, state_blocks=Range(1, 1, 2))
+_VLLM_0_12 = replace(_VLLM_0_10, alike=1.25)
+_VLLM_0_17 = replace(_VLLM_0_12, logits_bytes=Range(4, 15.4, 16))
+_VLLM_0_18 = replace(_VLLM_0_17, alike=1.5)
 _VLLM_0_20 = replace(
-    _VLLM_0_17,
+    _VLLM_0_18,
     share=_always(0.92),
     # The log of 0.22 counts them, those of 0.23 and 0.31 do not.
     graphs_in_share=Range(0, 0, 1),
+    # 0.30 keeps the tokens of two steps where it plans one while another runs
+    # (VllmConfig.max_in_flight_tokens); 0.19 keeps those of one.
+    in_flight=Range(1, 1, 2),
 )
 _UNKNOWN_VLLM = replace(
     _VLLM_0_8,
@@ -147,7 +229,10 @@ _UNKNOWN_VLLM = replace(
 )
 _SINCE = (
     ((0, 20), _VLLM_0_20),
+    ((0, 18), _VLLM_0_18),
     ((0, 17), _VLLM_0_17),
+    ((0, 12), _VLLM_0_12),
+    ((0, 10), _VLLM_0_10),
     ((0, 8), _VLLM_0_8),
     ((0, 7), _VLLM_0_7),
     ((0, 6), _VLLM_0_6),
@@ -170,30 +255,93 @@ _TENSORRT_LLM = Release(
     runtime_gib=_WITH_CONTEXT,
     adds_prefill=True,
 )
-_VERSION = re.compile(r"v?(\d+)\.(\d+)")
+# The pool is what was free before loading, times the fraction, less the weights
+# (_profile_available_bytes); the CUDA context and NCCL's buffers are gone by then: the
+# 8 H200 of sgl-project/sglang's pull request 11716 have 137.3 GiB left of 139.8.
+_SGLANG_0_5_5 = Release(
+    # Where the sum cannot be made; none of these GPUs is such a case.
+    share=_always(0.88),
+    reserve=SGLANG_0_5_5,
+    logits_bytes=Range(4, 8, 8),
+    runtime_gib=_WITH_CONTEXT,
+    graph_gib_per_layer=_GRAPHS,
+    adds_prefill=True,
+    sequences=2048,
+    # is_hybrid_swa_model and swa_full_tokens_ratio, which is 0.8.
+    pooled=frozenset({"Llama4ForConditionalGeneration"}),
+    # mamba_full_memory_ratio, and MAMBA_CACHE_SIZE_MAX_RUNNING_REQUESTS_RATIO.
+    state_pool=0.9,
+)
+_SGLANG_0_5_8 = replace(
+    _SGLANG_0_5_5, pooled=_SGLANG_0_5_5.pooled | {"GptOssForCausalLM"}
+)
+_SGLANG_0_5_10 = replace(_SGLANG_0_5_8, reserve=SGLANG_0_5_10)
+_SGLANG_0_5_22 = replace(_SGLANG_0_5_10, reserve=SGLANG_0_5_22)
+# The newest reserves most, and the oldest least.
+_UNKNOWN_SGLANG = replace(_SGLANG_0_5_22, least_reserve=SGLANG_0_5_5)
+_SGLANG_SINCE = (
+    ((0, 5, 22), _SGLANG_0_5_22),
+    ((0, 5, 10), _SGLANG_0_5_10),
+    ((0, 5, 8), _SGLANG_0_5_8),
+)
+# A step is of 512 tokens (n_ubatch), whose logits are the largest part of the compute
+# buffer: 258.5 MiB for Llama 3 8B, of which they are 250.5. Layers with a window have
+# room for it and a step, in whole 256 (llama-kv-cache-iswa.cpp). The AWS images have
+# builds of 2026. No start-up logs of these: the cautious figures are bounds.
+_LLAMA_CPP = Release(
+    share=_always(1),
+    logits_bytes=Range(4, 4.8, 8),
+    runtime_gib=_WITH_CONTEXT,
+    host_gib=Range(0.3, 1, 2),
+    prefill_tokens=512,
+    sequences=4,
+    logit_rows=512,
+    activation_bytes=4,
+    allocates_context=True,
+    splits_layers=True,
+    windows=Windows.RING,
+)
+# Text Embeddings Inference: a step is of MAX_BATCH_TOKENS, 16384 unless set.
+_TEI = Release(
+    share=_always(1),
+    logits_bytes=_NOTHING,
+    runtime_gib=_WITH_CONTEXT,
+    host_gib=Range(0.3, 1, 2),
+    prefill_tokens=16384,
+    keeps_cache=False,
+)
+_OTHERS: Mapping[EngineName, Release] = {
+    "tgi": _TGI,
+    "tensorrt-llm": _TENSORRT_LLM,
+    "llama.cpp": _LLAMA_CPP,
+    "tei": _TEI,
+}
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 def release_of(engine: EngineName, version: str | None) -> Release:
     """
-    Return what a release takes; of a vLLM that is not known, what any of them does.
+    Return what a release takes; of one that is not known, what any of them does.
 
     Args:
         engine: The engine.
 
-        version: Its version, such as ``0.10.2``; what follows the second number does
-            not matter.
+        version: Its version, such as ``0.10.2``; of vLLM, what follows the second
+            number does not matter, and of SGLang, what follows the third.
 
     Raises:
         ValueError: If it does not begin with two numbers.
     """
-    if engine != "vllm":
-        return _TGI if engine == "tgi" else _TENSORRT_LLM
+    if engine in _OTHERS:
+        return _OTHERS[engine]
+    is_vllm = engine == "vllm"
     if version is None:
-        return _UNKNOWN_VLLM
+        return _UNKNOWN_VLLM if is_vllm else _UNKNOWN_SGLANG
     match = _VERSION.match(version)
     if match is None:
         raise ValueError(
             f"engine_version must be a release such as '0.10.2', got {version!r}"
         )
-    number = int(match[1]), int(match[2])
-    return next((one for since, one in _SINCE if number >= since), _VLLM_0_2)
+    number = tuple(int(part or 0) for part in match.groups())
+    found, oldest = (_SINCE, _VLLM_0_2) if is_vllm else (_SGLANG_SINCE, _SGLANG_0_5_5)
+    return next((one for since, one in found if number >= since), oldest)

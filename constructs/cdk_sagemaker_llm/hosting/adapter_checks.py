@@ -5,7 +5,7 @@ told so that it takes adapters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,6 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.scope import stack_of
 from cdk_sagemaker_llm.models import class_of, kind_of
 from cdk_sagemaker_llm.serving.adapters import (
-    SWITCHED_ON,
     AdapterHost,
     adapter_findings,
     adapter_host,
@@ -57,8 +56,8 @@ def base_findings(base: InferenceComponentBase, rank: int | None) -> list[Findin
     if definition is None or host is None:
         return []
     found = list(adapter_findings(host, rank))
-    if not found and host.is_on is None:
-        found += _switch_findings(definition)
+    if not found and host.switches:
+        found += _switch_findings(definition, host.switches)
     return found
 
 
@@ -68,12 +67,14 @@ def switch_on(base: InferenceComponentBase) -> None:
     """
     model, definition = base.model, _definition_of(base)
     host = None if definition is None else _host_of(definition)
-    if definition is None or host is None or host.is_on or not isinstance(model, Model):
+    if definition is None or host is None or not isinstance(model, Model):
+        return
+    if not host.switches:
         return
     model.definition = replace(
-        definition, variables={**definition.variables, **SWITCHED_ON}
+        definition, variables={**definition.variables, **host.switches}
     )
-    for name, value in SWITCHED_ON.items():
+    for name, value in host.switches.items():
         path = f"PrimaryContainer.Environment.{name}"
         model.cfn_model.add_property_override(path, value)
 
@@ -119,10 +120,12 @@ def _host_of(definition: ModelDefinition) -> AdapterHost | None:
     )
 
 
-def _switch_findings(definition: ModelDefinition) -> Iterator[Finding]:
+def _switch_findings(
+    definition: ModelDefinition, switches: Mapping[str, str]
+) -> Iterator[Finding]:
     container = replace(definition.container, environment=definition.variables)
     yield from added_findings(
-        SWITCHED_ON,
+        switches,
         container,
         accelerators=None,
         architecture=config_of(kind_of(definition.model)),

@@ -11,7 +11,7 @@ from aws_cdk import Fn
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IDependable
 
-from cdk_sagemaker_llm.findings import Finding, raise_errors
+from cdk_sagemaker_llm.findings import Finding, errors_of, raise_errors
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.adapter_artifact import (
     LoraAdapter,
@@ -96,10 +96,11 @@ class AdapterInferenceComponent(InferenceComponentBase):
             artifact if isinstance(artifact, LoraAdapter) else LoraAdapter(artifact)
         )
         name, prefix = inference_component_name, inference_component_name_prefix
+        of_base = base_findings(base, adapter.rank)
         found = [
             *artifact_findings(adapter),
             *_kind_findings(base),
-            *base_findings(base, adapter.rank),
+            *of_base,
             *component_name_findings(name, prefix),
             *twice_findings(scope, COMPONENT_NAME, name),
         ]
@@ -122,6 +123,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
             self.cfn_inference_component.node.add_dependency(*policies)
         self.inference_component_arn: str = self.cfn_inference_component.ref
         annotate(self, [] if role else role_findings(base, adapter.uri))
+        annotate(self, [one for one in of_base if one not in errors_of(of_base)])
         annotate(self, count_findings(self))
 
     # The name is asked of Node, and most adapters are asked by nobody.

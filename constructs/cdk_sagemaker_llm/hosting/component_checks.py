@@ -4,11 +4,12 @@ What is checked of an inference component before it is made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.capacity_checks import scheduling_findings
@@ -292,7 +293,7 @@ def resource_findings(
         model = models[name]
         if model is None:
             continue
-        found += device_findings(model, resources)
+        found += device_findings(model, resources, hardware.get(name))
         devices = resources.accelerators
         if host is not None and devices is not None and not is_unresolved(devices):
             found += fit_on(hardware[name], model, devices)
@@ -300,7 +301,9 @@ def resource_findings(
 
 
 def reserved_findings(
-    models: Sequence[ModelDefinition], needs: Sequence[ResourceRequirements]
+    models: Sequence[ModelDefinition],
+    needs: Sequence[ResourceRequirements],
+    types: Iterable[InstanceType | None],
 ) -> list[Finding]:
     """
     Check that copies of what runs on accelerators reserve some on each type.
@@ -308,20 +311,26 @@ def reserved_findings(
     return list(
         dict.fromkeys(
             finding
-            for model, resources in zip(models, needs, strict=True)
-            for finding in device_findings(model, resources)
+            for model, resources, hardware in zip(models, needs, types, strict=True)
+            for finding in device_findings(model, resources, hardware)
         )
     )
 
 
 def device_findings(
-    model: ModelDefinition, resources: ResourceRequirements
+    model: ModelDefinition,
+    resources: ResourceRequirements,
+    hardware: InstanceType | None,
 ) -> list[Finding]:
     """
     Check that each copy of a container that runs on accelerators reserves some.
+
+    Where there are none to reserve, the host's own check says so.
     """
     container = model.prepared.container
     if container is None or resources.accelerators is not None:
+        return []
+    if hardware is not None and not hardware.accelerators:
         return []
     image = container.image
     if image.cuda_version is None and not image.is_for_neuron:

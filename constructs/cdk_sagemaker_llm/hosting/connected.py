@@ -62,7 +62,8 @@ class Connected:
                 If left out, nothing is exported.
 
             schema:
-                How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
+                How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
+                ``chat``.
                 If left out, its image tells; of an image of your own it is not known.
 
         Raises:
@@ -110,7 +111,8 @@ class Connected:
                 If left out, CloudFormation makes one.
 
             schema:
-                How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
+                How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
+                ``chat``.
                 If left out, its image tells; of an image of your own it is not known.
 
         Raises:

@@ -34,7 +34,8 @@ class Connection:
             If left out, there is none.
 
         schema: How the container wants a prompt.
-            If left out, that is not known, as of an image of your own.
+            If left out, that is not known, as of an image of your own, or it takes
+            none, as one that makes embeddings.
 
         takes_chats: Whether the container is known to answer chats in OpenAI's form.
     """
@@ -50,7 +51,8 @@ class Connection:
         Return this connection with how the container is asked, where you know it.
 
         Args:
-            schema: How it wants a prompt; ``openai`` says that it takes chats, too.
+            schema: How it wants a prompt; ``openai`` and ``chat`` say that it takes
+                chats.
                 If left out, nothing changes.
 
         Raises:
@@ -59,7 +61,7 @@ class Connection:
         if schema is None:
             return self
         known = _schema(schema)
-        chats = self.takes_chats or known is Schema.OPENAI
+        chats = self.takes_chats or known in (Schema.OPENAI, Schema.CHAT)
         return replace(self, schema=known, takes_chats=chats)
 
     @property

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.engine_releases import engine_of
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
@@ -16,7 +18,11 @@ from cdk_sagemaker_llm.serving.environment import TGI, checked_as
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
 
-_OPENAI = ("huggingface-vllm", "huggingface-sglang")
+# vLLM goes by what a body has, and so does Hugging Face's image of llama.cpp, which
+# alone of its engine looks at more than chats.
+_OPENAI_ENGINES = ("vllm", "vllm-omni", "vllm-neuron")
+_OPENAI_FAMILIES = ("huggingface-llamacpp", "huggingface-llamacpp-cpu")
+_CHATS_ALONE = ("sglang", "llama.cpp")
 # DJL Serving 0.27: chat_completions_utils.py; TGI 2.4.0: compat_generate.
 _LMI_CHATS = "0.27"
 # A file of one's own in the place of LMI's handlers.
@@ -31,7 +37,7 @@ class Dialect:
     How a container wants to be asked.
 
     Args:
-        schema: How it wants a prompt; ``None`` if that is not known.
+        schema: How it wants a prompt; ``None`` if that is not known, or it takes none.
 
         takes_chats: Whether it is known to answer chats in OpenAI's form.
     """
@@ -55,8 +61,23 @@ def dialect_of(definition: ModelDefinition | None) -> Dialect:
         return Dialect(Schema.LMI, _lmi_chats(definition))
     if image.family in (TGI, TGI_NEURON):
         return Dialect(Schema.TGI, _tgi_chats(image, definition.variables))
-    if image.family in _OPENAI:
-        return Dialect(Schema.OPENAI, takes_chats=True)
+    return _engine_dialect(image.family, definition)
+
+
+def _engine_dialect(family: str, definition: ModelDefinition) -> Dialect:
+    """
+    Return how an engine in an image of its own is asked.
+
+    TEI has no form for prompts: its embeddings go by ``inputs``, as where nothing is
+    known.
+    """
+    engine = engine_of(family)
+    if engine in _OPENAI_ENGINES or family in _OPENAI_FAMILIES:
+        kind = kind_of(definition.model)
+        writes = not isinstance(kind, ModelArchitecture) or kind.keeps_cache
+        return Dialect(Schema.OPENAI, takes_chats=writes)
+    if engine in _CHATS_ALONE:
+        return Dialect(Schema.CHAT, takes_chats=True)
     return UNKNOWN
 
 

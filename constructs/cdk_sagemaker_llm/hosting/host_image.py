@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.catalog.host_images import (
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.catalog.known_images import of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
@@ -30,9 +31,9 @@ from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 from cdk_sagemaker_llm.wording import any_of
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 else:
-    LmiVllm = later("serving.lmi.vllm", "LmiVllm")
+    Vllm = later("serving.engines.vllm", "Vllm")
 
 _VERSION = re.compile(r"\d+(\.\d+)?\Z")
 # A configuration names its image for a model only, and any will do.
@@ -190,18 +191,23 @@ def _cuda_version(
 ) -> str | None:
     if model is not None:
         container = model.prepared.container
-        return None if container is None else container.image.cuda_version
+        return None if container is None else _cuda_inside(container.image)
     if variant.cuda_version is not None:
         return variant.cuda_version
     if variant.engine is None:
         return _default_cuda_version()
     image = image_of(variant.engine)
-    return None if image is None else image.cuda_version
+    return None if image is None else _cuda_inside(image)
+
+
+def _cuda_inside(image: ImageRelease) -> str | None:
+    # The tags of AWS's newest images do not name it.
+    return of_catalogue(image).cuda_version
 
 
 @functools.cache
 def _default_cuda_version() -> str | None:
-    engine = LmiVllm()
+    engine = Vllm()
     return find_image(engine.container_family, engine.version).cuda_version
 
 

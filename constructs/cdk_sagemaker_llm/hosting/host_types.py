@@ -15,9 +15,10 @@ from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.limits import seconds
-from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
+from cdk_sagemaker_llm.hosting.start_up import timeout_contradictions
 from cdk_sagemaker_llm.hosting.storage import volume_findings
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS, ProductionVariant
+from cdk_sagemaker_llm.serving.host import host_findings
 
 if TYPE_CHECKING:
     from aws_cdk import Duration

@@ -361,7 +361,9 @@ class InferenceComponent(InferenceComponentBase):
         Serve a LoRA adapter on this component's copies, as a component of its own.
 
         A base that says nothing of LoRA is told to take adapters, which restarts it
-        where it runs already: ``LmiVllm(enable_lora=True)`` says it from the start.
+        where it runs already. ``LmiVllm(enable_lora=True)`` says it from the start, and
+        ``Vllm(enable_lora=True)`` does beside
+        ``environment={"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true"}``.
 
         Args:
             id: The construct's id.

@@ -82,13 +82,13 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 else:
     endpoint_rollout_findings = later(
         "hosting.rollout_checks", "endpoint_rollout_findings"
     )
     host_zero_findings = later("hosting.scaling.zero", "host_zero_findings")
-    LmiVllm = later("serving.lmi.vllm", "LmiVllm")
+    Vllm = later("serving.engines.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -143,7 +143,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         engine:
             What most of the models are served with, such as ``Tgi("3.3.6")``; it
             stands for its image's CUDA version.
-            If left out, it is the library's default, ``LmiVllm()``.
+            If left out, it is the library's default, ``Vllm()``.
 
         volume_size:
             The size of the EBS volume, for types without local NVMe storage, which
@@ -447,7 +447,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         define = functools.partial(
             define_model,
             region=region_of(self),
-            serving=serving or LmiVllm(),
+            serving=serving or Vllm(),
             model=model,
             network=self.endpoint_config.network,
             role=self.role,
@@ -483,7 +483,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         )
         fit = [*dict.fromkeys(told for one in sized for told in one.fit), *faults]
         if resources is not None:
-            fit += reserved_findings(models, needs)
+            fit += reserved_findings(models, needs, types.values())
         twice = twice_findings(self, COMPONENT_NAME, inference_component_name)
         report(self, id, [*definition.findings, *twice, *told_once(models), *fit])
         hosted = Construct(self, id)

@@ -67,13 +67,13 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 else:
     endpoint_rollout_findings = later(
         "hosting.rollout_checks", "endpoint_rollout_findings"
     )
     define_shadow = later("hosting.shadow_definition", "define_shadow")
-    LmiVllm = later("serving.lmi.vllm", "LmiVllm")
+    Vllm = later("serving.engines.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -241,7 +241,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         define = functools.partial(
             define_model,
             region=region_of(scope),
-            serving=serving or LmiVllm(),
+            serving=serving or Vllm(),
             model=model,
             network=network,
             role=role,
@@ -262,7 +262,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             shadowing = define_shadow(
                 shadow,
                 region=region_of(scope),
-                serving=serving or LmiVllm(),
+                serving=serving or Vllm(),
                 model=model,
                 network=network,
                 role=role,

@@ -50,8 +50,10 @@ class Sizing:
 
     def accelerators(self, demand: Demand | None) -> int | None:
         """
-        Return how many devices each copy has.
+        Return how many devices each copy has: none where its host has none.
         """
+        if self.hardware is not None and not self.hardware.accelerators:
+            return 0
         return self.resources(demand).accelerators
 
     def resources(self, demand: Demand | None) -> ResourceRequirements:

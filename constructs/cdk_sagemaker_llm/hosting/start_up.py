@@ -1,109 +1,15 @@
 """
-Whether a model's container can start on a host: its devices, driver and time-outs.
+Whether a model's container and SageMaker wait for each other.
 """
 
 from __future__ import annotations
 
 from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
-from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 
-OTHER_DEVICES = Rule("LLM127", "a GPU image on Neuron chips, or the other way round")
 CONTRADICTING_TIMEOUTS = Rule(
     "LLM213", "the container's and SageMaker's time-outs contradict each other"
 )
-OTHER_DRIVER = Rule(
-    "LLM198",
-    "a container's CUDA version does not start with the host's driver",
-    "SageMaker developer guide; djl-serving issue 2987; "
-    "deep-learning-containers PR 6187",
-)
-DOUBTFUL_DRIVER = Rule(
-    "LLM221",
-    "a container's CUDA version may not start with the host's driver",
-    "SageMaker developer guide",
-)
-
-
-def host_findings(
-    hardware: InstanceType | None,
-    image: ImageRelease,
-    host_image: str | None,
-    *,
-    hosts_components: bool,
-) -> list[Finding]:
-    """
-    Check that an instance has the devices and the driver that an image needs.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        image: The image that is to run.
-
-        host_image: The host image; ``None`` for the type's default.
-
-        hosts_components: Whether the hosts are shared by inference components.
-    """
-    if hardware is None or image.registry is not None or image.is_for_cpu:
-        return []
-    if hardware.accelerators == 0:
-        return [
-            OTHER_DEVICES.finding(
-                f"image {image.family} {image.version} runs on accelerators, and "
-                f"{hardware} has none",
-                "choose another instance type",
-            )
-        ]
-    if image.is_for_neuron != hardware.has_neuron_cores:
-        wanted = "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
-        return [
-            OTHER_DEVICES.finding(
-                f"image {image.family} {image.version} runs on {wanted}, and "
-                f"{hardware} has {hardware.accelerator_model}",
-                "choose another image or another instance type",
-            )
-        ]
-    if is_unresolved(host_image):
-        return []
-    found = match(hardware, host_image, image)
-    if found is Match.RUNS:
-        return []
-    rule = OTHER_DRIVER if found is Match.FAILS else DOUBTFUL_DRIVER
-    return [
-        rule.finding(
-            f"image {image.family} {image.version} of CUDA {image.cuda_version} "
-            f"{found.value} with {_driver(hardware, host_image)} of {hardware}",
-            _remedy(hardware, image, hosts_components=hosts_components),
-        )
-    ]
-
-
-def _driver(hardware: InstanceType, host_image: str | None) -> str:
-    if host_image is not None:
-        return f"the driver of {host_image}"
-    default = hardware.default_inference_ami
-    return f"the default driver{f' ({default})' if default else ''}"
-
-
-def _remedy(
-    hardware: InstanceType,
-    image: ImageRelease,
-    *,
-    hosts_components: bool,
-) -> str:
-    right = host_image_for(hardware, image.cuda_version)
-    if match(hardware, right, image) is not Match.RUNS:
-        return "choose another image or another instance type"
-    if hosts_components:
-        return (
-            f"define the host with cuda_version={image.cuda_version!r}, or serve the "
-            "model from a host of its own"
-        )
-    return "leave inference_ami_version out" + (
-        f": it is {right} then" if right else ""
-    )
 
 
 def timeout_contradictions(

@@ -136,7 +136,7 @@ class ProductionVariant:
         engine:
             What most of the inference components are served with, which stands for
             its image's CUDA version.
-            If left out, it is the library's default, ``LmiVllm()``.
+            If left out, it is the library's default, ``Vllm()``.
 
         volume_size:
             The size of the EBS volume; types with local NVMe storage refuse it.

@@ -79,7 +79,8 @@ class LoadSettings:
 
         is_streamed: Whether answers come token by token.
 
-        schema: How the container wants a prompt: ``lmi``, ``tgi`` or ``openai``.
+        schema: How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
+            ``chat``. If left out, what it says to a first request counts.
 
         timeout: After how many seconds a request has failed.
 
@@ -110,7 +111,7 @@ class LoadSettings:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_chat: bool = False
     is_streamed: bool = True
-    schema: str = Schema.LMI.value
+    schema: str | None = None
     timeout: float = 120.0
     seed: int = 0
     region: str | None = None
@@ -178,7 +179,7 @@ class LoadSettings:
         for one, other in pairs:
             if getattr(self, one) and getattr(self, other) is not None:
                 yield Fault("give either {} or {}, not both", (one, other))
-        if self.schema not in {*Schema}:
+        if self.schema is not None and self.schema not in {*Schema}:
             known = " or ".join(Schema)
             yield Fault("{} must be {}, got {!r}", ("schema",), (known, self.schema))
         yield from self._number_faults()

@@ -85,6 +85,10 @@ class EmbeddedAws:
 
         forward_anywhere: Whether they may be on other machines, or use TLS.
 
+        reports_to: The descriptor of an open file, such as 2 for standard error, that
+            is told at once what containers say that do not start.
+            If left out, their log groups alone have it.
+
     Raises:
         ValueError: If the account is no account's number, the speed is none, or a
             model server has no address that is allowed.
@@ -103,6 +107,7 @@ class EmbeddedAws:
         forward: Mapping[str, str] | None = None,
         forward_anywhere: bool = False,
         custom_resources: Mapping[str, str] | None = None,
+        reports_to: int | None = None,
     ) -> None:
         if not _ACCOUNT.fullmatch(account):
             raise ValueError(f"account must be 12 digits, got {account!r}")
@@ -118,6 +123,7 @@ class EmbeddedAws:
             forward_anywhere=forward_anywhere,
         )
         self.custom_resources = dict(custom_resources or {})
+        self._reports_to = reports_to
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = io.BytesIO()
 
@@ -326,6 +332,19 @@ class EmbeddedAws:
         arguments += ["--settings", self._settings.to_json()]
         for name, place in self.custom_resources.items():
             arguments += ["--custom-resource", f"{name}={place}"]
+        if self._reports_to is None:
+            return self._started(arguments, [descriptor])
+        # Of its own: the server's standard streams are others.
+        reports = os.dup(self._reports_to)
+        try:
+            arguments += ["--reports", str(reports)]
+            return self._started(arguments, [descriptor, reports])
+        finally:
+            os.close(reports)
+
+    def _started(
+        self, arguments: list[str], descriptors: list[int]
+    ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-m", _SERVER, *arguments],
             env={
@@ -333,7 +352,7 @@ class EmbeddedAws:
                 **self.environment,
                 "MOTO_ACCOUNT_ID": self.account,
             },
-            pass_fds=[descriptor],
+            pass_fds=descriptors,
             stdin=subprocess.PIPE,  # Its end is the server's end.
             stdout=self._log,
             stderr=subprocess.STDOUT,

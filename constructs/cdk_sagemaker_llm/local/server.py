@@ -19,7 +19,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import monitoring, regions, scaling
+from cdk_sagemaker_llm.local import monitoring, regions, reporting, scaling
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.functions import registered
@@ -49,10 +49,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--region", required=True)
     parser.add_argument("--settings", required=True)
+    parser.add_argument("--reports", type=int)
     parser.add_argument("--custom-resource", action="append", default=[])
     options = parser.parse_args(arguments)
 
     regions.configure(Settings.from_json(options.settings))
+    if options.reports is not None:
+        reporting.report_to(options.reports)
     for assignment in options.custom_resource:
         registered.register(assignment)
     scaling.install()

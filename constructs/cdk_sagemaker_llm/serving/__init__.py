@@ -18,8 +18,12 @@ if TYPE_CHECKING:
         ServingConfiguration,
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
+    from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+    from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
+    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.environment import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
     from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
@@ -35,10 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Architecture",
+    "CacheType",
     "Container",
     "CustomContainer",
     "DeepSpeed",
     "Finding",
+    "LlamaCpp",
     "LmiDist",
     "LmiVllm",
     "NeuronX",
@@ -49,19 +55,24 @@ __all__ = [
     "Sglang",
     "SmoothQuant",
     "TensorRtLlm",
+    "TextEmbeddings",
     "Tgi",
     "TgiNeuron",
     "Vllm",
+    "VllmNeuron",
+    "VllmOmni",
     "check_environment",
     "check_properties",
 ]
 
 _HOMES = {
     "Architecture": "serving.lmi.checks.subject",
+    "CacheType": "serving.engines.llama_cpp",
     "Container": "serving.configuration",
     "CustomContainer": "serving.custom",
     "DeepSpeed": "serving.lmi.deepspeed",
     "Finding": "findings",
+    "LlamaCpp": "serving.engines.llama_cpp",
     "LmiDist": "serving.lmi.lmi_dist",
     "LmiVllm": "serving.lmi.vllm",
     "NeuronX": "serving.lmi.neuronx",
@@ -72,9 +83,12 @@ _HOMES = {
     "Sglang": "serving.engines.sglang",
     "SmoothQuant": "serving.lmi.tuning",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
+    "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.engines.vllm",
+    "VllmNeuron": "serving.engines.vllm_neuron",
+    "VllmOmni": "serving.engines.vllm_omni",
     "check_environment": "serving.environment",
     "check_properties": "serving.lmi.checks",
 }

@@ -7,14 +7,15 @@ What belongs here looks at a container that has been checked without them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.catalog.engine_releases import EngineName, engine_of
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.configuration import Container
-from cdk_sagemaker_llm.serving.environment import TGI, checked_as, file_of
+from cdk_sagemaker_llm.serving.environment import ENGINES, TGI, checked_as, file_of
 from cdk_sagemaker_llm.serving.lmi.checks.vllm import lora_rank_above
 from cdk_sagemaker_llm.serving.lmi.environment.translation import translate
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
@@ -29,9 +30,13 @@ _LARGEST = "option.max_lora_rank"
 # VllmRbProperties, LmiDistRbProperties and vLLM's own engine arguments agree.
 _DEFAULT_LARGEST = 16
 _ENGINES = frozenset({"vllm", "lmi-dist"})
+# Whether vLLM-Omni and vLLM on Neuron take adapters is not known.
+_KNOWN_ENGINES = frozenset({"vllm", "sglang", "llama.cpp", "tei"})
 
 NO_ADAPTERS = Rule(
-    "LLM326", "a base's backend takes no adapters", "DJL Serving, adapters"
+    "LLM326",
+    "a base's backend takes no adapters",
+    "DJL Serving, adapters; model-hosting-container-standards, of vLLM alone",
 )
 TOO_OLD_FOR_ADAPTERS = Rule(
     "LLM327",
@@ -58,12 +63,18 @@ class AdapterHost:
 
         largest_rank: The largest rank that it takes; ``None`` if deployment alone
             knows.
+
+        engine: The engine in an image of its own; ``None`` for LMI and TGI.
+
+        switches: The variables that it lacks to take adapters.
     """
 
     image: ImageRelease
     launch: Launch | None
     is_on: bool | None
     largest_rank: int | None
+    engine: EngineName | None = None
+    switches: Mapping[str, str] = field(default_factory=dict)
 
 
 def adapter_host(
@@ -85,6 +96,8 @@ def adapter_host(
     image = checked_as(container.image)
     if image.family in (TGI, TGI_NEURON):
         return AdapterHost(image=image, launch=None, is_on=None, largest_rank=None)
+    if image.family in ENGINES:
+        return _engine_host(image, variables)
     if image.family not in LMI:
         return None
     version = LmiVersion.parse(image.version)
@@ -93,6 +106,8 @@ def adapter_host(
     )
     largest = found.properties.get(_LARGEST, str(_DEFAULT_LARGEST))
     is_on = as_bool(found.properties.get(SWITCH))
+    # What deployment decides is taken for on: it is the user's own word.
+    is_on = True if SWITCH in found.unknown else is_on
     return AdapterHost(
         image=image,
         launch=resolve(
@@ -101,9 +116,37 @@ def adapter_host(
             version=version,
             architecture=architecture,
         ),
-        # What deployment decides is taken for on: it is the user's own word.
-        is_on=True if SWITCH in found.unknown else is_on,
+        is_on=is_on,
         largest_rank=None if _LARGEST in found.unknown else as_int(largest),
+        switches={} if is_on else SWITCHED_ON,
+    )
+
+
+def _engine_host(
+    image: ImageRelease, variables: Mapping[str, str]
+) -> AdapterHost | None:
+    # What reads an engine's variables loads its parser: no base on LMI needs it.
+    from cdk_sagemaker_llm.serving.engines.adapters import (  # noqa: PLC0415
+        adapter_settings,
+    )
+
+    engine = engine_of(image.family)
+    if engine not in _KNOWN_ENGINES:
+        return None
+    if engine != "vllm":
+        return AdapterHost(
+            image=image, launch=None, is_on=None, largest_rank=None, engine=engine
+        )
+    settings = adapter_settings(variables, image.family, image.version)
+    if settings is None:
+        return None
+    return AdapterHost(
+        image=image,
+        launch=None,
+        is_on=settings.is_on,
+        largest_rank=settings.largest_rank,
+        engine=engine,
+        switches=settings.switches,
     )
 
 
@@ -116,22 +159,40 @@ def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
 
         rank: The adapter's rank; ``None`` if it is not known.
     """
+    if host.engine is not None:
+        yield from _engine_findings(host, rank)
+        return
     launch = host.launch
     if launch is None:
         yield NO_ADAPTERS.finding(
             f"image {host.image.family} {host.image.version} takes no adapter "
             "components: TGI loads those that its own lora_adapters name",
-            "serve the base with LmiVllm(enable_lora=True)",
+            "serve the base with Vllm(enable_lora=True)",
         )
         return
     if _ENGINES.isdisjoint(launch.backends):
         yield NO_ADAPTERS.finding(
             f"the base runs {' or '.join(launch.backends)}, and only vLLM and LMI-Dist "
             "take adapters",
-            "serve the base with LmiVllm(enable_lora=True)",
+            "serve the base with Vllm(enable_lora=True)",
         )
         return
     yield from _version_findings(launch)
+    yield from _setting_findings(host, rank)
+
+
+def _engine_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
+    if host.engine == "vllm":
+        yield from _setting_findings(host, rank)
+        return
+    yield NO_ADAPTERS.finding(
+        f"image {host.image.family} {host.image.version} takes no adapter components: "
+        "of the engines' own images those of vLLM do",
+        "serve the base with Vllm(enable_lora=True)",
+    )
+
+
+def _setting_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
     if host.is_on is False:
         yield LORA_IS_OFF.finding(
             "the base is served with enable_lora=False",

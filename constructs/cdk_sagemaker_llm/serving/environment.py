@@ -15,10 +15,15 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     pinned_version,
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.instances import (
+    find_instance_type,
+    instance_type_names,
+)
 from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import device_findings
 from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.host import instance_findings
 from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
@@ -82,7 +87,8 @@ def check_environment(
 
         instance_type:
             What it runs on, such as ``ml.g6.12xlarge``.
-            If left out, what the image is built for is not compared with its GPUs.
+            If left out, what the image is built for is not compared with its
+            processors and GPUs.
 
     Returns:
         What was found, errors and warnings, in the order of the checks.
@@ -113,7 +119,7 @@ def check_environment(
             architecture=architecture,
         )
     if container in ENGINES:
-        return _engine_findings(
+        found = _engine_findings(
             environment,
             container,
             version,
@@ -121,6 +127,8 @@ def check_environment(
             architecture,
             instance_type=instance_type,
         )
+        placed = _placed_findings(container, version, instance_type)
+        return [*(one for one in placed if one not in found), *found]
     return _tgi_findings(environment, container, version, accelerators, architecture)
 
 
@@ -265,6 +273,18 @@ def file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
     except PropertiesError:
         # The check of the file says what is wrong with it.
         return {}
+
+
+def _placed_findings(
+    family: str, version: str, instance_type: str | None
+) -> list[Finding]:
+    """
+    Check an image against what it runs on, as far as the catalogue has that.
+    """
+    if instance_type is None or instance_type not in instance_type_names():
+        return []
+    hardware = find_instance_type(instance_type)
+    return instance_findings(hardware, find_image(family, version))
 
 
 def _recognised(image: ImageRelease) -> ImageRelease:

@@ -191,7 +191,7 @@ def test_each_family_has_its_repository(
             "cn-north-1",
             (
                 "image vllm-server 2.6 is not listed in cn-north-1; in that region are "
-                "2, 2.2, 2.3 or 2.4"
+                "2.2, 2.3 or 2.4"
             ),
         ),
         (
@@ -605,4 +605,17 @@ def test_fails_if_a_digest_has_not_64_digits(digest: str) -> None:
     assert str(caught.value) == (
         "the digest of an image is 'sha256:' and 64 hexadecimal digits in small "
         f"letters, got {digest!r}"
+    )
+
+
+def test_a_version_that_is_known_only_at_deployment_is_no_other_version() -> None:
+    """
+    It is said so, and no placeholder is shown.
+    """
+    with pytest.raises(ValueError, match="is known only at deployment") as caught:
+        find_image("tei", "${Token[TOKEN.12]}")
+
+    assert str(caught.value) == (
+        "the version of image tei is known only at deployment, and is looked up at "
+        "synth; use one such as 1.9.3"
     )

@@ -17,7 +17,7 @@ import pytest
 
 from cdk_sagemaker_llm.catalog.images import find_image
 from tools.catalog import __main__ as command
-from tools.catalog import images, instances, sdk
+from tools.catalog import cpu_instances, images, instances, sdk
 from tools.catalog.recorded import EVERY_FAMILY, AddedImage, Pin, Recorded, recorded
 
 CATALOG = command.CATALOG
@@ -170,6 +170,24 @@ def test_a_type_that_hosts_by_now_is_noticed() -> None:
         "ml.p3dn.24xlarge hosts by the API",
         "ml.x.large differs no more",
     ]
+
+
+def test_types_without_accelerators_are_what_the_api_and_ec2_say() -> None:
+    """
+    The file is made, and holds a line for each.
+    """
+    made = cpu_instances.render(cpu_instances.build())
+
+    assert (CATALOG / "cpu_instances.json").read_text("utf-8") == made
+    assert len(json.loads(made)["instances"]) == 207
+
+
+def test_a_type_that_ec2_does_not_describe_is_named() -> None:
+    """
+    Nothing is made up of it.
+    """
+    with pytest.raises(ValueError, match=r"has no ml\.c99\.large, ml\.m99\.large$"):
+        cpu_instances.content_of(["ml.m99.large", "ml.c99.large"], {})
 
 
 def test_the_sdks_tags_are_put_together_as_the_sdk_does() -> None:
@@ -476,7 +494,8 @@ def test_the_command_writes_the_change(
     """
     Into the catalogue, which is then what the SDK says.
     """
-    for name in ("images.json", "instances.json", "engine_releases.json"):
+    names = ("images.json", "instances.json", "engine_releases.json")
+    for name in (*names, "cpu_instances.json"):
         (tmp_path / name).write_text((CATALOG / name).read_text("utf-8"), "utf-8")
     monkeypatch.setattr(command, "CATALOG", tmp_path)
     content = shipped("images.json")
@@ -485,7 +504,9 @@ def test_the_command_writes_the_change(
 
     assert command.main(["--wheel", wheel]) == 0
     assert '"a-new-tag"' in (tmp_path / "images.json").read_text("utf-8")
-    assert "images.json is rebuilt" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "\nimages.json is rebuilt" in said
+    assert "cpu_instances.json is rebuilt" not in said
     assert command.main(["--check", "--wheel", wheel]) == 0
 
 

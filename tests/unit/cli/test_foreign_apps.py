@@ -99,6 +99,7 @@ def test_variables_of_lmi_are_checked_without_a_tarball(tmp_path: Path) -> None:
             "variantName": "All",
             "initialInstanceCount": 1,
             "instanceType": "ml.g5.12xlarge",
+            "inferenceAmiVersion": "al2023-ami-sagemaker-inference-gpu-4-1",
         }
         sagemaker.CfnEndpointConfig(stack, "Config", production_variants=[variant])
 

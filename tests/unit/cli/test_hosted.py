@@ -16,6 +16,7 @@ from tests.unit.cli.test_subjects import assembly, template
 
 SERVER = find_image("vllm-server", "2.6").uri("eu-west-1")
 ROLLING = find_image("vllm-server", "2").uri("eu-west-1")
+GRAVITON = find_image("llama-cpp-arm64", "1.0.1").uri("eu-west-1")
 CHOSEN = {"Fn::If": ["Condition", {"Image": LMI}, {"Image": "other"}]}
 BROKEN = {**MODEL, "OPTION_DTYPE": "fp4"}
 
@@ -175,6 +176,52 @@ def test_what_is_known_of_a_container_is_checked(
     assert list(report.left_out) == left_out
     assert report.is_checked is is_checked
     assert report.fault == ""
+
+
+SERVED = {**MODEL, "SM_VLLM_MODEL": "a/b"}
+GPU_4 = "al2023-ami-sagemaker-inference-gpu-4-1"
+
+
+@pytest.mark.parametrize(
+    ("image", "variant", "codes"),
+    [
+        (SERVER, {"InstanceType": "ml.g5.xlarge", "InferenceAmiVersion": GPU_4}, []),
+        # Its default driver is too old for CUDA 13.
+        (SERVER, {"InstanceType": "ml.g5.xlarge"}, ["LLM198"]),
+        (SERVER, {"InstanceType": "ml.c7i.xlarge"}, ["LLM521"]),
+        (SERVER, {"InstanceType": "ml.inf2.xlarge"}, ["LLM127"]),
+        (GRAVITON, {"InstanceType": "ml.c7i.xlarge"}, ["LLM523"]),
+        (GRAVITON, {"InstanceType": "ml.c7g.xlarge"}, []),
+        # What nothing is known of is not guessed.
+        (SERVER, {"InstanceType": "ml.z9.xlarge"}, []),
+        (SERVER, {"InstanceType": {"Ref": "Type"}}, []),
+        (
+            SERVER,
+            {"InstanceType": "ml.g5.xlarge", "InferenceAmiVersion": {"Ref": "Ami"}},
+            [],
+        ),
+    ],
+)
+def test_what_it_runs_on_is_checked(
+    tmp_path: Path, image: str, variant: dict[str, object], codes: list[str]
+) -> None:
+    """
+    As the constructs do: processors, devices and driver.
+    """
+    variables = SERVED if image == SERVER else {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF"}
+    container = {"Image": image, "Environment": variables}
+    resources = {
+        "It": template("Model", PrimaryContainer=container),
+        "Config": template(
+            "EndpointConfig",
+            ProductionVariants=[
+                {"ModelName": {"Fn::GetAtt": "It.ModelName"}, **variant}
+            ],
+        ),
+    }
+    (report,) = hosted_reports(assembly(tmp_path, resources))
+
+    assert [finding.code for finding in report.findings] == codes
 
 
 @pytest.mark.parametrize(

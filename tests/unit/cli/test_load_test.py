@@ -114,7 +114,7 @@ REFUSED = [
     ("--timeout", "-1s", "--timeout must be a time with its unit"),
     ("--think-time", "-1s", "--think-time must be a time with its unit"),
     ("--drain", "-1s", "--drain must be a time with its unit"),
-    ("--schema", "x", "--schema must be lmi or tgi or openai, got 'x'"),
+    ("--schema", "x", "--schema must be lmi or tgi or openai or chat, got 'x'"),
     ("--prompt-words", "0", "--prompt-words must be such as 1000, 100-500 or"),
     ("--parameter", "=5", "--parameter must be such as top_k=5, got '=5'"),
     ("--tokenizer", "none.json", "--tokenizer none.json: there is no file none.json"),

@@ -110,7 +110,7 @@ def test_the_range_is_printed_for_machines_too() -> None:
     cases = answer["range"]
     tokens = [cases[name]["kv_cache_tokens"] for name in ("best", "expected")]
 
-    assert (answer["engine"], answer["engine_version"]) == ("vllm", "0.23.1")
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", "0.30.0")
     assert list(cases) == ["best", "expected", "cautious"]
     assert tokens[0] > tokens[1] > cases["cautious"]["kv_cache_tokens"]
     assert cases["cautious"]["concurrent_sequences"] == answer["concurrent_sequences"]
@@ -297,6 +297,22 @@ def test_an_instance_type_that_is_not_known_has_copies_and_no_places(
     assert "ml.p9.24xlarge for endpoint usage: 3" in text
 
 
+@pytest.mark.parametrize(
+    ("serving", "release"), [("vllm", "0.30.0"), ("lmi-vllm", "0.23.1")]
+)
+def test_each_vllm_is_planned_with_the_release_in_its_image(
+    serving: str, release: str
+) -> None:
+    """
+    AWS's own image, or LMI's newest.
+    """
+    (answer,) = run_json(
+        LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--serving", serving
+    )
+
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", release)
+
+
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     """
     The ending of the file chooses the format.
@@ -314,10 +330,10 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
         (["org/unknown"], "no model 'org/unknown' in the catalogue"),
         (["no/config.json"], "is neither a config.json nor a cloud assembly"),
         ([MISTRAL, "--instance", "ml.g5.huge"], "unknown instance type"),
-        ([MISTRAL, "--serving", "sglang"], "--serving must be one of"),
+        ([MISTRAL, "--serving", "ollama"], "--serving must be one of"),
         (
             [MISTRAL, "--serving", "tgi", "--engine-version", "3.0"],
-            "--engine-version is that of vLLM, and --serving is tgi; leave it out",
+            "--engine-version is that of vLLM or SGLang, and --serving is tgi",
         ),
         ([MISTRAL, "--context", "99999999"], "context_length must be 1 to"),
         ([MISTRAL, "--prices", "none.json"], "--prices must be a JSON file"),

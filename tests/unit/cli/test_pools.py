@@ -188,10 +188,12 @@ def test_a_model_is_checked_for_the_fewest_accelerators_it_has(
     On whatever type; a model of the other type is not held against this one.
     """
     container = {"Image": LMI, "Environment": SPLIT}
+    driver = {"InferenceAmiVersion": "al2023-ami-sagemaker-inference-gpu-4-1"}
     config = template(
         "EndpointConfig",
         ProductionVariants=[
             {
+                **driver,
                 "ModelName": {"Fn::GetAtt": ["Split", "ModelName"]},
                 "InstancePools": [
                     {**POOLS[1]},
@@ -199,6 +201,7 @@ def test_a_model_is_checked_for_the_fewest_accelerators_it_has(
                 ],
             },
             {
+                **driver,
                 "ModelName": {"Fn::GetAtt": ["Both", "ModelName"]},
                 "InstancePools": POOLS,
             },

@@ -116,6 +116,9 @@ def test_the_backend_that_must_run_is_checked(
     assert [f.code for f in report.findings if f.code != "LLM209"] == codes
 
 
+DRIVER = "al2-ami-sagemaker-inference-gpu-3-1"
+
+
 def test_a_folder_is_found_by_its_file(file: Path) -> None:
     """
     The folder itself, or those in it, in order; others are passed over.
@@ -227,6 +230,7 @@ def tgi(version: str, **environment: str) -> dict[str, Any]:
                         {
                             "ModelName": {"Ref": "Model"},
                             "InstanceType": "ml.g5.12xlarge",
+                            "InferenceAmiVersion": DRIVER,
                         }
                     ],
                 ),
@@ -241,7 +245,11 @@ def tgi(version: str, **environment: str) -> dict[str, Any]:
                         "EndpointConfig",
                         ProductionVariants=[
                             {"ModelName": {"Ref": "Other"}},
-                            {"ModelName": {"Ref": "Model"}, "InstanceType": name},
+                            {
+                                "ModelName": {"Ref": "Model"},
+                                "InstanceType": name,
+                                "InferenceAmiVersion": DRIVER,
+                            },
                         ],
                     )
                 },

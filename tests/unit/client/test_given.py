@@ -128,7 +128,7 @@ MADE: list[tuple[dict[str, Any], str]] = [
     ({"component": 5}, "component must be a text, got 5"),
     ({"variant": ""}, "variant must be a name, got ''"),
     ({"custom_attributes": 5}, "custom_attributes must be a text, got 5"),
-    ({"schema": "vllm"}, "schema must be 'lmi', 'tgi' or 'openai', got 'vllm'"),
+    ({"schema": "vllm"}, "schema must be 'lmi', 'tgi', 'openai' or 'chat', got 'vllm'"),
     ({"format": "json"}, "format must be 'lmi', 'tgi', 'openai', 'llama.cpp' or"),
     ({"timeouts": 5}, "timeouts must be Timeouts, got 5; write Timeouts(read=30)"),
     ({"timeouts": 0}, "timeouts must be Timeouts, got 0; write Timeouts(read=30)"),

@@ -160,3 +160,61 @@ def test_fails_if_an_option_is_unknown() -> None:
         prompt_body(Schema.LMI, "a", mistyped, stream=False)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(TypeError, match="unknown option 'tools'"):
         prompt_body(Schema.LMI, "a", {"tools": []}, stream=False)  # type: ignore[typeddict-unknown-key]  # on purpose
+
+
+def test_a_prompt_is_the_users_message_where_chats_alone_are_taken() -> None:
+    """
+    With every option in OpenAI's words.
+    """
+    options: Options = {**ALL, "details": True, "parameters": {"min_p": 0.1}}
+
+    assert json.loads(prompt_body(Schema.CHAT, "é", options, stream=True)) == {
+        "messages": [{"role": "user", "content": "é"}],
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "top_k": 5,
+        "seed": 1,
+        "max_tokens": 9,
+        "stop": ["\n"],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "logprobs": True,
+        "top_logprobs": 1,
+        "min_p": 0.1,
+    }
+
+
+def test_what_was_begun_is_written_on() -> None:
+    """
+    Behind the prompt, or as the assistant's message, which is to go on.
+    """
+    bodies = {
+        schema: json.loads(prompt_body(schema, "a", {}, stream=False, begun="b"))
+        for schema in Schema
+    }
+
+    assert bodies[Schema.LMI]["inputs"] == bodies[Schema.TGI]["inputs"] == "ab"
+    assert bodies[Schema.OPENAI] == {"prompt": "ab"}
+    assert bodies[Schema.CHAT] == {
+        "messages": [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": "b"},
+        ],
+        "continue_final_message": True,
+        "add_generation_prompt": False,
+    }
+
+
+def test_fails_for_a_prompt_that_is_no_text_in_a_chat_too() -> None:
+    """
+    A list would be taken for messages.
+    """
+    with pytest.raises(ValueError, match="prompt must be a text, got 1"):
+        prompt_body(Schema.CHAT, 1, {}, stream=False)  # type: ignore[arg-type]  # on purpose
+
+
+def test_embeddings_of_what_takes_chats_alone_go_by_openais_name() -> None:
+    """
+    As those of the same engine elsewhere.
+    """
+    assert json.loads(embedding_body(Schema.CHAT, ["a"], {})) == {"input": ["a"]}

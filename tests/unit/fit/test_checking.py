@@ -4,8 +4,10 @@ Serving configurations against the memory they will have.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,12 +20,14 @@ from cdk_sagemaker_llm import (
     NeuronX,
     S3Model,
     ServingFolder,
+    Sglang,
     SmoothQuant,
     TensorRtLlm,
     Tgi,
+    Vllm,
 )
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
 from cdk_sagemaker_llm.fit.plans import Plan
@@ -145,7 +149,7 @@ def test_the_finding_has_the_numbers_and_the_way_out() -> None:
 
     assert "at best 64.70 GiB of 39.40 GiB per accelerator" in found.message
     assert "weights 64.24 GiB" in found.message
-    assert found.remedy.startswith("use tensor parallel degree 8")
+    assert found.remedy.startswith("set tensor_parallel_degree to 8")
 
 
 @pytest.mark.parametrize(
@@ -193,6 +197,26 @@ def test_a_degree_is_not_refused_twice() -> None:
     assert [one.code for one in prepared.findings] == ["LLM156"]
     assert fit_findings(found, prepared.demand, prepared.findings) == []
     assert [one.code for one in fit_findings(found, prepared.demand)] == ["LLM191"]
+
+
+@pytest.mark.parametrize(
+    ("degree", "instance_type", "accelerators", "code"),
+    [(8, "ml.p4d.24xlarge", 8, "LLM517"), (4, "ml.g6e.2xlarge", 1, "LLM516")],
+    ids=["heads", "accelerators"],
+)
+def test_a_size_of_vllm_is_not_refused_twice(
+    degree: int, instance_type: str, accelerators: int, code: str
+) -> None:
+    """
+    28 heads are not divided by 8, and one accelerator is not four.
+    """
+    serving = Vllm(tensor_parallel_size=degree)
+    prepared = serving.prepare(QWEN_7B, accelerators)
+    hardware = find_instance_type(instance_type)
+    found = plan_of(prepared.demand, hardware, accelerators)
+
+    assert [one.code for one in prepared.findings] == [code]
+    assert fit_findings(found, prepared.demand, prepared.findings) == []
 
 
 @pytest.mark.parametrize(
@@ -398,17 +422,19 @@ def test_a_sequence_that_never_fits_is_an_error_where_the_engine_refuses_it(
     (found,) = checked(serving, model, "ml.g5.xlarge", 1)
 
     assert found.code == code
-    assert "shorten the context to" in found.remedy
+    assert re.match(r"set max_\w+ to \d+, or use a larger", found.remedy)
 
 
 def test_a_window_is_not_in_the_way_of_a_long_context() -> None:
     """
-    Of 32,768 tokens Mistral's cache may keep 4,096: that is no error.
+    Of 32,768 tokens Mistral's cache keeps 4,096, and what is worked off at once: that
+    fits. Before 0.10 it may keep all: a warning, and no error.
     """
-    serving = LmiVllm("0.34.0", max_model_len=32768, gpu_memory_utilization=0.75)
-    (found,) = checked(serving, MISTRAL, "ml.g5.xlarge", 1)
+    new = LmiVllm("0.34.0", max_model_len=32768, gpu_memory_utilization=0.77)
+    old = LmiVllm("0.33.0", max_model_len=32768, gpu_memory_utilization=0.77)
 
-    assert found.code == "LLM290"
+    assert not checked(new, MISTRAL, "ml.g5.xlarge", 1)
+    assert [f.code for f in checked(old, MISTRAL, "ml.g5.xlarge", 1)] == ["LLM290"]
 
 
 def test_what_is_not_assumed_stays_as_the_configuration_says() -> None:
@@ -492,32 +518,46 @@ def test_a_context_that_nobody_wrote_is_no_error() -> None:
 
     assert found.code == "LLM290"
     assert "expected to hold 960 tokens on" in found.message
-    assert found.remedy.startswith("shorten the context to 240 tokens, or ")
+    assert found.remedy.startswith("set max_model_len to 240, or ")
 
 
 @pytest.mark.parametrize(
-    ("serving", "instance_type", "accelerators"),
+    ("serving", "instance_type", "accelerators", "word"),
     [
         # In 16 bits no four A10G hold it; vLLM would take eight A100, and TGI four.
-        (LmiVllm(quantize="awq", tensor_parallel_degree=1), "ml.g5.12xlarge", 4),
+        (
+            LmiVllm(quantize="awq", tensor_parallel_degree=1),
+            "ml.g5.12xlarge",
+            4,
+            "tensor_parallel_degree",
+        ),
+        (
+            Vllm(quantization="awq", tensor_parallel_size=1),
+            "ml.g5.12xlarge",
+            4,
+            "tensor_parallel_size",
+        ),
+        (Sglang(quantization="awq", tp_size=1), "ml.g5.12xlarge", 4, "tp_size"),
         (
             Tgi("3.3.6", num_gpus=2, max_total_tokens=2048, max_input_length=1024),
             "ml.p4d.24xlarge",
             8,
+            "num_gpus",
         ),
     ],
-    ids=["quantized", "TGI"],
+    ids=["LMI", "vLLM", "SGLang", "TGI"],
 )
 def test_the_way_out_is_for_the_same_weights_and_engine(
-    serving: ServingConfiguration, instance_type: str, accelerators: int
+    serving: ServingConfiguration, instance_type: str, accelerators: int, word: str
 ) -> None:
     """
-    Four accelerators, of which either configuration makes do.
+    Four accelerators, of which each configuration makes do, in its own word.
     """
     (found,) = checked(serving, LLAMA_70B, instance_type, accelerators)
 
     assert found.code == "LLM190"
-    assert found.remedy.startswith("use tensor parallel degree 4; ")
+    assert found.remedy.startswith(f"set {word} to 4; ")
+    assert f"with {word} " in found.message
 
 
 def test_a_copy_has_as_many_devices_as_it_needs() -> None:
@@ -544,7 +584,8 @@ def test_a_batch_may_fill_the_cache(more: int, codes: list[str]) -> None:
 
     assert [one.code for one in told] == codes
     assert [one.remedy for one in told] == [
-        f"keep it at {found.cautious.kv_cache_tokens}" for _ in codes
+        f"keep max_batch_total_tokens at {found.cautious.kv_cache_tokens}"
+        for _ in codes
     ]
 
 
@@ -557,3 +598,167 @@ def test_a_context_may_be_longer_than_the_models_own() -> None:
 
     assert isinstance(found, Plan)
     assert found.context_length == 8192
+
+
+def engine_demand(engine: EngineName, **more: Any) -> Demand:  # noqa: ANN401 - fields
+    """
+    Ask for Llama 3.1 8B, unless told otherwise.
+    """
+    usual: dict[str, Any] = {
+        "architecture": ModelArchitecture.of("meta-llama/Llama-3.1-8B"),
+        "assumptions": Assumptions(),
+    }
+    return Demand(engine=engine, **{**usual, **more})
+
+
+def told_of(demand: Demand, hardware: str | InstanceType) -> list[Finding]:
+    """
+    Plan what is asked for on one accelerator, and check the plan.
+    """
+    known = find_instance_type(hardware) if isinstance(hardware, str) else hardware
+    return fit_findings(
+        plan_of(demand, known, 1 if known.accelerators else None), demand
+    )
+
+
+CPU = InstanceType.of("ml.m7i.large", accelerators=0, vcpus=2, memory_gib=8)
+
+
+def test_sglang_starts_with_less_than_its_context() -> None:
+    """
+    And refuses longer requests: a warning, in its words.
+    """
+    demand = engine_demand("sglang", context_length=65536, engine_version="0.5.19")
+    (found,) = told_of(demand, "ml.g6.xlarge")
+
+    assert (found.code, found.severity) == ("LLM290", Severity.WARNING)
+    assert found.message == (
+        "the KV cache is expected to hold 21984 tokens on ml.g6.xlarge with tp_size 1, "
+        "fewer than one sequence of 65536; SGLang starts all the same, and refuses "
+        "longer requests"
+    )
+    assert found.remedy.startswith("set context_length to 20496, or use a larger")
+
+
+def test_sglang_is_planned_as_itself() -> None:
+    """
+    By the release inside the image, and by its own share.
+    """
+    model = HuggingFaceModel("meta-llama/Llama-3.1-8B")
+    serving = Sglang(
+        "0.5.20",
+        mem_fraction_static=0.8,
+        chunked_prefill_size=-1,
+        disable_cuda_graph=True,
+        tp_size=2,
+        kv_cache_dtype="fp8_e5m2",
+        max_running_requests=32,
+    )
+
+    assert demanded(serving, model) == Demand(
+        architecture=ModelArchitecture.of("meta-llama/Llama-3.1-8B"),
+        assumptions=Assumptions(
+            gpu_memory_utilization=0.8,
+            cuda_graphs_gib=0.0,
+            max_num_seqs=32,
+            max_num_batched_tokens=16384,
+            kv_cache_dtype_bytes=1,
+        ),
+        tensor_parallel_degree=2,
+        engine="sglang",
+        engine_version="0.5.20",
+    )
+    assert demanded(Sglang("0.5.20"), model).assumptions == Assumptions()
+
+
+@pytest.mark.parametrize(
+    ("engine", "word"),
+    [("vllm", "gpu_memory_utilization"), ("sglang", "mem_fraction_static")],
+)
+def test_a_share_that_is_too_small_is_named(engine: EngineName, word: str) -> None:
+    """
+    Where the usual one would do.
+    """
+    taken = Assumptions(gpu_memory_utilization=0.5)
+    version = {"vllm": "0.30.0", "sglang": "0.5.19"}[engine]
+    demand = engine_demand(engine, assumptions=taken, engine_version=version)
+    (found,) = told_of(demand, "ml.g6.xlarge")
+
+    assert found.code == "LLM190"
+    assert found.remedy.startswith(f"raise {word} from 0.5; ")
+
+
+def test_heads_that_cannot_be_split_are_told_in_the_engines_word() -> None:
+    """
+    Of SGLang it is tp_size.
+    """
+    demand = replace(
+        engine_demand("sglang", tensor_parallel_degree=3), engine_version="0.5.19"
+    )
+    (found,) = told_of(demand, "ml.g6.12xlarge")
+
+    assert found.code == "LLM191"
+    assert found.message.startswith("tp_size is 3, and 3 does not divide the 32")
+    assert found.remedy == "set tp_size to 1 or 2 or 4"
+
+
+def test_llama_cpp_allocates_all_of_its_context_when_it_starts() -> None:
+    """
+    What no luck has room for is an error, in its words.
+    """
+    demand = engine_demand("llama.cpp", gguf_type="Q4_K_M", context_length=131072)
+    (found,) = told_of(demand, CPU)
+
+    assert (found.code, found.severity) == ("LLM194", Severity.ERROR)
+    assert found.message == (
+        "llama.cpp does not start with a context of 131072 tokens on ml.m7i.large: its "
+        "KV cache holds at best 19648"
+    )
+    assert found.remedy == (
+        "set ctx_size to 816, or use a larger instance type or a quantized model"
+    )
+
+
+def test_a_host_is_too_small_for_the_weights() -> None:
+    """
+    Without a word of accelerators.
+    """
+    demand = engine_demand("llama.cpp", gguf_type="F16")
+    (found,) = told_of(demand, CPU)
+
+    assert found.code == "LLM190"
+    assert found.message == (
+        "LlamaForCausalLM does not load on ml.m7i.large: at best 15.50 GiB of 7.52 GiB "
+        "of the host before any KV cache (weights 14.96 GiB)"
+    )
+
+
+def test_a_file_of_unknown_type_is_not_planned() -> None:
+    """
+    And nothing is found.
+    """
+    demand = engine_demand("llama.cpp")
+    found = plan_of(demand, CPU)
+
+    assert isinstance(found, NoPlan)
+    assert found.reason == "the type of the GGUF file's weights is not known"
+    assert found.remedy == "name the file such as model-Q4_K_M.gguf"
+    wrong = plan_of(replace(demand, gguf_type="Q4_K_N"), CPU)
+    assert isinstance(wrong, NoPlan)
+    assert wrong.reason.startswith("gguf_type must be such as Q4_K_")
+
+
+def test_what_embeds_has_no_cache_to_speak_of() -> None:
+    """
+    In 16 bits on a GPU, and in 32 on a host.
+    """
+    large = engine_demand("tei", architecture=ModelArchitecture.of("Qwen/Qwen3-14B"))
+    (found,) = told_of(large, "ml.g6.xlarge")
+
+    assert found.code == "LLM190"
+    assert "KV cache" not in found.message
+    assert "1 accelerator of ml.g6.xlarge" in found.message
+    small = engine_demand("tei", architecture=ModelArchitecture.of("Qwen/Qwen3-8B"))
+    assert not told_of(small, "ml.g6.xlarge")
+    (found,) = told_of(small, CPU)
+    assert found.message.endswith("of the host (weights 30.51 GiB)")

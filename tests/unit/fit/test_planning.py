@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from cdk_sagemaker_llm import InstanceType, ModelArchitecture
 from cdk_sagemaker_llm.catalog.architectures import model_names
-from cdk_sagemaker_llm.catalog.instances import find_instance_type, instance_type_names
+from cdk_sagemaker_llm.catalog.instances import (
+    accelerated_type_names,
+    find_instance_type,
+)
 from cdk_sagemaker_llm.fit import Assumptions, plan
 from cdk_sagemaker_llm.fit.devices import GIB
 
@@ -20,7 +23,7 @@ LLAMA = "meta-llama/Llama-2-{}-hf"
 P4D, G5_12X = "ml.p4d.24xlarge", "ml.g5.12xlarge"
 GPU_TYPES = [
     name
-    for name in instance_type_names()
+    for name in accelerated_type_names()
     if not name.startswith(("ml.inf", "ml.trn", "ml.dl"))
 ]
 MODELS = {name: ModelArchitecture.of(name) for name in model_names()}
@@ -267,14 +270,17 @@ def test_fails_if_no_plan_can_be_made(
 
 def test_a_described_instance_type_needs_its_accelerators() -> None:
     """
-    Memory of none is no memory.
+    And their memory; the memory of none is no memory, nor vLLM's to take.
     """
     none = InstanceType.of(
         "ml.p9.huge", accelerators=0, vcpus=8, memory_gib=64, accelerator_memory_gib=24
     )
+    bare = InstanceType.of("ml.p9.huge", accelerators=1, vcpus=8, memory_gib=64)
 
-    with pytest.raises(ValueError, match=r"ml\.p9\.huge has no accelerator memory"):
+    with pytest.raises(ValueError, match=r"^ml\.p9\.huge has no GPU, and what vllm"):
         plan(LLAMA.format("7b"), none)
+    with pytest.raises(ValueError, match=r"ml\.p9\.huge has no accelerator memory"):
+        plan(LLAMA.format("7b"), bare)
 
 
 def test_an_encoder_needs_no_cache() -> None:

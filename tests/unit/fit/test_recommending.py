@@ -8,10 +8,10 @@ import pytest
 
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
-    LmiVllm,
     ModelArchitecture,
     NeuronX,
     TensorRtLlm,
+    Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.findings import errors_of
@@ -29,9 +29,9 @@ LARGE = (
 @pytest.mark.parametrize(
     ("model", "instance_type", "traffic", "backend"),
     [
-        (MISTRAL, "ml.g5.12xlarge", "uneven", "LmiVllm"),
+        (MISTRAL, "ml.g5.12xlarge", "uneven", "Vllm"),
         (MISTRAL, "ml.g5.12xlarge", "even", "TensorRtLlm"),
-        ("deepseek-ai/DeepSeek-V2-Lite", "ml.p4d.24xlarge", "even", "LmiVllm"),
+        ("deepseek-ai/DeepSeek-V2-Lite", "ml.p4d.24xlarge", "even", "Vllm"),
         (MISTRAL, "ml.inf2.48xlarge", "uneven", "NeuronX"),
     ],
 )
@@ -42,7 +42,12 @@ def test_model_hardware_and_traffic_decide(
     Every choice has its reason, and the configuration has no errors.
     """
     found = recommend(model, instance_type, traffic=traffic)
-    names = {"backend", "version", "tensor_parallel_degree", "max_rolling_batch_size"}
+    sizes = (
+        {"tensor_parallel_size", "max_num_seqs"}
+        if backend == "Vllm"
+        else {"tensor_parallel_degree", "max_rolling_batch_size"}
+    )
+    names = {"backend", "version", *sizes}
 
     assert type(found.serving).__name__ == backend
     assert names <= set(found.reasons)
@@ -58,8 +63,10 @@ def test_sizes_come_from_the_plan() -> None:
     found = recommend("meta-llama/Llama-2-70b-hf", "ml.p4de.24xlarge")
 
     assert found.plan is not None
-    assert found.serving.tensor_parallel_degree == 2
-    assert found.serving.max_rolling_batch_size == found.plan.largest_batch
+    assert isinstance(found.serving, Vllm)
+    assert found.serving.tensor_parallel_size == 2
+    assert found.serving.max_num_seqs == found.plan.largest_batch
+    assert found.plan.engine_version == "0.30.0"
 
 
 @pytest.mark.parametrize(
@@ -106,14 +113,14 @@ def test_uneven_traffic_gets_the_context_that_is_asked_for() -> None:
     """
     found = recommend(MISTRAL, "ml.g5.12xlarge", context_length=8192)
 
-    assert isinstance(found.serving, LmiVllm)
+    assert isinstance(found.serving, Vllm)
     assert found.serving.max_model_len == 8192
-    assert found.serving.max_rolling_batch_size == 5
+    assert found.serving.max_num_seqs == 5
     assert found.reasons == {
         "backend": "vLLM mixes requests of any length, which uneven traffic needs",
-        "version": "the newest LMI image that the SageMaker SDK lists",
-        "tensor_parallel_degree": "1 is the smallest that fits",
-        "max_rolling_batch_size": "5 whole sequences of 8192 tokens fit the KV cache",
+        "version": "the newest of AWS's images of vLLM that does not move",
+        "tensor_parallel_size": "1 is the smallest that fits",
+        "max_num_seqs": "5 whole sequences of 8192 tokens fit the KV cache",
     }
 
 

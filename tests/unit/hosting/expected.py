@@ -29,6 +29,9 @@ TRT_IMAGE = (
     "763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference:"
     "0.26.0-tensorrtllm0.7.1-cu122"
 )
+VLLM_IMAGE = (
+    "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm:server-sagemaker-cuda-v2.6"
+)
 TARBALL = "s3://cdk-hnb659fds-assets-111111111111-us-east-1/<asset hash>.gz"
 
 TRUST_POLICY = {
@@ -68,16 +71,14 @@ PULL_TGI = {
     ),
     "Sid": "PullImage",
 }
-PULL_LMI = {
+PULL_VLLM = {
     "Action": [
         "ecr:BatchCheckLayerAvailability",
         "ecr:BatchGetImage",
         "ecr:GetDownloadUrlForLayer",
     ],
     "Effect": "Allow",
-    "Resource": (
-        "arn:${AWS::Partition}:ecr:us-east-1:763104351884:repository/djl-inference"
-    ),
+    "Resource": "arn:${AWS::Partition}:ecr:us-east-1:763104351884:repository/vllm",
     "Sid": "PullImage",
 }
 READ_TARBALL = {

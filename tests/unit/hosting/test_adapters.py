@@ -36,9 +36,11 @@ from cdk_sagemaker_llm import (
     ServingConfiguration,
     TensorRtLlm,
     Tgi,
+    Vllm,
 )
 from tests.unit.hosting.expected import KEY_ARN
 from tests.unit.hosting.written import (
+    codes_of,
     keywords_of,
     required_keywords_of,
     warnings_of,
@@ -391,6 +393,33 @@ def test_a_base_that_takes_adapters_stays_as_it_is(stack: Stack) -> None:
 
     (model,) = written(stack, "SageMaker::Model").values()
     assert "Environment" not in model["Properties"]["PrimaryContainer"]
+
+
+def test_vllm_in_its_own_image_is_told_to_take_adapters(stack: Stack) -> None:
+    """
+    Once, whichever adapters follow.
+    """
+    base = base_of(stack, Vllm())
+    base.add_adapter("A", artifact=FOLDER)
+    base.add_adapter("B", artifact=FOLDER)
+
+    (model,) = written(stack, "SageMaker::Model").values()
+    assert model["Properties"]["PrimaryContainer"]["Environment"] == {
+        "SM_VLLM_ENABLE_LORA": "true",
+        "SM_VLLM_MODEL": "HuggingFaceH4/zephyr-7b-beta",
+        "SM_VLLM_TENSOR_PARALLEL_SIZE": "1",
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true",
+    }
+
+
+def test_adapters_at_several_servers_are_warned_of(stack: Stack) -> None:
+    """
+    One of them alone would know an adapter that comes later.
+    """
+    base = base_of(stack, Vllm(options={"api_server_count": 2}))
+    base.add_adapter("A", artifact=FOLDER)
+
+    assert ("/Test/Host/Chat/Component/A", "LLM622") in codes_of(stack)
 
 
 @pytest.mark.parametrize("value", ["true", "false"])

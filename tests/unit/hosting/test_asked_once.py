@@ -17,13 +17,15 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     InstancePool,
     LlmEndpoint,
-    LmiVllm,
     ResourceRequirements,
     ServingFolder,
 )
 from cdk_sagemaker_llm.fit import checking, fleet
 from cdk_sagemaker_llm.hosting import hosts
-from cdk_sagemaker_llm.serving.lmi import base, folder, read_folder
+from cdk_sagemaker_llm.serving.engines import base as engines
+from cdk_sagemaker_llm.serving.engines.base import EngineServing
+from cdk_sagemaker_llm.serving.engines.parameters import Telling
+from cdk_sagemaker_llm.serving.lmi import folder, read_folder
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
@@ -44,12 +46,12 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(owner, attribute, ask)
 
-    counted("prepare", LmiVllm, "prepare")
+    counted("prepare", EngineServing, "prepare")
+    counted("check", engines, "engine_findings")
+    counted("render", Telling, "tell")
     counted("prepare", ServingFolder, "prepare")
     counted("folder", folder, "folder_files")
     counted("walk", read_folder, "size_findings")
-    counted("render", base, "texts_of")
-    counted("check", base, "property_findings")
     counted("check", folder, "check_properties")
     counted("plan", checking, "plan")
     counted("pack", fleet, "pack")

@@ -125,7 +125,12 @@ def test_of_a_component() -> None:
 
 @pytest.mark.parametrize(
     ("schema", "provider"),
-    [(Schema.LMI, "sagemaker/chat"), (Schema.TGI, "sagemaker/chat"), (None, None)],
+    [
+        (Schema.LMI, "sagemaker/chat"),
+        (Schema.TGI, "sagemaker/chat"),
+        (Schema.OPENAI, None),
+        (None, None),
+    ],
 )
 def test_without_chats_there_is_no_address_of_openai(
     schema: Schema | None, provider: str | None
@@ -164,13 +169,16 @@ def test_openais_path_is_in_the_commercial_partition(
 
 def test_what_is_not_known_can_be_said() -> None:
     """
-    OpenAI's schema says that chats are taken; the others say nothing of it.
+    OpenAI's schema and chats alone say that chats are taken; the others nothing of it.
     """
     unknown = Connection(endpoint_name="chat", region="eu-west-1")
 
     assert unknown.spoken(None) is unknown
     assert unknown.spoken("openai") == replace(
         unknown, schema=Schema.OPENAI, takes_chats=True
+    )
+    assert unknown.spoken("chat") == replace(
+        unknown, schema=Schema.CHAT, takes_chats=True
     )
     assert unknown.spoken("tgi") == replace(unknown, schema=Schema.TGI)
     assert CHAT.spoken("lmi") == replace(CHAT, schema=Schema.LMI)
@@ -180,7 +188,7 @@ def test_fails_for_an_unknown_schema() -> None:
     """
     Those that there are are listed.
     """
-    message = "schema must be one of 'lmi', 'tgi', 'openai', got 'gpt'"
+    message = "schema must be one of 'lmi', 'tgi', 'openai', 'chat', got 'gpt'"
 
     with pytest.raises(ValueError, match=message):
         CHAT.spoken("gpt")

@@ -15,11 +15,14 @@ from cdk_sagemaker_llm import (
     Model,
     Schema,
     ServingConfiguration,
+    Sglang,
     TensorRtLlm,
     Tgi,
     TgiNeuron,
+    Vllm,
     find_image,
 )
+from cdk_sagemaker_llm.catalog.engine_releases import engine_families, engine_of
 from cdk_sagemaker_llm.hosting.dialects import (
     UNKNOWN,
     Dialect,
@@ -28,6 +31,9 @@ from cdk_sagemaker_llm.hosting.dialects import (
 )
 
 GPT2 = HuggingFaceModel("gpt2")
+BGE = HuggingFaceModel("BAAI/bge-small-en-v1.5")
+OPENAI = Dialect(Schema.OPENAI, takes_chats=True)
+CHATS_ALONE = Dialect(Schema.CHAT, takes_chats=True)
 OWN = "111111111111.dkr.ecr.us-east-1.amazonaws.com"
 LMI = "763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference"
 NO_BATCH = {"OPTION_ROLLING_BATCH": "disable"}
@@ -80,10 +86,36 @@ SERVED: dict[str, tuple[ServingConfiguration, Dialect]] = {
         CustomContainer(find_image("huggingface-vllm", "0.21.0")),
         Dialect(Schema.OPENAI, takes_chats=True),
     ),
-    "SGLang": (
-        CustomContainer(find_image("huggingface-sglang", "0.5.8")),
-        Dialect(Schema.OPENAI, takes_chats=True),
-    ),
+    **{
+        family: (
+            CustomContainer(
+                find_image(family, version),
+                environment={"SM_SGLANG_MODEL_PATH": "gpt2"}
+                if "sglang" in family
+                else {},
+            ),
+            dialect,
+        )
+        for family, version, dialect in (
+            ("vllm", "0.30.0", OPENAI),
+            ("vllm-server", "2.6", OPENAI),
+            ("vllm-omni", "1.8", OPENAI),
+            ("huggingface-vllm-omni", "0.20.0", OPENAI),
+            ("huggingface-vllm-neuronx", "0.4.5", OPENAI),
+            ("huggingface-llamacpp", "b9522", OPENAI),
+            ("huggingface-llamacpp-cpu", "b9522", OPENAI),
+            ("sglang", "0.5.20", CHATS_ALONE),
+            ("sglang-server", "1.4", CHATS_ALONE),
+            ("huggingface-sglang", "0.5.8", CHATS_ALONE),
+            ("llama-cpp", "1.0.1", CHATS_ALONE),
+            ("llama-cpp-cpu", "1.0.1", CHATS_ALONE),
+            ("llama-cpp-arm64", "1.0.1", CHATS_ALONE),
+            ("tei", "1.8.2", UNKNOWN),
+            ("tei-cpu", "1.8.2", UNKNOWN),
+        )
+    },
+    "vLLM by default": (Vllm(), OPENAI),
+    "SGLang by its class": (Sglang(), CHATS_ALONE),
     "an image of one's own": (CustomContainer.from_uri(f"{OWN}/vllm:1"), UNKNOWN),
     "a token": (
         CustomContainer(ImageRelease.from_uri("${Token[Image.1]}")),
@@ -102,6 +134,24 @@ def test_the_image_tells(
     model = Model(stack, "Model", serving=serving, model=GPT2)
 
     assert dialect_of(model.definition) == dialect
+
+
+def test_every_engine_of_the_catalogue_is_known_or_takes_no_prompts() -> None:
+    """
+    A family that comes later is not overlooked.
+    """
+    families = {name for name in engine_families() if engine_of(name) != "tei"}
+
+    assert families <= SERVED.keys() | {"huggingface-vllm"}
+
+
+def test_an_encoder_on_vllm_answers_no_chats(stack: Stack) -> None:
+    """
+    It has nothing to say, in OpenAI's form.
+    """
+    model = Model(stack, "Model", serving=Vllm(), model=BGE)
+
+    assert dialect_of(model.definition) == Dialect(Schema.OPENAI, takes_chats=False)
 
 
 def test_nothing_is_known_of_what_is_imported() -> None:

@@ -39,15 +39,13 @@ from tests.unit.hosting.expected import (
     CAPTURE_CONFIG,
     DECRYPT_WEIGHTS,
     ENCRYPT_VOLUMES,
-    FIND_TARBALL,
     KEY_ARN,
     LIST_WEIGHTS,
     LOG_IN,
     NAME_OF_MINE,
     PUBLISH_METRICS,
-    PULL_LMI,
     PULL_TGI,
-    READ_TARBALL,
+    PULL_VLLM,
     READ_WEIGHTS,
     RESERVATION_ARN,
     ROLE,
@@ -56,6 +54,7 @@ from tests.unit.hosting.expected import (
     TARBALL,
     TGI_IMAGE,
     TRT_IMAGE,
+    VLLM_IMAGE,
     WRITE_CAPTURED,
     WRITE_LOGS,
     policy,
@@ -367,20 +366,18 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
             LOG_IN,
             WRITE_LOGS,
             PUBLISH_METRICS,
-            PULL_LMI,
-            READ_TARBALL,
-            FIND_TARBALL,
+            PULL_VLLM,
         ),
         "HostMistralModel": {
             "Type": "AWS::SageMaker::Model",
             "Properties": {
                 "ExecutionRoleArn": "${HostRole.Arn}",
                 "PrimaryContainer": {
-                    "Image": (
-                        "763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference:"
-                        "0.36.0-lmi27.0.0-cu130"
-                    ),
-                    "ModelDataUrl": TARBALL,
+                    "Environment": {
+                        "SM_VLLM_MODEL": "HuggingFaceH4/zephyr-7b-beta",
+                        "SM_VLLM_TENSOR_PARALLEL_SIZE": "1",
+                    },
+                    "Image": VLLM_IMAGE,
                 },
             },
             "DependsOn": ["HostAccess"],

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     InstancePool,
     LlmEndpoint,
+    LmiVllm,
     Model,
     ModelBase,
     Network,
@@ -87,6 +88,7 @@ def test_one_container_for_all_types_is_one_model(stack: Stack) -> None:
         stack,
         "Llm",
         model=ZEPHYR,
+        serving=LmiVllm(),
         instance_pools=pools(LARGE, SMALL),
         instance_provision_timeout=Duration.minutes(30),
     )

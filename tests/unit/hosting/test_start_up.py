@@ -12,6 +12,7 @@ from aws_cdk import Duration, Stack
 from aws_cdk.assertions import Annotations, Match, Template
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
@@ -66,6 +67,25 @@ def test_the_host_image_follows_the_cuda_version(
     assert host_image(stack, properties) == expected
 
 
+@pytest.mark.parametrize(
+    ("account", "expected"), [("763104351884", NEWEST_HOST), ("222222222222", None)]
+)
+def test_the_host_image_follows_an_address_in_a_registry_of_aws(
+    stack: Stack, properties: Properties, account: str, expected: str | None
+) -> None:
+    """
+    Its tag does not say that it is of CUDA 13.
+    """
+    registry = f"{account}.dkr.ecr.us-east-1.amazonaws.com"
+    serving = CustomContainer.from_uri(
+        f"{registry}/vllm:server-sagemaker-cuda-v2.6",
+        model_variable="SM_VLLM_MODEL",
+    )
+    LlmEndpoint(stack, "It", serving=serving, model=MODEL, instance_type="ml.g5.xlarge")
+
+    assert host_image(stack, properties) == expected
+
+
 def test_the_default_engine_decides_for_hosts_that_are_told_nothing(
     stack: Stack, properties: Properties
 ) -> None:
@@ -111,6 +131,7 @@ def test_fails_if_the_chosen_host_does_not_start_the_image(stack: Stack) -> None
             stack,
             "It",
             model=MODEL,
+            serving=LmiVllm(),
             instance_type="ml.g5.12xlarge",
             inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         )
@@ -239,7 +260,7 @@ def test_vllm_on_the_newest_image_is_the_default(stack: Stack) -> None:
         "AWS::SageMaker::Model",
         {
             "PrimaryContainer": {
-                "Image": Match.string_like_regexp(r"djl-inference:0\.36\.0-lmi27"),
+                "Image": Match.string_like_regexp(r"vllm:server-sagemaker-cuda-v2\.6$"),
             }
         },
     )

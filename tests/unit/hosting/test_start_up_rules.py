@@ -12,7 +12,8 @@ from aws_cdk import CfnParameter, Stack
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.start_up import host_findings, timeout_contradictions
+from cdk_sagemaker_llm.hosting.start_up import timeout_contradictions
+from cdk_sagemaker_llm.serving.host import host_findings
 
 G5 = find_instance_type("ml.g5.12xlarge")
 INF2 = find_instance_type("ml.inf2.48xlarge")
@@ -58,18 +59,58 @@ def test_hosts_that_are_not_known_pass() -> None:
     assert found(INF2, own, None) == []
 
 
+@pytest.mark.parametrize(
+    ("account", "codes"), [("763104351884", ["LLM521"]), ("222222222222", [])]
+)
+def test_an_address_in_a_registry_of_aws_is_checked_as_its_image(
+    account: str, codes: list[str]
+) -> None:
+    """
+    In another registry it may have been built otherwise.
+    """
+    registry = f"{account}.dkr.ecr.us-east-1.amazonaws.com"
+    named = ImageRelease.from_uri(f"{registry}/vllm:server-sagemaker-cuda-v2.6")
+    bare = find_instance_type("ml.c7i.xlarge")
+
+    assert [each.code for each in found(bare, named, None)] == codes
+
+
+def test_of_tei_there_is_no_image_for_graviton() -> None:
+    """
+    Nor does LlamaCpp take its place.
+    """
+    image = find_image("tei-cpu", "1.9.3")
+    (told,) = found(find_instance_type("ml.c7g.xlarge"), image, None)
+
+    assert (told.code, told.remedy) == ("LLM523", "choose an instance type of x86_64")
+
+
+def test_what_was_not_asked_for_is_not_to_be_left_out() -> None:
+    """
+    As in pools of types that share no host image.
+    """
+    (told,) = found(G5, find_image("llama-cpp", "1.0.1"), None)
+
+    assert told.code == "LLM198"
+    assert told.remedy == (
+        "ask for the host image al2023-ami-sagemaker-inference-gpu-4-1, which all "
+        "types of the variant must have, or choose another image"
+    )
+
+
 @pytest.mark.parametrize("family", ["llama-cpp-cpu", "llama-cpp-arm64"])
 def test_an_image_for_cpus_needs_no_devices(family: str) -> None:
     """
     Nor a driver; one for GPUs does.
     """
-    bare = dataclasses.replace(G5, accelerators=0)
     image = find_image(family, "1.0.1")
+    with_gpu = dataclasses.replace(G5, processor=image.processor or "x86_64")
+    bare = dataclasses.replace(with_gpu, accelerators=0)
     told = [each.code for each in found(bare, find_image("llama-cpp", "1.0.1"), None)]
 
     assert found(bare, image, None) == []
-    assert found(G5, image, OLD_HOST) == []
-    assert told == ["LLM127"]
+    assert found(with_gpu, image, OLD_HOST) == []
+    assert told == ["LLM521"]
 
 
 def test_other_devices_are_named_both_ways_round() -> None:
@@ -145,10 +186,60 @@ def test_a_type_without_accelerators_is_named() -> None:
 
     assert [str(each) for each in found(plain, LMI, None)] == [
         (
-            "LLM127 image djl-lmi 0.36.0 runs on accelerators, and ml.m9.4xlarge has "
-            "none; choose another instance type"
+            "LLM521 image djl-lmi 0.36.0 runs on accelerators, and ml.m9.4xlarge has "
+            "none; choose an instance type with accelerators, or serve a GGUF file "
+            "with LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
         )
     ]
+    llama = find_image("llama-cpp", "1.0.1")
+    assert [each.remedy for each in found(plain, llama, None)] == [
+        (
+            "take llama-cpp-cpu, which a model that is defined with accelerators=0 "
+            "gets, or another instance type"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("family", "instance_type", "told"),
+    [
+        ("llama-cpp-arm64", "ml.c7g.xlarge", None),
+        ("llama-cpp-cpu", "ml.c7i.xlarge", None),
+        ("llama-cpp-cpu", "ml.g5.xlarge", None),
+        (
+            "llama-cpp-arm64",
+            "ml.c7i.xlarge",
+            (
+                "LLM523 image llama-cpp-arm64 1.0.1 is built for arm64, and the "
+                "processors of ml.c7i.xlarge are x86_64; choose an instance type of "
+                "arm64, or the image for x86_64, such as with "
+                'LlamaCpp(processor="x86_64")'
+            ),
+        ),
+        (
+            "llama-cpp-cpu",
+            "ml.c7g.xlarge",
+            (
+                "LLM523 image llama-cpp-cpu 1.0.1 is built for x86_64, and the "
+                "processors of ml.c7g.xlarge are arm64; choose an instance type of "
+                "x86_64, or the image for arm64, such as with "
+                'LlamaCpp(processor="arm64")'
+            ),
+        ),
+    ],
+)
+def test_an_image_for_cpus_is_built_for_the_hosts(
+    family: str, instance_type: str, told: str | None
+) -> None:
+    """
+    Both ways round.
+    """
+    image = find_image(family, "1.0.1")
+    hardware = find_instance_type(instance_type)
+
+    assert [str(each) for each in found(hardware, image, None)] == (
+        [told] if told else []
+    )
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ from cdk_sagemaker_llm.local.untyped import Untyped
             {"prompts": ("a",), "tokenizer": "tokenizer.json"},
             "give either prompts or tokenizer, not both",
         ),
-        ({"schema": "x"}, "schema must be lmi or tgi or openai, got 'x'"),
+        ({"schema": "x"}, "schema must be lmi or tgi or openai or chat, got 'x'"),
     ],
 )
 def test_what_is_no_load_is_refused(given: dict[str, Untyped], message: str) -> None:

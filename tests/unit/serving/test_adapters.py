@@ -6,7 +6,14 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm import CustomContainer, HuggingFaceModel, LmiDist, LmiVllm, Tgi
+from cdk_sagemaker_llm import (
+    CustomContainer,
+    HuggingFaceModel,
+    LmiDist,
+    LmiVllm,
+    Tgi,
+    Vllm,
+)
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving.adapters import (
     SWITCHED_ON,
@@ -146,3 +153,111 @@ def test_a_rank_is_held_against_the_largest(rank: int | None, codes: list[str]) 
     The largest itself is taken.
     """
     assert [f.code for f in adapter_findings(host_of(LmiVllm()), rank)] == codes
+
+
+LORA_ON = {"SM_VLLM_ENABLE_LORA": "true"}
+UPDATES_ON = {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true"}
+
+
+@pytest.mark.parametrize(
+    ("serving", "variables", "is_on", "switches"),
+    [
+        (Vllm(), {}, None, {**LORA_ON, **UPDATES_ON}),
+        (Vllm(enable_lora=True), {}, None, UPDATES_ON),
+        (Vllm(enable_lora=True), UPDATES_ON, True, {}),
+        (Vllm(), UPDATES_ON, None, LORA_ON),
+        (Vllm(), {**LORA_ON, **UPDATES_ON}, True, {}),
+        (Vllm(), {"SM_VLLM_ENABLE_LORA": "false"}, False, UPDATES_ON),
+        (Vllm(), {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "0"}, False, LORA_ON),
+        (Vllm(enable_lora=False), {}, False, UPDATES_ON),
+        (Vllm(), {"SM_VLLM_ENABLE_LORA": PLACEHOLDER}, None, UPDATES_ON),
+        (
+            Vllm(enable_lora=True),
+            {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": PLACEHOLDER},
+            True,
+            {},
+        ),
+        # This image's entry point passes `true` on as a value.
+        (Vllm("0.13.0"), {}, None, {"SM_VLLM_ENABLE_LORA": "", **UPDATES_ON}),
+        (Vllm("0.29.0", distribution="huggingface"), {}, None, LORA_ON | UPDATES_ON),
+    ],
+)
+def test_vllms_own_image_has_two_switches(
+    serving: Vllm,
+    variables: dict[str, str],
+    switches: dict[str, str],
+    *,
+    is_on: bool | None,
+) -> None:
+    """
+    What is not said is switched on; what is said stays.
+    """
+    host = host_of(serving, variables)
+
+    assert host.is_on is is_on
+    assert host.switches == switches
+    codes = [each.code for each in adapter_findings(host, None)]
+    assert codes == (["LLM328"] if is_on is False else [])
+
+
+@pytest.mark.parametrize(
+    ("serving", "rank", "codes"),
+    [
+        (Vllm(), 16, []),
+        (Vllm(), 17, ["LLM329"]),
+        (Vllm(max_lora_rank=32), 32, []),
+        (Vllm(max_lora_rank=32), 33, ["LLM329"]),
+        (Vllm(), None, []),
+    ],
+)
+def test_vllms_own_image_takes_ranks_up_to_the_largest(
+    serving: Vllm, rank: int | None, codes: list[str]
+) -> None:
+    """
+    vLLM's default is 16.
+    """
+    assert [each.code for each in adapter_findings(host_of(serving), rank)] == codes
+
+
+def test_a_largest_rank_that_deployment_decides_is_held_against_nothing() -> None:
+    """
+    It may be any.
+    """
+    host = host_of(Vllm(), {"SM_VLLM_MAX_LORA_RANK": PLACEHOLDER})
+
+    assert host.largest_rank is None
+    assert list(adapter_findings(host, 512)) == []
+
+
+@pytest.mark.parametrize(
+    ("family", "version"),
+    [
+        ("sglang-server", "1.4"),
+        ("sglang", "0.5.20"),
+        ("llama-cpp", "1.0.1"),
+        ("huggingface-llamacpp", "b9522"),
+        ("tei", "1.8.2"),
+    ],
+)
+def test_other_engines_take_no_adapter_components(family: str, version: str) -> None:
+    """
+    They have no route by which SageMaker loads any.
+    """
+    host = adapter_host(Container(image=find_image(family, version)), {})
+
+    assert host is not None
+    (found,) = adapter_findings(host, None)
+    assert str(found) == (
+        f"LLM326 image {family} {version} takes no adapter components: of the engines' "
+        "own images those of vLLM do; serve the base with Vllm(enable_lora=True)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "version"), [("vllm-omni", "1.8"), ("huggingface-vllm-neuronx", "0.4.5")]
+)
+def test_of_further_engines_nothing_is_known(family: str, version: str) -> None:
+    """
+    So that nothing is refused.
+    """
+    assert adapter_host(Container(image=find_image(family, version)), {}) is None

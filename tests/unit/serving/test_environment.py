@@ -271,3 +271,39 @@ def test_a_degree_that_is_written_is_checked_in_a_folder_too() -> None:
     A file that says another would be told of where it is seen.
     """
     assert told_of_eight_devices(OPTION_TENSOR_PARALLEL_DEGREE="8") == ["LLM156"]
+
+
+@pytest.mark.parametrize(
+    ("container", "version", "instance_type", "codes"),
+    [
+        ("vllm-server", "2.6", "ml.c7i.xlarge", ["LLM521"]),
+        ("vllm-server", "2.6", "ml.inf2.xlarge", ["LLM127"]),
+        ("vllm-server", "2.6", "ml.g5.xlarge", []),
+        ("vllm-server", "2.6", "ml.z9.xlarge", []),
+        ("llama-cpp-arm64", "1.0.1", "ml.c7i.xlarge", ["LLM523"]),
+        ("llama-cpp-cpu", "1.0.1", "ml.c7g.xlarge", ["LLM523"]),
+        ("llama-cpp-arm64", "1.0.1", "ml.c7g.xlarge", []),
+        # Told once, whoever finds it.
+        ("tei", "1.9.3", "ml.p3.2xlarge", ["LLM518"]),
+    ],
+)
+def test_what_an_engine_runs_on_is_checked(
+    container: str, version: str, instance_type: str, codes: list[str]
+) -> None:
+    """
+    Its processors and devices; of the driver nothing is known here.
+    """
+    environment = {
+        "vllm": {"SM_VLLM_MODEL": "a/b"},
+        "llama": {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF"},
+        "tei": {"HF_MODEL_ID": "a/b"},
+    }[container.partition("-")[0]]
+    found = check_environment(
+        environment,
+        container=container,
+        version=version,
+        accelerators=None,
+        instance_type=instance_type,
+    )
+
+    assert [finding.code for finding in found] == codes

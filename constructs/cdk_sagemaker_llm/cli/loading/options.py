@@ -131,7 +131,11 @@ Stream: TypeAlias = Annotated[
     bool, typer.Option(help="Have answers come token by token, or whole.")
 ]
 Schema: TypeAlias = Annotated[
-    str, typer.Option(help="How the container wants a prompt: lmi, tgi or openai.")
+    str | None,
+    typer.Option(
+        help="How the container wants a prompt: lmi, tgi, openai or chat. If left out, "
+        "what it says to a first request counts."
+    ),
 ]
 Timeout: TypeAlias = Annotated[
     str, typer.Option(help="After how long a request has failed.")

@@ -44,7 +44,7 @@ class Asked:
     parameter: options.Parameter = None
     chat: options.Chat = False
     stream: options.Stream = True
-    schema: options.Schema = "lmi"
+    schema: options.Schema = None
     timeout: options.Timeout = "120s"
     seed: options.Seed = 0
     region: options.Region = None

@@ -13,6 +13,7 @@ from cdk_sagemaker_llm.architectures.architecture import find_architecture
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.cli.assembly import artifact_files, image_of
+from cdk_sagemaker_llm.cli.simulating.engines import engine_settings
 from cdk_sagemaker_llm.cli.simulating.resources import (
     Properties,
     Resource,
@@ -105,7 +106,9 @@ def served_by(resources: Resources, container: Properties, home: Resource) -> Se
     try:
         settings = _settings(home, container, image, environment)
     except (ArtifactError, PropertiesError, OSError, ValueError) as fault:
-        resources.tell(home.key, f"its model data cannot be read: {fault}")
+        is_lmi = image is not None and image.family in LMI
+        what = "model data" if is_lmi else "environment"
+        resources.tell(home.key, f"its {what} cannot be read: {fault}")
         settings = dict(environment)
     return _served(settings, container, image)
 
@@ -126,10 +129,11 @@ def _settings(
     environment: Mapping[str, str],
 ) -> dict[str, str]:
     """
-    Return the properties that take effect in an LMI container, else the variables.
+    Return the properties that take effect in an LMI container, what an engine in an
+    image of its own is told, else the variables.
     """
     if image is None or image.family not in LMI:
-        return dict(environment)
+        return engine_settings(image, environment) or dict(environment)
     files = artifact_files(home.stack, container).files
     where = properties_path(files)
     file = parse(files[where].decode("utf-8-sig")) if where else None
@@ -144,18 +148,22 @@ def _served(
     def first(*names: str) -> str | None:
         return next((settings[name] for name in names if name in settings), None)
 
-    model = first("option.model_id", "HF_MODEL_ID")
+    model = first("option.model_id", "model", "HF_MODEL_ID")
     architecture = find_architecture(model) if model else None
     return Served(
         model=model,
         architecture=architecture,
-        degree=as_int(first("option.tensor_parallel_degree", "SM_NUM_GPUS")),
+        degree=as_int(first("option.tensor_parallel_degree", "degree", "SM_NUM_GPUS")),
         weight_bits=weight_bits_of(
-            first("option.quantize", "HF_MODEL_QUANTIZE", "QUANTIZE"),
-            first("option.dtype", "DTYPE"),
+            first("option.quantize", "quantize", "HF_MODEL_QUANTIZE", "QUANTIZE"),
+            first("option.dtype", "dtype", "DTYPE"),
         ),
-        context_length=as_int(first("option.max_model_len", "MAX_TOTAL_TOKENS")),
-        most_sequences=as_int(first("option.max_rolling_batch_size", "MAX_BATCH_SIZE")),
+        context_length=as_int(
+            first("option.max_model_len", "context_length", "MAX_TOTAL_TOKENS")
+        ),
+        most_sequences=as_int(
+            first("option.max_rolling_batch_size", "most_sequences", "MAX_BATCH_SIZE")
+        ),
         engine=_engine(image),
         image=str(container.get("Image", "")),
         source="hub" if model and not _is_on_s3(model, container) else "s3",

@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from cdk_sagemaker_llm.client.errors import UnreadableAnswerError
 from cdk_sagemaker_llm.client.tokens import Embeddings
+from cdk_sagemaker_llm.client.wire import rankings
 from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, counted
 
 _Vector = tuple[float, ...]
@@ -20,10 +21,12 @@ _Vector = tuple[float, ...]
 
 def read(record: Record) -> Step | None:
     """
-    Read vectors; ``None`` if it is something else.
+    Read vectors, or else a ranking; ``None`` if it is something else.
     """
     found = _listed(record) if isinstance(record, dict) else _bare(record)
-    return None if found is None else Step([], ends=True, embeddings=found)
+    if found is None:
+        return rankings.read(record)
+    return Step([], ends=True, embeddings=found)
 
 
 def _listed(record: dict[str, Record]) -> Embeddings | None:

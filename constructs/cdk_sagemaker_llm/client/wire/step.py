@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from cdk_sagemaker_llm.client.tokens import Embeddings, FinishReason, Token, Usage
+from cdk_sagemaker_llm.client.tokens import (
+    Embeddings,
+    FinishReason,
+    Ranked,
+    Token,
+    Usage,
+)
 
 # What a container wrote: JSON, of any shape.
 Record: TypeAlias = Any
@@ -32,7 +38,7 @@ class WireFormat(StrEnum):
     """llama.cpp's own ``/completion``."""
 
     EMBEDDINGS = "embeddings"
-    """Vectors: OpenAI's list, or the bare arrays of TEI."""
+    """Vectors and rankings: OpenAI's and vLLM's lists, or the bare ones of TEI."""
 
 
 @dataclass(slots=True)
@@ -54,6 +60,8 @@ class Step:
         calls: Parts of tool calls: the answer's index, and the part as it came.
 
         embeddings: Vectors, if it holds those.
+
+        ranking: Ranked texts, if it holds those.
     """
 
     tokens: list[Token]
@@ -63,6 +71,7 @@ class Step:
     usage: Usage | None = None
     calls: list[tuple[int, Record]] = field(default_factory=list)
     embeddings: Embeddings | None = None
+    ranking: tuple[Ranked, ...] | None = None
 
 
 _REASONS = {

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.local.forwards import Forward
 from cdk_sagemaker_llm.local.protocols import JSON, json_error
 from cdk_sagemaker_llm.local.runtime import eventstream, forwarding
 from cdk_sagemaker_llm.local.runtime.capturing import Sent, capture
+from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
 from cdk_sagemaker_llm.local.runtime.forwarding import Reply
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
@@ -112,11 +113,11 @@ class _Answering:
         if forward is not None:
             self._is_cut = instead == faults.CUT
             return self._forwarded(forward, sent, stream=stream)
-        attributes = sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", "")
-        result = invoke(self._world, self._route, sent.body, attributes)
+        result = invoke(self._world, self._route, _asked(sent))
         seconds = self._seconds(result)
         kind = result.answer.content_type
-        headers = {"x-Amzn-Invoked-Production-Variant": result.variant}
+        variant = {"x-Amzn-Invoked-Production-Variant": result.variant}
+        headers = {**variant, **result.answer.headers}
         if stream:
             headers["X-Amzn-SageMaker-Content-Type"] = kind
             self._is_cut = instead == faults.CUT
@@ -228,6 +229,15 @@ class _Answering:
         with self._clock.lock:
             self._clock.catch_up()
             self._visit.end(status, is_cut=self._is_cut)
+
+
+def _asked(sent: Sent) -> Asked:
+    return Asked(
+        body=sent.body,
+        content_type=sent.kind,
+        attributes=sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", ""),
+        session=sent.headers.get("X-Amzn-SageMaker-Session-Id"),
+    )
 
 
 def _refusal(error: AwsError) -> Response:

@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.runtime.answers import Answer
 from cdk_sagemaker_llm.local.runtime.containers import (
     ServingContainer,
     serving_container,
 )
+from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
+from cdk_sagemaker_llm.local.runtime.engines.sessions import Sessions
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError
-from cdk_sagemaker_llm.local.runtime.model_server import (
-    Answer,
-    ContainerError,
-    generate,
-)
+from cdk_sagemaker_llm.local.runtime.model_server import ContainerError, generate
 from cdk_sagemaker_llm.local.runtime.routing import choose_side, choose_variant
 from cdk_sagemaker_llm.local.sagemaker.adapters import base_of
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
@@ -194,7 +193,7 @@ def shadow_route(world: World, endpoint: Endpoint) -> Route | None:
     return None
 
 
-def invoke(world: World, route: Route, body: bytes, attributes: str = "") -> Result:
+def invoke(world: World, route: Route, asked: Asked) -> Result:
     """
     Pass a request to its container.
 
@@ -203,9 +202,7 @@ def invoke(world: World, route: Route, body: bytes, attributes: str = "") -> Res
 
         route: Where the request goes.
 
-        body: The request.
-
-        attributes: Its CustomAttributes.
+        asked: The request, as the client sent it.
 
     Raises:
         AwsError: If the container refuses it, or cannot be there.
@@ -214,11 +211,25 @@ def invoke(world: World, route: Route, body: bytes, attributes: str = "") -> Res
         _container(world, route.container, route.role), adapter=route.adapter
     )
     try:
-        answer = generate(container, body, attributes)
+        answer = generate(container, _passed_on(world, route, asked))
     except ContainerError as error:
         raise _model_error(world, route.endpoint, error) from error
     early = container.server == "lmi" and container.version < (0, 27)
     return Result(answer, route.variant, _PACKED if early else 1)
+
+
+def _passed_on(world: World, route: Route, asked: Asked) -> Asked:
+    """
+    Add what the service and the container know to what the client sent.
+    """
+    # SageMaker sends a session's requests to the instance that began it.
+    container = f"{route.variant}/{route.base}/{route.model}"
+    return replace(
+        asked,
+        adapter=route.adapter,
+        sessions=route.endpoint.sessions.setdefault(container, Sessions()),
+        moment=world.clock.moment,
+    )
 
 
 def broken(

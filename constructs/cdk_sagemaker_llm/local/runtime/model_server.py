@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.local.runtime import chat, lmi, tgi
+from cdk_sagemaker_llm.local.runtime.answers import Answer
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
 from cdk_sagemaker_llm.local.runtime.engines.answering import answer as answer_engine
+from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
 from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
@@ -29,41 +30,21 @@ class ContainerError(Exception):
         self.body = body
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """
-    A successful answer, in the pieces that the container writes.
-
-    Args:
-        content_type: The type of its body.
-
-        pieces: The body.
-
-        tokens: How many tokens were generated.
-    """
-
-    content_type: str
-    pieces: list[bytes]
-    tokens: int
-
-
-def generate(container: ServingContainer, body: bytes, attributes: str = "") -> Answer:
+def generate(container: ServingContainer, asked: Asked) -> Answer:
     """
     Answer a request as the container does.
 
     Args:
         container: The container.
 
-        body: The request.
-
-        attributes: The request's CustomAttributes.
+        asked: The request.
 
     Raises:
         ContainerError: If the container refuses it.
     """
     if container.engine is not None:
-        return _by_engine(container, container.engine, body, attributes)
-    request = _request(container, body)
+        return _by_engine(container.engine, asked)
+    request = _request(container, asked.body)
     if container.adapter is not None and not container.has_adapter:
         # VLLMHandler's words: what was not registered is not there.
         raise _unreadable(
@@ -94,14 +75,9 @@ def generate(container: ServingContainer, body: bytes, attributes: str = "") -> 
     return Answer(content_type, pieces, len(generation.tokens))
 
 
-def _by_engine(
-    container: ServingContainer, engine: StartedEngine, body: bytes, attributes: str
-) -> Answer:
-    adapter = container.adapter
+def _by_engine(engine: StartedEngine, asked: Asked) -> Answer:
     try:
-        return Answer(
-            *answer_engine(engine, body, adapter=adapter, attributes=attributes)
-        )
+        return answer_engine(engine, asked)
     except RefusedError as fault:
         raise ContainerError(fault.status, fault.body) from fault
 

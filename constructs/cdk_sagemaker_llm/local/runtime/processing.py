@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.local import faults
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.protocols import JSON
+from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
     Result,
@@ -119,7 +120,7 @@ def _result(world: World, route: Route, body: bytes) -> Result:
         raise faults.throttled()
     if instead is not None:
         raise broken(world, route, instead)
-    return invoke(world, route, body)
+    return invoke(world, route, Asked(body=body))
 
 
 def _seconds(world: World, route: Route, result: Result) -> float:

@@ -16,6 +16,8 @@ from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
 
 _KEPT = 256  # Artifacts whose options are remembered: a few hundred bytes each.
 _PROPERTIES = "serving.properties"
+# What stands for files that cannot be looked into.
+UNREAD = ("weights",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,10 @@ class Artifacts:
         default_factory=OrderedDict
     )
 
+    _members: OrderedDict[tuple[Location, str, str], bytes | None] = field(
+        default_factory=OrderedDict
+    )
+
     def is_there(self, data: ModelData) -> bool:
         """
         Tell whether SageMaker could load it.
@@ -92,6 +98,8 @@ class Artifacts:
         location = data.location
         if location is None:
             return ()
+        if location.is_public:
+            return UNREAD
         if data.prefix:
             return self.surroundings.objects_under(location)
         version = self.surroundings.object_version(location)
@@ -104,6 +112,26 @@ class Artifacts:
             if len(self._files) > _KEPT:
                 self._files.popitem(last=False)
         return self._files[key]
+
+    def read(self, data: ModelData, path: str) -> bytes | None:
+        """
+        Return the contents of a file in model data; ``None`` if it is not there.
+        """
+        location = data.location
+        if location is None:
+            return None
+        if data.prefix:
+            return self.surroundings.read_object(location.child(path))
+        version = self.surroundings.object_version(location)
+        if version is None:
+            return None
+        key = (location, version, path)
+        if key not in self._members:
+            contents = self.surroundings.read_object(location) or b""
+            self._members[key] = read_member(contents, path)
+            if len(self._members) > _KEPT:
+                self._members.popitem(last=False)
+        return self._members[key]
 
     def options(self, data: ModelData) -> Mapping[str, str]:
         """
@@ -138,7 +166,22 @@ def archive_paths(contents: bytes) -> tuple[str, ...]:
             )
     except (tarfile.TarError, EOFError, OSError):
         # Weights in another form: there is something, whatever it is.
-        return ("weights",) if contents else ()
+        return UNREAD if contents else ()
+
+
+def read_member(contents: bytes, path: str) -> bytes | None:
+    """
+    Return the contents of a file in an archive; ``None`` if it is not there.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(contents)) as archive:
+            for member in archive:
+                if member.name.removeprefix("./") == path and member.isfile():
+                    file = archive.extractfile(member)
+                    return file.read() if file else None
+    except (tarfile.TarError, EOFError, OSError):
+        pass  # Weights in another form.
+    return None
 
 
 def read_archive(contents: bytes) -> dict[str, str]:

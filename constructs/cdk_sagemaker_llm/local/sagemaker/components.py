@@ -10,7 +10,6 @@ from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.adapters import (
     base_name,
     base_of,
-    missing_artifact,
     refuse_adapter,
     refuse_copies,
     refuse_deleting_base,
@@ -23,6 +22,7 @@ from cdk_sagemaker_llm.local.sagemaker.hosted import (
     refuse_overflow_of_all,
 )
 from cdk_sagemaker_llm.local.sagemaker.listing import page
+from cdk_sagemaker_llm.local.sagemaker.loading import load_failure, unload
 from cdk_sagemaker_llm.local.sagemaker.needs import (
     specification_for,
     updated,
@@ -100,9 +100,9 @@ class Components:
         refuse_overflow(fleet, request, component.copies)
         components.add(component)
         host(self._world, fleet, component.key, request, component.copies)
-        missing = missing_artifact(self._world, request)
-        if missing is not None:
-            enter(component, "Failed", missing)
+        failure = load_failure(self._world, name, request)
+        if failure is not None:
+            enter(component, "Failed", failure)
         look(self._world, endpoint)
         return {"InferenceComponentArn": component.arn}
 
@@ -152,9 +152,9 @@ class Components:
         refuse_busy_component(component, "update")
         refuse_moving_endpoint(endpoint)
         self._refuse_specification(endpoint, merged)
-        missing = missing_artifact(self._world, merged)
-        if missing is not None:
-            raise validation(missing)
+        failure = load_failure(self._world, component.name, merged)
+        if failure is not None:
+            raise validation(failure)
         copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
         guardrails = merged.get("DeploymentConfig", {})
         refuse_wrong_guardrails(guardrails, [copies], "copies")
@@ -183,6 +183,7 @@ class Components:
         endpoint = self._world.endpoints.get(component.endpoint_name)
         refuse_moving_endpoint(endpoint)
         fleet = endpoint.fleets[component.variant_name]
+        unload(self._world, component)
         enter(component, "Deleting")
         if component.key in fleet.names:
             fleet.remove(component.key)

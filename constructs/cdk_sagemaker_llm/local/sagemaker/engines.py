@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cdk_sagemaker_llm.local.runtime.engines.started import (
-    EngineError,
-    StartedEngine,
-    engine_release,
-    start,
-)
+from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release, start
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.world import World
+
+_CONFIG = "config.json"
 
 
 def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine | None:
@@ -31,18 +29,24 @@ def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine 
     release = engine_release(str(container.get("Image", "")))
     if release is None:
         return None
+    variables = container.get("Environment", {})
     data = next(ModelData.of(container), None)
-    files = world.artifacts.files(data) if data else ()
-    return start(release, container.get("Environment", {}), files)
+    if data is None:
+        return start(release, variables)
+    files = world.artifacts.files(data)
+    config = world.artifacts.read(data, _CONFIG) if _CONFIG in files else None
+    told = None if config is None else config.decode(errors="replace")
+    return start(release, variables, files, told)
 
 
-def start_failure(world: World, container: Mapping[str, Any]) -> tuple[str, ...]:
+def start_log(
+    world: World, container: Mapping[str, Any]
+) -> tuple[tuple[str, ...], bool]:
     """
-    Return what a container's log says where its engine does not start; nothing where
-    it does.
+    Return what a container's log says when it starts, and whether it comes to answer.
     """
     try:
-        started_engine(world, container)
+        engine = started_engine(world, container)
     except EngineError as fault:
-        return fault.lines
-    return ()
+        return fault.lines, False
+    return () if engine is None else engine.log, True

@@ -9,8 +9,9 @@ from typing import Any
 
 from cdk_sagemaker_llm.local import faults
 from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.reporting import report
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of
-from cdk_sagemaker_llm.local.sagemaker.engines import start_failure
+from cdk_sagemaker_llm.local.sagemaker.engines import start_log
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on
 from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
@@ -90,13 +91,15 @@ def trouble_of(
             f"{subject} starts correctly when invoked with 'docker run <image> "
             "serve'",
         )
-    said = start_failure(world, _container(world, variant, copy))
+    said, starts = start_log(world, _container(world, variant, copy))
     if said:
-        _write_log(world, endpoint, variant, copy, said)
+        group = _write_log(world, endpoint, variant, copy, said)
+        if not starts:
+            report(group, said)
     slow = timeout and seconds(times.model_start, kind) > timeout
     # Where nothing takes time, one that restarts never gets to its first ping.
     restarts = not timeout and found.find(faults.RESTARTS, names)
-    if said or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
+    if not starts or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
         return Trouble(
             pull + timeout,
             f"The primary container for production {subject} did not pass the ping "
@@ -150,15 +153,19 @@ def _write_log(
     variant: dict[str, Any],
     copy: Copy,
     lines: tuple[str, ...],
-) -> None:
+) -> str:
     """
     Write what a container says to where its endpoint's, or component's, logs are.
+
+    Returns:
+        The log group.
     """
     is_component = copy.needs is not None
     place = f"InferenceComponents/{plain_name(copy.name)}"
     group = f"/aws/sagemaker/{place if is_component else f'Endpoints/{endpoint}'}"
     stream = f"{variant['VariantName']}/container-0"
     world.surroundings.write_log(group, stream, lines, world.clock.now)
+    return group
 
 
 def _health_timeout(settings: dict[str, Any]) -> float:

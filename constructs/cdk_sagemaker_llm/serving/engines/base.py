@@ -38,6 +38,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
     argument_fields,
     given_arguments,
 )
+from cdk_sagemaker_llm.serving.engines.supervision import recovers
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
@@ -113,8 +114,9 @@ class EngineServing:
         Check the image, and each argument for its release; describe all of it in
         environment variables.
         """
-        chosen = choose_image(self.container_family, self.version, self.image)
-        release = find_engine_release(self.container_family, chosen.version)
+        family, accelerators = self._placed(model, accelerators)
+        chosen = choose_image(family, self.version, self.image)
+        release = find_engine_release(family, chosen.version)
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         found = [*chosen.findings, *self._general_findings(model)]
@@ -128,17 +130,29 @@ class EngineServing:
         found += self._repeated(told.variables)
         if not errors_of(found):
             found += self._environment_findings(environment, release, model, devices)
+        # Of a gated model both tell.
+        found = list(dict.fromkeys(found))
         if errors_of(found):
             return Prepared(None, tuple(found), demand)
         container = Container(
             image=chosen.release,
             files=self._files(),
             environment=environment,
-            token_variables=TOKEN_VARIABLES,
+            token_variables=self._token_variables(release),
             weights_uri=model.uri if isinstance(model, S3Model) else None,
             start_up_seconds=start_up_seconds(demand),
         )
         return Prepared(container, tuple(found), demand)
+
+    def _placed(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - a class may go by it
+        accelerators: Accelerators,
+    ) -> tuple[str, Accelerators]:
+        """
+        Return the image family for what each copy has, and what that is.
+        """
+        return self.container_family, accelerators
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None
@@ -155,13 +169,13 @@ class EngineServing:
 
     def _degrees(
         self,
-        given: Mapping[str, ArgumentValue],
-        devices: int | None,
+        given: Mapping[str, ArgumentValue],  # noqa: ARG002 - a class may go by it
+        devices: int | None,  # noqa: ARG002 - as above
     ) -> dict[str, ArgumentValue]:
         """
         Split the model over the devices that nothing else is said of.
         """
-        raise NotImplementedError
+        return {}
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None
@@ -178,6 +192,15 @@ class EngineServing:
         """
         return {}
 
+    def _token_variables(
+        self,
+        release: EngineRelease,  # noqa: ARG002 - a class may go by it
+    ) -> tuple[str, ...]:
+        """
+        Return the variables that the engine reads a token of the Hub from.
+        """
+        return TOKEN_VARIABLES
+
     def _files(self) -> Mapping[str, bytes]:
         """
         Return what goes into the model tarball.
@@ -192,7 +215,11 @@ class EngineServing:
         """
         number = release.engine_version or ""
         label = f"{self.engine_name} {number}".strip()
-        telling = Telling(self.engine, number, _rule_of(release), label)
+        rule = rule_of(release)
+        if not recovers(self.environment):
+            # What is doubled for the supervisor stays doubled without it.
+            rule = replace(rule, supervisor=None)
+        telling = Telling(self.engine, number, rule, label)
         names = {name: word for word, name in argument_fields(self)}
         return telling.tell(arguments, self.options, names)
 
@@ -200,7 +227,7 @@ class EngineServing:
         """
         Return the variable of an argument's long name.
         """
-        return _rule_of(release).variable(argument)
+        return rule_of(release).variable(argument)
 
     def _unchecked(self, release: EngineRelease) -> dict[str, str]:
         return {
@@ -238,10 +265,11 @@ class EngineServing:
     def _rolling_findings(self, chosen: ChosenImage) -> list[Finding]:
         if chosen.release is None or not chosen.release.is_rolling:
             return []
-        pinned = pinned_version(self.container_family, chosen.version)
+        family = chosen.release.family
+        pinned = pinned_version(family, chosen.version)
         return [
             ROLLING_TAG.finding(
-                f"version {chosen.version} of {self.container_family} is a tag that "
+                f"version {chosen.version} of {family} is a tag that "
                 "AWS moves: the next instance may start another engine",
                 f"name {pinned}, or the image's digest in image=",
             )
@@ -257,8 +285,11 @@ class EngineServing:
         words = {
             self._variable(release, name): word for word, name in argument_fields(self)
         }
+        # A token is set by reference, after all that is known here.
+        has_token = getattr(model, "token", None) is not None
+        tokens = self._token_variables(release) if has_token else ()
         found = engine_findings(
-            environment,
+            {**environment, **dict.fromkeys(tokens, "{{resolve:token}}")},
             family=release.family,
             version=release.version,
             accelerators=devices,
@@ -267,7 +298,13 @@ class EngineServing:
             words=words,
             unchecked=self._unchecked(release),
         )
-        return [_renamed(one, words) for one in found]
+        return [_renamed(self._judged(one), words) for one in found]
+
+    def _judged(self, finding: Finding) -> Finding:
+        """
+        Return a finding, as an error where the class leaves no doubt of it.
+        """
+        return finding
 
     def _model_data(self, model: ModelSource | None) -> tuple[str, ...] | None:
         """
@@ -276,7 +313,7 @@ class EngineServing:
         return None if isinstance(model, S3Model) else tuple(self._files())
 
 
-def _rule_of(release: EngineRelease) -> EntryPoint:
+def rule_of(release: EngineRelease) -> EntryPoint:
     """
     Return the rule that is written for.
 

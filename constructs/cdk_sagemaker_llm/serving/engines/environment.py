@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import find_architecture
@@ -16,12 +16,14 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
     pinned_version,
 )
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.engines.checks import (
     arrival,
     devices,
+    gguf,
+    json_texts,
     known,
     lora,
     models,
@@ -29,18 +31,35 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     prefixes,
     process,
     refusal,
+    second_cache,
+    tei,
     values,
 )
 from cdk_sagemaker_llm.serving.engines.checks.refusal import MAY_BE_REFUSED, REFUSED
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, tell
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
-from cdk_sagemaker_llm.serving.lmi.checks import heads_of
+from cdk_sagemaker_llm.serving.engines.omni_arguments import without_own
+from cdk_sagemaker_llm.serving.lmi.checks import class_in, heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
 
 Config = str | Architecture | Mapping[str, Any] | None
+_Said = TypeVar("_Said", str, int)
 
 _CHECKS = checks_of(
-    prefixes, names, values, arrival, refusal, models, devices, lora, process, known
+    prefixes,
+    names,
+    values,
+    arrival,
+    refusal,
+    json_texts,
+    models,
+    gguf,
+    devices,
+    second_cache,
+    lora,
+    process,
+    known,
+    tei,
 )
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
 OF_THE_PARSER = (
@@ -111,15 +130,24 @@ def engine_findings(
     image = find_engine_release(family, version)
     if image is None:
         return []
+    kind = _kind(environment, architecture)
+    known = _known(environment, unchecked)
+    if image.engine == "vllm-omni":
+        known = dict(without_own(known, image))
+    hardware = _hardware(instance_type)
     base = EngineSubject(
-        environment=_known(environment, unchecked),
+        environment=known,
         image=image,
-        hidden=frozenset(environment) - frozenset(_known(environment, unchecked)),
+        hidden=frozenset(environment) - frozenset(known),
         accelerators=None if is_unresolved(accelerators) else accelerators,
-        attention_heads=_heads(environment, architecture),
-        accelerator_model=_accelerator(instance_type),
+        attention_heads=heads_of(kind),
+        architecture=_class(architecture),
+        accelerator_model=hardware.accelerator_model if hardware else None,
+        memory_gib=hardware.memory_gib if hardware else None,
         model_data=model_data,
         is_isolated=network_isolation,
+        model_type=_said(kind, "model_type", str),
+        context_length=_said(kind, "context_length", int),
         words=words or {},
     )
     subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
@@ -243,20 +271,33 @@ def _is_described(subject: EngineSubject) -> bool:
     )
 
 
-def _heads(environment: Mapping[str, str], architecture: Config) -> int | None:
+def _kind(environment: Mapping[str, str], architecture: Config) -> Config:
     if architecture is not None:
-        return heads_of(architecture)
+        return architecture
     for name in ("SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH", models.HUB):
         model = environment.get(name)
         if model:
-            return heads_of(find_architecture(model))
+            return find_architecture(model)
     return None
 
 
-def _accelerator(instance_type: str | None) -> str | None:
+def _said(kind: Config, name: str, of: type[_Said]) -> _Said | None:
+    """
+    Return what a model's description says; ``None`` for one that does not.
+    """
+    found = kind if isinstance(kind, Mapping) else {name: getattr(kind, name, None)}
+    value = found.get(name)
+    return value if isinstance(value, of) else None
+
+
+def _class(architecture: Config) -> str | None:
+    return None if is_unresolved(architecture) else class_in(architecture)
+
+
+def _hardware(instance_type: str | None) -> InstanceType | None:
     if instance_type is None or is_unresolved(instance_type):
         return None
     try:
-        return find_instance_type(instance_type).accelerator_model
+        return find_instance_type(instance_type)
     except ValueError:
         return None

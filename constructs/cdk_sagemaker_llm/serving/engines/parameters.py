@@ -5,7 +5,7 @@ Parameters of the engines' classes: which argument each is, and what is given be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm._tokens import placeholder_in
@@ -128,6 +128,7 @@ class Telling:
         """
         found: list[Finding] = []
         variables: dict[str, str] = {}
+        kept: list[tuple[EngineArgument, ArgumentValue]] = []
         around: list[str] = []
         for name, value in [*typed.items(), *self._options(options, typed, found)]:
             shown = names.get(name, name)
@@ -135,7 +136,7 @@ class Telling:
             if known is None:
                 found.append(self._other_release(shown, name))
                 continue
-            later = _later_findings(shown, value)
+            later = later_findings(shown, value)
             found += later
             if later:
                 continue
@@ -145,9 +146,14 @@ class Telling:
                 found.append(UNTELLABLE.finding(_untellable(shown, known, fault)))
                 continue
             variables |= written.variables
+            kept.append((known, value))
             if written.needs_no_supervisor:
                 around.append(shown)
         if around:
+            # Nothing is doubled for the sake of a supervisor that is off.
+            bare = replace(self.rule, supervisor=None)
+            for known, value in kept:
+                variables |= write(known, value, bare).variables
             variables |= RECOVERY_OFF
             found.append(_unsupervised(around))
         return Told(variables, tuple(found))
@@ -178,7 +184,9 @@ class Telling:
         return known or (name if name in all_argument_names(self.engine) else None)
 
     def _unknown(self, spelling: str) -> Finding:
-        plain = spelling.lstrip("-").replace("_", "-")
+        # Who knows the variable is likely to write it.
+        name = spelling.removeprefix(self.rule.prefix)
+        plain = name.lstrip("-").replace("_", "-").lower()
         near = nearest(plain, argument_names(self.engine, self.release), count=1)
         meant = f"write {near[0]}, or " if near else ""
         return UNKNOWN_ARGUMENT.finding(
@@ -194,7 +202,10 @@ class Telling:
         )
 
 
-def _later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
+def later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
+    """
+    Find a value that is known only at deployment, other than as a text.
+    """
     is_text = isinstance(value, str)
     if not is_later(value) and (is_text or placeholder_in(value) is None):
         return []

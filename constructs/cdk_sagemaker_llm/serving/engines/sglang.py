@@ -11,14 +11,18 @@ from typing import Any, ClassVar
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
+from cdk_sagemaker_llm.serving.engines.checks.json_texts import certain
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 
 # The newest minor version of the track that AWS recommends (images of 2026-10).
 NEWEST = "1.4"
+# SGLang's max_prefill_tokens, where nothing else is said.
+_WHOLE_PROMPT = 16384
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,21 +149,29 @@ class Sglang(EngineServing):
         size, rest = divmod(devices, others)
         return {} if rest else {"tp-size": size}
 
+    def _judged(self, finding: Finding) -> Finding:
+        return certain(finding)
+
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None
     ) -> Demand | None:
         if (self.pp_size or 1) > 1 or (self.dp_size or 1) > 1 or release is None:
             return None
         in_fp8 = (self.kv_cache_dtype or "").startswith("fp8")
+        chunk = self.chunked_prefill_size
         return Demand(
             architecture=architecture_of(model),
             assumptions=Assumptions(
                 gpu_memory_utilization=self.mem_fraction_static,
+                cuda_graphs_gib=0.0 if self.disable_cuda_graph else None,
                 max_num_seqs=self.max_running_requests,
-                max_num_batched_tokens=self.chunked_prefill_size,
+                # In one piece, a prompt is up to max_prefill_tokens long.
+                max_num_batched_tokens=_WHOLE_PROMPT if chunk == -1 else chunk,
                 kv_cache_dtype_bytes=1 if in_fp8 else 2,
             ),
             weight_bits=weight_bits_of(self.quantization, self.dtype),
             context_length=self.context_length,
             tensor_parallel_degree=self.tp_size,
+            engine="sglang",
+            engine_version=release.engine_version,
         )

@@ -4,6 +4,8 @@ Chat templates: which travel in a variable, and which in a file.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cdk_sagemaker_llm._tokens import is_unresolved
 
 TEMPLATE_FILE = "chat_template.jinja"
@@ -22,3 +24,14 @@ def is_told_in_line(template: str) -> bool:
     if "\n" in template or any(mark in template for mark in _COMMENTS):
         return False
     return len(template.encode()) <= _LONGEST
+
+
+def with_template(
+    files: Mapping[str, bytes], template: str | None
+) -> Mapping[str, bytes]:
+    """
+    Return what goes into the model tarball, with the template if that travels there.
+    """
+    if template is None or is_told_in_line(template):
+        return files
+    return {**files, TEMPLATE_FILE: template.encode()}

@@ -10,17 +10,23 @@ from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
-from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.demand import VLLM_WORDS, Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
+from cdk_sagemaker_llm.serving.engines.checks.gguf import certain
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.templates import (
     TEMPLATE_FILE,
-    is_told_in_line,
+    with_template,
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
-from cdk_sagemaker_llm.serving.loading import start_up_seconds
+from cdk_sagemaker_llm.serving.loading import (
+    BYTES_PER_SECOND,
+    LONG_SECONDS,
+    start_up_seconds,
+)
 
 # The newest minor version of the track that AWS recommends (images of 2026-10).
 NEWEST = "2.6"
@@ -192,19 +198,20 @@ class Vllm(EngineServing):
         demand: Demand | None,
     ) -> dict[str, str]:
         found = {}
-        seconds = start_up_seconds(demand)
-        if seconds is not None and seconds > _READY_SECONDS:
+        seconds = _ready_seconds(demand)
+        if seconds is not None:
             found["VLLM_ENGINE_READY_TIMEOUT_S"] = str(seconds)
         if self.distribution == "huggingface":
             # It would take half of the host's memory for a second cache.
             found["HF_ENABLE_LMCACHE"] = "0"
         return found
 
+    def _judged(self, finding: Finding) -> Finding:
+        # Of an image of one's own nobody knows what is installed in it.
+        return finding if self.image is not None else certain(finding)
+
     def _files(self) -> Mapping[str, bytes]:
-        template = self.chat_template
-        if template is None or is_told_in_line(template):
-            return self.files
-        return {**self.files, TEMPLATE_FILE: template.encode()}
+        return with_template(self.files, self.chat_template)
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None
@@ -225,5 +232,20 @@ class Vllm(EngineServing):
             weight_bits=weight_bits_of(self.quantization, self.dtype),
             context_length=length if isinstance(length, int) else None,
             tensor_parallel_degree=self.tensor_parallel_size,
+            words=VLLM_WORDS,
             engine_version=release.engine_version if release else None,
         )
+
+
+def _ready_seconds(demand: Demand | None) -> int | None:
+    """
+    Return how long vLLM is to wait for its engine: as long as SageMaker does.
+
+    ``None`` where its own limit will do, or the model's size is not known.
+    """
+    if demand is None or demand.architecture is None:
+        return None
+    weights = demand.architecture.weight_bytes(demand.weight_bits)
+    if weights <= _READY_SECONDS * BYTES_PER_SECOND:
+        return None
+    return start_up_seconds(demand) or LONG_SECONDS

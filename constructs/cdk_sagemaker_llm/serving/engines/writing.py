@@ -70,8 +70,8 @@ def write(argument: EngineArgument, value: ArgumentValue, rule: EntryPoint) -> W
         raise UntellableError("an empty list cannot be told: leave it out")
     text = _text(values, rule)
     for value_text in values:
-        _hold_plain(value_text)
-    _hold_arrival(variable, text, values, rule)
+        hold_plain(value_text)
+    hold_arrival(variable, text, values, rule)
     return _through_supervisor(variable, text, values, rule)
 
 
@@ -82,17 +82,23 @@ def texts_of(argument: EngineArgument, value: ArgumentValue) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if isinstance(value, Sequence) and argument.takes_several:
-        return tuple(map(_plain, value))
+        return tuple(map(plain_text, value))
     if isinstance(value, Sequence) and argument.is_csv:
-        return (",".join(map(_plain, value)),)
-    return (_plain(value),)
+        return (",".join(map(plain_text, value)),)
+    return (plain_text(value),)
 
 
-def _plain(value: object) -> str:
+def plain_text(value: object) -> str:
+    """
+    Write one value as an engine's parser reads it.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping | Sequence):
-        return json.dumps(value, separators=(",", ":"))
+        try:
+            return json.dumps(value, separators=(",", ":"))
+        except (TypeError, ValueError, RecursionError) as fault:
+            raise UntellableError(f"it is not what JSON can say: {fault}") from fault
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -134,7 +140,13 @@ def _would_spread(text: str, rule: EntryPoint) -> bool:
     return not passed or passed[0].values != (text,)
 
 
-def _hold_plain(text: str) -> None:
+def hold_plain(text: str) -> None:
+    """
+    Refuse what a parser such as argparse takes for an argument of its own.
+
+    Raises:
+        UntellableError: If it does.
+    """
     if text.startswith("-") and not _is_number(text):
         raise UntellableError(
             "it begins with a dash: the engine's parser takes it for another argument"
@@ -146,11 +158,14 @@ def _is_number(text: str) -> bool:
     return text[1:].isdecimal()
 
 
-def _hold_arrival(
+def hold_arrival(
     variable: str, text: str, values: Sequence[str], rule: EntryPoint
 ) -> None:
     """
     Refuse what the entry point itself would make something else of.
+
+    Raises:
+        UntellableError: If it would, with the reason.
     """
     expected = Passed(variable, rule.flag(variable), tuple(values))
     if list(passed_on({variable: text}, rule)) == [expected]:

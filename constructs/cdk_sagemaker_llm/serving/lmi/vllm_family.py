@@ -83,7 +83,7 @@ class VllmFamily(LmiServing):
         """
         return self.quantize
 
-    def _cache_number_bytes(self) -> int:
+    def _cache_number_bytes(self) -> float:
         """
         Return the bytes of a number in the KV cache.
         """

@@ -260,7 +260,8 @@ class Tgi:
             },
         }
         if self.num_gpus is None:
-            values["SM_NUM_GPUS"] = accelerators
+            # On a host without any the host's own check says what is wrong.
+            values["SM_NUM_GPUS"] = accelerators or None
         if self.cuda_graphs is not None:
             # The launcher's help: 0 records none.
             values["CUDA_GRAPHS"] = self.cuda_graphs or "0"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 
 from cdk_sagemaker_llm.catalog.accelerators import Accelerator, find_accelerator
-from cdk_sagemaker_llm.fit.memory import token_bytes
+from cdk_sagemaker_llm.fit.cache import token_bytes
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.simulation.service.times import Rows, ServiceTimes
 

@@ -82,7 +82,7 @@ def test_a_model_of_the_catalogue_is_estimated_from_its_plan() -> None:
             "ml.g5.xlarge",
             "the model must fit ml.g5.xlarge",
         ),
-        (model(), "ml.c5.xlarge", "ml.c5.xlarge has no accelerator"),
+        (model(), "ml.c5.xlarge", "ml.c5.xlarge has no GPU"),
     ],
     ids=["unknown", "too large", "no accelerator"],
 )

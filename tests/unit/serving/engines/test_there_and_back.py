@@ -15,14 +15,19 @@ from hypothesis import strategies as st
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
     Engine,
+    EngineArgument,
     argument_names,
     find_argument,
 )
+from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
+from cdk_sagemaker_llm.serving.engines.parameters import Telling
 from cdk_sagemaker_llm.serving.engines.parsing import parse
 from cdk_sagemaker_llm.serving.engines.translation import passed_on, translate
+from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.serving.engines.writing import (
     RECOVERY_OFF,
+    ArgumentValue,
     UntellableError,
     write,
 )
@@ -40,6 +45,8 @@ _RELEASES: dict[str, tuple[Engine, str]] = {
     "sglang-A": ("sglang", "0.5.8"),
     "sglang-B": ("sglang", "0.5.19"),
 }
+# Of engines whose arguments no table describes.
+_WITHOUT_TABLE = ("llama-cpp", "hf-llama-cpp", "neuron")
 _PIECES = st.sampled_from(
     [
         "a",
@@ -83,6 +90,13 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner),
     max_leaves=6,
 )
+
+
+def test_every_rule_is_tried() -> None:
+    """
+    A new one is tried as well.
+    """
+    assert {*_RELEASES, *_WITHOUT_TABLE} == set(ENTRY_POINTS)
 
 
 def told(rule_name: str, name: str, value: Any) -> Any:  # noqa: ANN401 - any argument's
@@ -232,3 +246,119 @@ def test_the_shell_itself(text: str) -> None:
     got = {passed.variable: passed.values for passed in passed_on(environment, rule)}
     pairs = zip(parts[::2], parts[1::2], strict=True)
     assert got == {key: (value,) if value else () for key, value in pairs}
+
+
+@pytest.mark.parametrize("rule_name", _WITHOUT_TABLE)
+@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@given(
+    texts=st.dictionaries(
+        st.sampled_from(["alias", "ctx-size", "chat-template", "hf-file", "n"]),
+        _TEXTS | st.dictionaries(_TEXTS, _JSON, max_size=2).map(json.dumps),
+    )
+)
+def test_without_a_table(rule_name: str, texts: dict[str, str]) -> None:
+    """
+    Each argument is followed by what was meant and by nothing else, or is refused.
+    """
+    rule = ENTRY_POINTS[rule_name]
+    environment: dict[str, str] = {}
+    expected = set()
+    for name, text in texts.items():
+        try:
+            written = write(EngineArgument(name=name), text, rule)
+        except UntellableError:
+            continue
+        environment |= written.variables
+        flag = name.replace("-", "_") if rule_name == "neuron" else name
+        expected.add((f"--{flag}", text))
+    arguments = translate(environment, rule)
+    assert arguments[: len(rule.first)] == list(rule.first)
+    rest = arguments[len(rule.first) :]
+    assert set(zip(rest[::2], rest[1::2], strict=True)) == expected
+
+
+@pytest.mark.parametrize("rule_name", _WITHOUT_TABLE)
+def test_switches_without_a_table(rule_name: str) -> None:
+    """
+    One that is on stands alone, one that is off is not there or has its ``no-`` form.
+    """
+    rule = ENTRY_POINTS[rule_name]
+    jinja = EngineArgument(name="jinja", kind="bool")
+    mmap = EngineArgument(name="mmap", kind="bool", default=True, has_negative=True)
+    no_mmap = "--no_mmap" if rule_name == "neuron" else "--no-mmap"
+
+    def arguments(argument: EngineArgument, *, value: bool) -> list[str]:
+        written = write(argument, value, rule)
+        return translate(written.variables, rule)[len(rule.first) :]
+
+    assert arguments(jinja, value=True) == ["--jinja"]
+    assert arguments(jinja, value=False) == []
+    assert arguments(mmap, value=False) == [no_mmap]
+
+
+def test_what_entry_points_consume() -> None:
+    """
+    A model's path reaches llama.cpp by its own way; a port does not.
+    """
+    environment = {
+        "SM_LLAMA_CPP_MODEL": "/opt/ml/model/ä b=%.gguf",
+        "SM_LLAMA_CPP_PORT": "1",
+    }
+    first = ["--host", "127.0.0.1", "--port", "8081"]
+    expected = [*first, "--model", "/opt/ml/model/ä b=%.gguf"]
+    assert translate(environment, ENTRY_POINTS["llama-cpp"]) == expected
+    environment = {"SM_LLAMACPP_HOST": "::", "SM_LLAMACPP_MODEL": "/m.gguf"}
+    assert translate(environment, ENTRY_POINTS["hf-llama-cpp"]) == [
+        "--model",
+        "/m.gguf",
+    ]
+
+
+@pytest.mark.parametrize("rule_name", _RELEASES)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@given(
+    text=_TEXTS,
+    value=st.dictionaries(_TEXTS, _JSON, min_size=1, max_size=2),
+    eager=st.booleans(),
+)
+def test_several_at_once(
+    rule_name: str, text: str, value: dict[str, Any], *, eager: bool
+) -> None:
+    """
+    Whatever one of them needs, such as no supervisor, the others arrive as well.
+    """
+    engine, release = _RELEASES[rule_name]
+    is_sglang = engine == "sglang"
+    names = ("model-path", "json-model-override-args", "disable-cuda-graph")
+    names = names if is_sglang else ("tokenizer", "hf-overrides", "enforce-eager")
+    values: tuple[ArgumentValue, ...] = (text, value, eager)
+    asked = dict(zip(names, values, strict=True))
+    rule = ENTRY_POINTS[rule_name]
+    telling = Telling(engine, release, rule, engine)
+    done = telling.tell(asked, {}, {})
+    refused = [one for one in done.findings if one.severity == "error"]
+    data = ["config.json"]
+    got = vars(parse(engine, release, translate(done.variables, rule, model_data=data)))
+
+    found = got[names[1].replace("-", "_")]
+    assert (json.loads(found) if isinstance(found, str) else found) == value
+    assert bool(got[names[2].replace("-", "_")]) is eager
+    if not refused:
+        argument = find_argument(engine, names[0], release)
+        assert argument is not None
+        unset = argument.allows_none and text in {"", "None"}
+        assert got[names[0].replace("-", "_")] == (None if unset else text)
+
+
+def test_a_supervisor_that_the_user_switches_off() -> None:
+    """
+    Nothing is doubled for its sake.
+    """
+    serving = Vllm(served_model_name="50%", environment=RECOVERY_OFF)
+    supervised = Vllm(served_model_name="50%")
+    names = []
+    for one in (serving, supervised):
+        prepared = one.prepare(HuggingFaceModel("Qwen/Qwen3-8B"), 1)
+        assert prepared.container is not None
+        names.append(prepared.container.environment["SM_VLLM_SERVED_MODEL_NAME"])
+    assert names == ["50%", "50%%"]

@@ -4,20 +4,28 @@ How each engine says that it takes no request.
 
 from __future__ import annotations
 
-import json
+from http import HTTPStatus
+from typing import Any
 
-from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
+from cdk_sagemaker_llm.local.runtime.engines.shapes import dump
 
-_STATUS = {
+_KINDS = {
     400: "BadRequestError",
     404: "NotFoundError",
     422: "UnprocessableEntityError",
+    500: "InternalServerError",
+    501: "NotImplementedError",
 }
 
 
 class RefusedError(Exception):
     """
     A request that an engine refuses.
+
+    Args:
+        status: The HTTP status.
+
+        body: What the container answers.
     """
 
     def __init__(self, status: int, body: str) -> None:
@@ -26,61 +34,65 @@ class RefusedError(Exception):
         self.body = body
 
 
-def refused(
-    engine: StartedEngine, message: str, parameter: str | None = None, status: int = 400
+def nested(
+    message: str,
+    parameter: str | None = None,
+    *,
+    status: int = 400,
+    kind: str | None = None,
 ) -> RefusedError:
     """
-    Make an engine's refusal of a request, in its own form.
+    Make vLLM's refusal of a request.
+
+    Args:
+        message: What is wrong.
+
+        parameter: The field that is.
+
+        status: The HTTP status.
+
+        kind: The type. If left out, it is the one that vLLM has for the status.
     """
-    kind = _STATUS.get(status, "BadRequestError")
-    name = engine.release.engine
-    if name == "sglang":
-        flat = {
-            "object": "error",
-            "message": message,
-            "type": kind,
-            "param": parameter,
-            "code": status,
-        }
-        return RefusedError(status, json.dumps(flat))
-    if name == "llama.cpp":
-        error = {"code": status, "message": message, "type": "invalid_request_error"}
-        return RefusedError(status, json.dumps({"error": error}))
-    if name == "tei":
-        said = {"error": message, "error_type": _tei_type(status)}
-        return RefusedError(status, json.dumps(said))
-    error = {"message": message, "type": kind, "param": parameter, "code": status}
-    return RefusedError(status, json.dumps({"error": error}))
+    error = {
+        "message": message,
+        "type": kind or _KINDS[status],
+        "param": parameter,
+        "code": status,
+    }
+    return _refused(status, {"error": error})
 
 
-def too_long(engine: StartedEngine, room: int, told: int, asked: int) -> RefusedError:
+def raised(message: str, *, status: int = 400) -> RefusedError:
     """
-    Make the refusal of a prompt that is too long, with the engine's numbers.
+    Make vLLM's refusal where an HTTPException was raised: its type is the status.
     """
-    if engine.release.engine == "sglang":
-        if told > room:
-            return refused(
-                engine,
-                f"The input ({told} tokens) is longer than the model's context length "
-                f"({room} tokens).",
-            )
-        return refused(
-            engine,
-            f"Requested token count exceeds the model's maximum context length of "
-            f"{room} tokens. You requested a total of {told + asked} tokens: {told} "
-            f"tokens from the input messages and {asked} tokens for the completion.",
-        )
-    return refused(
-        engine,
-        f"This model's maximum context length is {room} tokens. However, you "
-        f"requested {asked} output tokens and your prompt contains {told} input "
-        f"tokens, for a total of {told + asked} tokens. Please reduce the length of "
-        "the input prompt or the number of requested output tokens.",
-        "input_tokens",
-    )
+    return nested(message, status=status, kind=HTTPStatus(status).phrase)
 
 
-def _tei_type(status: int) -> str:
-    return {400: "empty", 413: "validation", 422: "tokenizer", 429: "overloaded"}.get(
-        status, "backend"
-    )
+def plain(status: int) -> RefusedError:
+    """
+    Make the refusal of a path that is not there, or not for POST: Starlette's own.
+    """
+    return _refused(status, {"detail": HTTPStatus(status).phrase})
+
+
+def flat(message: str, *, kind: str = "BadRequest") -> RefusedError:
+    """
+    Make SGLang's refusal of a request, which is a 400 always.
+    """
+    error = {"object": "error", "message": message, "type": kind}
+    return _refused(400, {**error, "param": None, "code": 400})
+
+
+def counted(
+    message: str, *, status: int = 400, kind: str = "invalid_request_error", **more: int
+) -> RefusedError:
+    """
+    Make llama.cpp's refusal of a request.
+    """
+    error = {"code": status, "message": message, "type": kind, **more}
+    return _refused(status, {"error": error})
+
+
+def _refused(status: int, body: dict[str, Any]) -> RefusedError:
+    return RefusedError(status, dump(body).decode())

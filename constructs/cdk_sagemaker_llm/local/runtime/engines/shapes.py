@@ -9,7 +9,7 @@ import math
 import zlib
 from typing import Any
 
-from cdk_sagemaker_llm.local.runtime.story import Generation, Token
+from cdk_sagemaker_llm.local.runtime.story import Token
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 SSE = "text/event-stream"
@@ -38,32 +38,29 @@ def token_count(text: str) -> int:
     return max(1, len(text.split()))
 
 
-def usage(prompt: str, generation: Generation) -> dict[str, int]:
-    """
-    Count a request's tokens.
-    """
-    told, written = token_count(prompt), len(generation.all_tokens)
-    return {
-        "prompt_tokens": told,
-        "total_tokens": told + written,
-        "completion_tokens": written,
-    }
-
-
-def log_probs(tokens: tuple[Token, ...]) -> dict[str, Any]:
+def log_probs(tokens: tuple[Token, ...], top: int = 0) -> dict[str, Any]:
     """
     Write the log probabilities of a chat's tokens.
+
+    Args:
+        tokens: The tokens.
+
+        top: How many alternatives of each are asked for; the stand-in knows of one,
+            which is the token itself.
     """
     return {
         "content": [
-            {
-                "token": token.text,
-                "logprob": token.log_prob,
-                "bytes": list(token.text.encode()),
-                "top_logprobs": [],
-            }
+            {**_log_prob(token), "top_logprobs": [_log_prob(token)] if top else []}
             for token in tokens
         ]
+    }
+
+
+def _log_prob(token: Token) -> dict[str, Any]:
+    return {
+        "token": token.text,
+        "logprob": token.log_prob,
+        "bytes": list(token.text.encode()),
     }
 
 

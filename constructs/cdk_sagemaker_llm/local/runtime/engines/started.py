@@ -1,28 +1,22 @@
 """
-Starting an engine: its variables go through the image's own entry point.
+An engine that runs, and one that does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine
-from cdk_sagemaker_llm.catalog.engine_releases import (
-    EngineRelease,
-    find_engine_release,
-    pinned_version,
-)
-from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
-from cdk_sagemaker_llm.serving.engines.supervision import StartError
-from cdk_sagemaker_llm.serving.engines.translation import is_supervised, translate
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.local.runtime.engines.kinds import Kind, Model, told_kind
+from cdk_sagemaker_llm.local.untyped import Untyped
 
-# Whose arguments are known by release; vLLM-Omni takes vLLM's and its own.
-_PARSED: Mapping[str, Engine] = {"vllm": "vllm", "sglang": "sglang"}
-_MODEL_FIELDS = ("model", "model_path")
+_LENGTHS = ("max_model_len", "context_length", "ctx_size")
+_NAMES = ("served_model_name", "alias")
+_ON = frozenset({"1", "true"})
+_CLASSES = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,40 +27,115 @@ class StartedEngine:
     Args:
         release: What is in its image.
 
-        settings: What its parser made of its arguments; empty where they are not
-            known.
+        settings: What its parser made of its arguments, or they themselves where its
+            parser is not known.
 
-        model: What it calls its model.
+        model: The model that it loads.
+
+        environment: The container's variables.
+
+        log: What it says while it starts, line by line.
     """
 
     release: EngineRelease
     settings: Mapping[str, Any]
-    model: str
+    model: Model
+    environment: Mapping[str, str] = field(default_factory=dict)
+    log: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind | None:
+        """
+        What it uses its model for; ``None`` where that is not known.
+        """
+        if self.release.engine == "tei":
+            return self.model.kind
+        return told_kind(self.settings, self.model)
 
     @property
     def context_length(self) -> int | None:
         """
-        Tokens of prompt and answer together, where it was told.
+        Tokens of prompt and answer together: as told, or else the model's own.
+
+        ``None`` where neither is known. llama.cpp's is in the GGUF.
         """
-        found = self.settings.get("max_model_len") or self.settings.get(
-            "context_length"
-        )
-        return found if isinstance(found, int) and found > 0 else None
+        told = (self.settings.get(name) for name in _LENGTHS)
+        for found in told:
+            if isinstance(found, int) and found > 0:
+                return found
+        own = self.model.architecture
+        is_in_file = self.release.engine == "llama.cpp"
+        return None if own is None or is_in_file else own.context_length
 
     @property
     def served_names(self) -> tuple[str, ...]:
         """
         What requests may call the model.
         """
-        names = self.settings.get("served_model_name")
-        if isinstance(names, str):
-            return (names,)
-        return tuple(names) if names else (self.model,)
+        for name in _NAMES:
+            found = self.settings.get(name)
+            if isinstance(found, str):
+                return (found,)
+            if found:
+                return tuple(map(str, found))
+        return (self.model.name,)
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """
+        The names of the LoRA adapters that it starts with.
+        """
+        told = self.settings.get("lora_modules") or self.settings.get("lora_paths")
+        every = [told] if isinstance(told, str | dict) else told or ()
+        return tuple(name for one in every for name in _adapter_names(one))
+
+    @property
+    def takes_adapters(self) -> bool:
+        """
+        Whether SageMaker can load adapters into it while it runs.
+
+        vLLM has the path for it with VLLM_ALLOW_RUNTIME_LORA_UPDATING alone
+        (entrypoints/serve/lora/api_router.py), and the slots with --enable-lora.
+        """
+        allowed = self.environment.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING", "0")
+        is_vllm = self.release.engine in {"vllm", "vllm-omni"}
+        is_on = bool(self.settings.get("enable_lora"))
+        return is_vllm and is_on and allowed.strip().lower() in _ON
+
+    @property
+    def vector_size(self) -> int | None:
+        """
+        How many numbers its model makes of a text; ``None`` where that is not known.
+        """
+        own = self.model.architecture
+        return None if own is None else own.hidden_size
+
+    @property
+    def vocabulary_size(self) -> int | None:
+        """
+        How many tokens its model knows; ``None`` where that is not known.
+        """
+        own = self.model.architecture
+        return None if own is None else own.vocab_size
+
+    @property
+    def label_count(self) -> int:
+        """
+        How many classes its model tells apart.
+        """
+        return self.model.labels or _CLASSES
+
+    def number(self, variable: str, default: int) -> int:
+        """
+        Return a variable that is a whole number.
+        """
+        found = self.environment.get(variable, "")
+        return int(found) if found.isdecimal() else default
 
 
 class EngineError(Exception):
     """
-    An engine that does not start; what it and its supervisor say, line by line.
+    An engine that does not come to answer; what its container says, line by line.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -74,85 +143,19 @@ class EngineError(Exception):
         self.lines = lines
 
 
-def engine_release(image: str) -> EngineRelease | None:
+def _adapter_names(told: Untyped) -> Iterator[str]:
     """
-    Recognise an engine's image by its address; ``None`` for another.
+    Walk through the names in ``name=path``, in a path, or in JSON of both engines.
     """
-    found = image_at(image) or image_near(image)
-    if found is None:
-        return None
-    version = pinned_version(found.family, found.version)
-    return find_engine_release(found.family, version)
-
-
-def start(
-    release: EngineRelease,
-    environment: Mapping[str, str],
-    model_data: Collection[str] = (),
-) -> StartedEngine:
-    """
-    Start an engine with a container's variables.
-
-    Args:
-        release: What is in its image.
-
-        environment: The variables.
-
-        model_data: Paths of the files in ``/opt/ml/model``, relative to it.
-
-    Raises:
-        EngineError: If it does not start.
-    """
-    if release.engine == "tei":
-        return _started_by_name(release, environment)
-    if release.rule is None:
-        return StartedEngine(release=release, settings={}, model=MODEL_DIR)
-    rule = ENTRY_POINTS[release.rule]
-    try:
-        arguments = translate(environment, rule, model_data=model_data)
-    except StartError as fault:
-        raise EngineError(f"[ERROR] standard-supervisor: {fault}") from fault
-    engine = _PARSED.get(release.engine)
-    if engine is None or release.engine_version is None:
-        return StartedEngine(
-            release=release, settings={}, model=_named(arguments) or MODEL_DIR
-        )
-    try:
-        settings = vars(parse(engine, release.engine_version, arguments))
-    except ParserError as fault:
-        raise EngineError(
-            *_refusal(str(fault), is_restarted=is_supervised(environment, rule))
-        ) from fault
-    named = (settings.get(field) for field in _MODEL_FIELDS)
-    model = next((name for name in named if name), None)
-    return StartedEngine(
-        release=release,
-        settings={key: value for key, value in settings.items() if value is not None},
-        model=cast("str", model) or MODEL_DIR,
-    )
-
-
-def _started_by_name(
-    release: EngineRelease, environment: Mapping[str, str]
-) -> StartedEngine:
-    model = environment.get("HF_MODEL_ID")
-    if not model:
-        raise EngineError("HF_MODEL_ID must be set")
-    return StartedEngine(release=release, settings={}, model=model)
-
-
-def _refusal(message: str, *, is_restarted: bool) -> list[str]:
-    program = message.partition(":")[0]
-    lines = [f"usage: {program} [-h] ...", message]
-    if not is_restarted:
-        return lines
-    # supervisord tries again for ever: what exits after a second has started well.
-    ended = "INFO exited: app (exit status 2; not expected)"
-    return [*lines, ended, "INFO spawned: 'app'", *lines, ended]
-
-
-def _named(arguments: list[str]) -> str | None:
-    for flag in ("--model", "--model-path", "--hf-repo"):
-        if flag in arguments:
-            return arguments[arguments.index(flag) + 1]
-    return None
+    if isinstance(told, str) and told.startswith("{"):
+        try:
+            told = json.loads(told)
+        except ValueError:
+            return
+    if isinstance(told, dict):
+        name = told.get("name") or told.get("lora_name")
+        yield from [str(name)] if name else map(str, told)
+    elif isinstance(told, str):
+        yield told.partition("=")[0]
+    elif getattr(told, "name", None):
+        yield str(told.name)

@@ -10,6 +10,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.kernels import gpu_findings
 
 _TENSOR = {"vllm": "tensor-parallel-size", "sglang": "tp-size"}
 _STAGES = {"vllm": "pipeline-parallel-size", "sglang": "pp-size"}
@@ -27,23 +28,6 @@ _ELSEWHERE = (
     "device",
     "config",
 )
-# Compute capability by the names of instances.json.
-_CAPABILITIES = {
-    "V100": "7.0",
-    "T4": "7.5",
-    "A100-40GB": "8.0",
-    "A100-80GB": "8.0",
-    "A10G": "8.6",
-    "L4": "8.9",
-    "L40S": "8.9",
-    "H100": "9.0",
-    "H200": "9.0",
-    "B200": "10.0",
-    "B200(GB200)": "10.0",
-    "B300": "10.3",
-    "RTX-PRO-4500": "12.0",
-    "RTX-PRO-6000-Server": "12.0",
-}
 
 TOO_FEW_DEVICES = Rule(
     "LLM516", "the engine is split over more accelerators than it has", PARSERS
@@ -76,7 +60,7 @@ def check_devices(subject: EngineSubject) -> Iterator[Finding]:
     if needed > present:
         yield TOO_FEW_DEVICES.finding(
             f"{said} needs {needed} accelerators, and there are {present}",
-            f"write {tensor}={present}" if len(sizes) == 1 else "",
+            _fewer([subject.variable(name) for name in sizes], present),
         )
     elif needed < present:
         left = f"{said} takes {needed}" if said else f"{tensor} left out is 1"
@@ -117,32 +101,20 @@ def check_heads(subject: EngineSubject) -> Iterator[Finding]:
     )
 
 
-NO_KERNELS = Rule(
-    "LLM518", "TEI's image has no program for the GPU", "the entry point of TEI 1.9.3"
-)
-OTHER_ARCHITECTURE = Rule(
-    "LLM620",
-    "the image is not built for the GPU's architecture",
-    "the build files of aws/deep-learning-containers",
-)
-
-
 def check_gpu(subject: EngineSubject) -> Iterator[Finding]:
     """
     The image has kernels for the GPUs: TEI's ends without, others may have some.
     """
-    built = subject.image.gpu_architectures
-    model = subject.accelerator_model
-    capability = _CAPABILITIES.get(model or "")
-    if built is None or capability is None or capability in built:
-        return
-    is_tei = subject.image.engine == "tei"
-    rule = NO_KERNELS if is_tei else OTHER_ARCHITECTURE
-    yield rule.finding(
-        f"{subject.image.family} {subject.image.version} is built for compute "
-        f"capability {', '.join(built)}, and {model} has {capability}",
-        "take another instance type, or another image",
-    )
+    yield from gpu_findings(subject.image, subject.accelerator_model)
+
+
+def _fewer(names: list[str], present: int) -> str:
+    """
+    Say what splits the engine over no more devices than there are.
+    """
+    if len(names) == 1:
+        return f"write {names[0]}={present}"
+    return f"lower one of them, to {present} together"
 
 
 def _split(subject: EngineSubject) -> Engine | None:

@@ -8,18 +8,16 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines import gguf
+from cdk_sagemaker_llm.serving.engines.checks.models import HUB
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.known_names import (
     GONE_FROM_LLAMA_CPP,
     LLAMA_CPP,
     NEURON,
-    TEI,
-    TEI_CHOICES,
-    TEI_NUMBERS,
 )
 from cdk_sagemaker_llm.serving.engines.translation import passed_on
-from cdk_sagemaker_llm.serving.spelling import MISSPELT, almost
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.wording import nearest
 
 _GGUF = ".gguf"
 _HUB_MODELS = ("hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
@@ -57,6 +55,31 @@ def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
+REACHES_NO_ROUTE = Rule(
+    "LLM630",
+    "AWS's llama.cpp images are to embed or rank, and answer chats alone",
+    "the nginx configuration in aws/deep-learning-containers, llama-cpp",
+)
+
+
+def check_routes(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    AWS's image passes all requests on to chat completions.
+    """
+    rule = subject.rule
+    if rule is None or rule.name != "llama-cpp":
+        return
+    for name in ("embedding", "embeddings", "rerank", "reranking"):
+        value = subject.environment.get(rule.variable(name))
+        if value is not None and value.lower() != "false":
+            yield REACHES_NO_ROUTE.finding(
+                f"{subject.word(rule.variable(name))} makes llama.cpp embed or rank, "
+                "and AWS's image passes /invocations on to chat completions alone",
+                'take distribution="huggingface", whose image has routes for them, or '
+                "TextEmbeddings",
+            )
+
+
 NO_GGUF = Rule(
     "LLM625",
     "llama.cpp is given a model that is no GGUF file, or none",
@@ -80,6 +103,22 @@ def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
             f"name a {_GGUF} file",
         )
         return
+    repository = rule.variable("hf-repo")
+    named = subject.environment.get(repository, "")
+    hf_file = subject.environment.get(rule.variable("hf-file"), "")
+    if hf_file and not hf_file.lower().endswith(_GGUF):
+        yield NO_GGUF.finding(
+            f"{subject.word(rule.variable('hf-file'))}={hf_file} is no {_GGUF} file, "
+            "which llama.cpp reads alone",
+            f"name a {_GGUF} file of the repository",
+        )
+    elif named and not hf_file and not gguf.names_gguf(named) and ":" not in named:
+        yield NO_GGUF.finding(
+            f"{subject.word(repository)}={named} does not say that it is of {_GGUF} "
+            "files, which llama.cpp reads alone",
+            f"name a repository such as {named}-GGUF, or a file in it with "
+            f"{subject.word(rule.variable('hf-file'))}",
+        )
     is_elsewhere = any(subject.is_set(rule.variable(name)) for name in _HUB_MODELS)
     is_found = rule.name == "llama-cpp" and _has_gguf(subject)
     if not subject.is_set(variable) and not is_elsewhere and not is_found:
@@ -87,35 +126,6 @@ def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
             "nothing names a model that this image reads: it reads no HF_MODEL_ID",
             f"set {variable}, or {rule.variable('hf-repo')}",
         )
-
-
-TEI_VALUE = Rule(
-    "LLM626",
-    "TEI is given a value that it is not known to take",
-    "docs/source/en/cli_arguments.md of TEI",
-)
-
-
-def check_tei(subject: EngineSubject) -> Iterator[Finding]:
-    """
-    TEI's own variables are spelt so, and hold what its router reads.
-    """
-    if subject.image.engine != "tei":
-        return
-    for name, value in subject.environment.items():
-        meant = almost(name, TEI)
-        if meant:
-            yield MISSPELT.finding(
-                f"{name} is no variable of {subject.image.family}: it is ignored",
-                f"did you mean {meant}?",
-            )
-        if name in TEI_NUMBERS and not value.strip().isdecimal():
-            yield TEI_VALUE.finding(f"{name} should be a whole number, got {value!r}")
-        choices = TEI_CHOICES.get(name)
-        if choices and value not in choices:
-            yield TEI_VALUE.finding(
-                f"{name} should be {any_of(choices)}, got {value!r}"
-            )
 
 
 def _known(subject: EngineSubject) -> tuple[str, ...]:
@@ -129,4 +139,7 @@ def _known(subject: EngineSubject) -> tuple[str, ...]:
 
 def _has_gguf(subject: EngineSubject) -> bool:
     data = subject.model_data
-    return data is None or any(path.lower().endswith(_GGUF) for path in data)
+    if data is None:
+        # Who names a model on the Hub is likely to bring none.
+        return not subject.is_set(HUB)
+    return any(path.lower().endswith(_GGUF) for path in data)

@@ -10,7 +10,8 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 
-_UPDATES = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
+UPDATES = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
+"""The variable that lets adapters come while vLLM runs."""
 _NEEDING = (
     "lora-modules",
     "max-loras",
@@ -43,9 +44,9 @@ def check_lora(subject: EngineSubject) -> Iterator[Finding]:
                 f"{switch}",
                 f"set {switch}",
             )
-    if _is_on(subject.environment.get(_UPDATES)):
+    if is_switched_on(subject.environment.get(UPDATES)):
         yield WITHOUT_LORA.finding(
-            f"{_UPDATES} has no effect without {switch}: adapters cannot be loaded",
+            f"{UPDATES} has no effect without {switch}: adapters cannot be loaded",
             f"set {switch}",
         )
 
@@ -62,14 +63,17 @@ def check_servers(subject: EngineSubject) -> Iterator[Finding]:
     Adapters that come later are known to one API server alone.
     """
     servers = subject.number("api-server-count")
-    updates = _is_on(subject.environment.get(_UPDATES))
+    updates = is_switched_on(subject.environment.get(UPDATES))
     if subject.table == "vllm" and updates and servers is not None and servers > 1:
         yield SEVERAL_SERVERS.finding(
-            f"{_UPDATES} does not go together with "
+            f"{UPDATES} does not go together with "
             f"{subject.variable('api-server-count')}={servers}",
             "leave one of them out",
         )
 
 
-def _is_on(value: str | None) -> bool:
+def is_switched_on(value: str | None) -> bool:
+    """
+    Return whether a variable of vLLM's process says yes.
+    """
     return value is not None and value.strip().lower() in {"1", "true"}

@@ -10,7 +10,11 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks.sources import ENTRY_POINTS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
+from cdk_sagemaker_llm.serving.hub import (
+    FORWARDED_TOKEN,
+    TOKEN_VARIABLES,
+    gated_findings,
+)
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS
 
 HUB = "HF_MODEL_ID"
@@ -45,6 +49,11 @@ def check_model(subject: EngineSubject) -> Iterator[Finding]:
     The model is named where the entry point looks for it.
     """
     rule = subject.rule
+    if rule is not None and subject.image.engine == "vllm-neuron":
+        own = rule.variable("model")
+        if subject.is_set(HUB) and not subject.is_set(own):
+            yield UNREAD_MODEL.finding(_unread(subject), f"set {own} instead")
+        return
     if rule is None or subject.table is None:
         return
     if subject.is_told("model-path" if subject.table == "sglang" else "model"):
@@ -110,7 +119,9 @@ def check_gated_model(subject: EngineSubject) -> Iterator[Finding]:
     A model that is known to be gated comes with a token.
     """
     model = _remote(subject)
-    has_token = any(subject.is_set(name) for name in TOKEN_VARIABLES)
+    is_tei = subject.image.engine == "tei"
+    names = (*TOKEN_VARIABLES, FORWARDED_TOKEN) if is_tei else TOKEN_VARIABLES
+    has_token = any(subject.is_set(name) for name in names)
     has_token = has_token or subject.is_told("hf-token")
     if model is not None:
         yield from gated_findings(model[1], has_token=has_token)
@@ -214,14 +225,22 @@ def _unread(subject: EngineSubject) -> str:
     )
 
 
+def named_model(subject: EngineSubject) -> tuple[str, str] | None:
+    """
+    Return the variable that names the model, and the model.
+    """
+    variable = _naming_variable(subject)
+    model = subject.environment.get(variable, "")
+    return (variable, model) if model else None
+
+
 def _remote(subject: EngineSubject) -> tuple[str, str] | None:
     """
     Return the variable that names a model elsewhere, and the model.
     """
-    variable = _naming_variable(subject)
-    model = subject.environment.get(variable, "")
-    is_local = not model or model.startswith(("/", "."))
-    return None if is_local else (variable, model)
+    named = named_model(subject)
+    is_local = named is None or named[1].startswith(("/", "."))
+    return None if is_local else named
 
 
 def _naming_variable(subject: EngineSubject) -> str:

@@ -96,7 +96,13 @@ class EngineSubject:
 
         attention_heads: Its attention heads; ``None`` if not known.
 
+        model_type: Its type in config.json, such as ``bert``; ``None`` if not known.
+
+        context_length: Tokens that it takes at most; ``None`` if not known.
+
         accelerator_model: What its devices are; ``None`` if not known.
+
+        memory_gib: Memory of the host in GiB; ``None`` if not known.
 
         model_data: Paths of the files in ``/opt/ml/model``; ``None`` if not known.
 
@@ -114,7 +120,10 @@ class EngineSubject:
     accelerators: int | None = None
     architecture: str | None = None
     attention_heads: int | None = None
+    model_type: str | None = None
+    context_length: int | None = None
     accelerator_model: str | None = None
+    memory_gib: float | None = None
     model_data: Collection[str] | None = None
     is_isolated: bool = False
     words: Mapping[str, str] = field(default_factory=dict)

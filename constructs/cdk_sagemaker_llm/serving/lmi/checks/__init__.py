@@ -189,6 +189,15 @@ def heads_of(
     return _architecture(architecture)[1]
 
 
+def class_in(
+    architecture: str | Architecture | Mapping[str, Any] | None,
+) -> str | None:
+    """
+    Return a model's class; ``None`` if it is not known.
+    """
+    return _architecture(architecture)[0]
+
+
 def _architecture(
     given: str | Architecture | Mapping[str, Any] | None,
 ) -> tuple[str | None, int | None, str | None]:

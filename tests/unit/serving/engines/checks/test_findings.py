@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.serving import check_environment
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.kernels import gpu_findings
 from cdk_sagemaker_llm.serving.environment import added_findings, container_findings
 
 SERVER = ("vllm-server", "2.6")
@@ -266,6 +268,102 @@ def test_devices() -> None:
     assert codes(SGLANG, {"SM_SGLANG_TP": "8"}, 8) == ["LLM601"]
 
 
+def test_devices_are_told_with_what_was_said() -> None:
+    """
+    With the sizes that are, and with the default of the one that is not.
+    """
+    (said,) = found(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": "2"}, 4)
+    (silent,) = found(SERVER, {}, 4)
+
+    assert said.message == (
+        "SM_VLLM_TENSOR_PARALLEL_SIZE=2 takes 2 of 4 accelerators: the others stay idle"
+    )
+    assert silent.message == (
+        "SM_VLLM_TENSOR_PARALLEL_SIZE left out is 1 of 4 accelerators: the others stay "
+        "idle"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DISTRIBUTED_EXECUTOR_BACKEND", "ray"),
+        ("DATA_PARALLEL_SIZE_LOCAL", "1"),
+        ("DATA_PARALLEL_BACKEND", "ray"),
+        ("CONFIG", "/opt/ml/model/config.yaml"),
+    ],
+)
+def test_devices_that_are_elsewhere_are_not_counted(name: str, value: str) -> None:
+    """
+    Neither as too few, nor as idle.
+    """
+    for size in ("8", "1"):
+        told = {"SM_VLLM_TENSOR_PARALLEL_SIZE": size, f"SM_VLLM_{name}": value}
+        assert not {"LLM516", "LLM618"} & {*codes(SERVER, told, 4)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LORA_MODULES", "a=/opt/ml/model/a"),
+        ("MAX_LORAS", "2"),
+        ("MAX_LORA_RANK", "64"),
+        ("MAX_CPU_LORAS", "4"),
+        ("FULLY_SHARDED_LORAS", "true"),
+        ("DEFAULT_MM_LORAS", '{"image":"/opt/ml/model/a"}'),
+    ],
+)
+def test_adapters_are_switched_on_for_what_is_said_of_them(
+    name: str, value: str
+) -> None:
+    """
+    Otherwise it has no effect, or fails.
+    """
+    told = {f"SM_VLLM_{name}": value}
+
+    (only,) = found(SERVER, told)
+    assert (only.code, only.message, only.remedy) == (
+        "LLM621",
+        f"SM_VLLM_{name} has no effect, or fails, without SM_VLLM_ENABLE_LORA",
+        "set SM_VLLM_ENABLE_LORA",
+    )
+    assert codes(SERVER, {**told, "SM_VLLM_ENABLE_LORA": "true"}) == []
+
+
+@pytest.mark.parametrize("value", ["1", "true", " True ", "0", "no"])
+def test_loading_adapters_is_switched_on_by_one_or_true(value: str) -> None:
+    """
+    And has no effect where the engine takes none.
+    """
+    told = {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": value}
+    is_on = value.strip().lower() in {"1", "true"}
+
+    assert codes(SERVER, told) == (["LLM621"] if is_on else [])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "way_out"),
+    [
+        ({"TENSOR": 4}, "write SM_VLLM_TENSOR_PARALLEL_SIZE=2"),
+        ({"DATA": 4}, "write SM_VLLM_DATA_PARALLEL_SIZE=2"),
+        ({"PIPELINE": 3}, "write SM_VLLM_PIPELINE_PARALLEL_SIZE=2"),
+        ({"TENSOR": 2, "DATA": 2}, "lower one of them, to 2 together"),
+    ],
+)
+def test_what_is_too_much_is_what_to_lower(
+    sizes: Mapping[str, int], way_out: str
+) -> None:
+    """
+    Not another size, which nobody set.
+    """
+    environment = {
+        f"SM_VLLM_{name}_PARALLEL_SIZE": str(size) for name, size in sizes.items()
+    }
+    (told,) = found(SERVER, environment, 2)
+
+    assert (told.code, told.remedy) == ("LLM516", way_out)
+
+
 def test_heads() -> None:
     """
     vLLM refuses a size that does not divide them; SGLang may.
@@ -298,6 +396,9 @@ def test_models() -> None:
     # Of Hugging Face's own image it is not known for certain.
     assert codes(("huggingface-sglang", "0.5.8"), hub, model_data=()) == ["LLM615"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}) == ["LLM615"]
+    neuron = ("huggingface-vllm-neuronx", "0.4.5")
+    assert codes(neuron, hub) == ["LLM615"]
+    assert codes(neuron, {**hub, "SM_ON_MODEL": "a/b"}) == []
     assert codes(SGLANG, {"SM_SGLANG_MODEL": "a/b"}, model_data=()) == ["LLM513"]
     assert codes(SGLANG, {"SM_SGLANG_MODEL_PATH": "a/b"}, model_data=()) == []
     gated = {"SM_VLLM_MODEL": "meta-llama/Llama-3.1-8B"}
@@ -331,6 +432,111 @@ def test_isolation() -> None:
     assert codes(("llama-cpp", "1.0.1"), repo, network_isolation=True) == ["LLM514"]
 
 
+@pytest.mark.parametrize("value", ["true", "1", "false", "0", "TRUE", "False"])
+def test_the_supervisor_is_switched_by_a_truth(value: str) -> None:
+    """
+    Or by its number.
+    """
+    assert codes(SERVER, {"PROCESS_AUTO_RECOVERY": value}) == []
+
+
+@pytest.mark.parametrize("value", ["yes", "on", "", "2"])
+def test_the_supervisor_is_off_with_anything_else(value: str) -> None:
+    """
+    Which may not be what was meant.
+    """
+    (only,) = found(SERVER, {"PROCESS_AUTO_RECOVERY": value})
+
+    assert (only.code, only.remedy) == ("LLM623", "write true or false")
+    assert only.message == (
+        f"PROCESS_AUTO_RECOVERY={value} switches the supervisor off, as anything but "
+        "true and 1 does"
+    )
+
+
+def test_an_image_without_a_supervisor_has_no_settings_of_one() -> None:
+    """
+    It is said of each.
+    """
+    told = {"PROCESS_AUTO_RECOVERY": "yes", "PROCESS_MAX_START_RETRIES": "x"}
+
+    assert [(one.code, one.message, one.remedy) for one in found(OLD, told)] == [
+        (
+            "LLM623",
+            f"{name} has no effect: this image has no supervisor",
+            "leave it out",
+        )
+        for name in told
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HF_HOME",
+        "HF_HUB_CACHE",
+        "HUGGINGFACE_HUB_CACHE",
+        "TRANSFORMERS_CACHE",
+        "LLAMA_CACHE",
+    ],
+)
+def test_a_cache_among_the_model_data_needs_no_network(name: str) -> None:
+    """
+    Elsewhere there is nothing in it yet.
+    """
+    told = {"SM_VLLM_MODEL": "a/b", "HF_HUB_OFFLINE": "1"}
+    inside, outside = {name: "/opt/ml/model/cache"}, {name: "/tmp/cache"}  # noqa: S108 - what a user may write
+
+    def isolated(more: dict[str, str]) -> list[str]:
+        return codes(SERVER, {**told, **more}, network_isolation=True)
+
+    assert "LLM514" not in isolated(inside)
+    assert "LLM514" in isolated(outside)
+
+
+@pytest.mark.parametrize(
+    ("model", "where"),
+    [
+        ("a/b", "the Hugging Face Hub"),
+        ("s3://bucket/a/", "an address"),
+        ("gs://bucket/a/", "an address"),
+        ("az://bucket/a/", "an address"),
+        ("https://example.com/a", "an address"),
+    ],
+)
+def test_where_a_model_is_fetched_from_is_said(model: str, where: str) -> None:
+    """
+    With the way out.
+    """
+    told = {"SM_VLLM_MODEL": model, "HF_HUB_OFFLINE": "1"}
+    (only,) = found(SERVER, told, network_isolation=True)
+
+    assert only.code == "LLM514"
+    assert only.message == (
+        f"SM_VLLM_MODEL={model} is fetched from {where}, which a container with "
+        "network isolation cannot reach"
+    )
+    assert only.remedy == "let SageMaker bring the weights into /opt/ml/model"
+
+
+@pytest.mark.parametrize(
+    "name", ["JSON_MODEL_OVERRIDE_ARGS", "MODEL_LOADER_EXTRA_CONFIG"]
+)
+def test_json_that_is_read_later_is_json(name: str) -> None:
+    """
+    What deployment decides is not known.
+    """
+    variable = f"SM_SGLANG_{name}"
+
+    assert codes(SGLANG, {variable: '{"rope_scaling": null}'}) == []
+    assert codes(SGLANG, {variable: OPEN}) == []
+    (only,) = found(SGLANG, {variable: "{x}"})
+    assert only.code == "LLM654"
+    assert only.message.startswith(f"{variable} must be JSON (Expecting property name")
+    assert only.message.endswith(", got '{x}'")
+    assert only.remedy == "write an object, or leave it out"
+
+
 def test_engines_without_a_table() -> None:
     """
     Names that are known pass, others with a warning.
@@ -345,14 +551,20 @@ def test_engines_without_a_table() -> None:
     assert codes(amazon, {}) == []
     assert codes(amazon, {}, model_data=["model.safetensors"]) == ["LLM625"]
     assert codes(huggingface, {"HF_MODEL_ID": "a/b"}) == ["LLM625"]
-    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b"}) == []
+    # Where it is not known what lies in the folder, it may be a GGUF file.
+    assert codes(amazon, {}) == []
+    assert codes(amazon, {"HF_MODEL_ID": "a/b"}) == ["LLM625"]
+    assert codes(amazon, {"HF_MODEL_ID": "a/b"}, model_data=["a.gguf"]) == []
+    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b-GGUF"}) == []
+    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b:Q4_K_M"}) == []
+    assert codes(huggingface, {"SM_LLAMACPP_HF_REPO": "a/b"}) == ["LLM625"]
     neuron = ("huggingface-vllm-neuronx", "0.4.4")
     assert codes(neuron, {"SM_ON_MODEL": "a/b", "SM_ON_BATCH_SIZE": "4"}) == []
     assert codes(neuron, {"SM_ON_MODEL": "a/b", "SM_ON_FOO": "4"}) == ["LLM624"]
     tei = ("tei", "1.8.2")
     assert codes(tei, {}) == ["LLM112"]
     assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "1"}) == []
-    assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "?"}) == ["LLM626"]
+    assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKENS": "?"}) == ["LLM527"]
     assert codes(tei, {"HF_MODEL_ID": "a/b", "MAX_BATCH_TOKEN": "1"}) == ["LLM228"]
 
 
@@ -366,6 +578,7 @@ def test_graphics_processors() -> None:
     assert codes(tei, hub, instance_type="ml.p3.2xlarge") == ["LLM518"]
     assert codes(SGLANG, {}, instance_type="ml.p5.48xlarge") == []
     assert codes(SGLANG, {}, instance_type="ml.g5.xlarge") == ["LLM620"]
+    assert codes(SERVER, {}, instance_type="ml.p2.xlarge") == ["LLM620"]
     assert codes(SGLANG, {}, instance_type="ml.unknown.xlarge") == []
 
 
@@ -517,3 +730,36 @@ def test_what_runs_is_not_refused(
     However it is written.
     """
     assert errors_of(found(image, environment)) == []
+
+
+@pytest.mark.parametrize(
+    ("gpu", "capability"),
+    [
+        ("V100", "7.0"),
+        ("T4", "7.5"),
+        ("A100-40GB", "8.0"),
+        ("A100-80GB", "8.0"),
+        ("A10G", "8.6"),
+        ("L4", "8.9"),
+        ("L40S", "8.9"),
+        ("H100", None),
+        ("H200", None),
+        ("B200", None),
+        ("B200(GB200)", None),
+        ("B300", None),
+        ("RTX-PRO-4500", "12.0"),
+        ("RTX-PRO-6000-Server", "12.0"),
+        ("another", None),
+    ],
+)
+def test_the_image_has_kernels_for_the_gpu(gpu: str, capability: str | None) -> None:
+    """
+    AWS's SGLang is built for Hopper and Blackwell's data center GPUs.
+    """
+    image = find_engine_release(*SGLANG)
+    assert image is not None
+    found = gpu_findings(image, gpu)
+
+    assert [one.code for one in found] == (["LLM620"] if capability else [])
+    for one in found:
+        assert one.message.endswith(f", and {gpu} has {capability}")

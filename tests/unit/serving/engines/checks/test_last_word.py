@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.serving.engines.checks.devices import (
     TOO_FEW_DEVICES,
     UNEVEN_HEADS,
 )
+from cdk_sagemaker_llm.serving.engines.checks.json_texts import NO_JSON
 from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_PORT
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.checks.values import OUT_OF_BOUNDS
@@ -34,7 +35,8 @@ from cdk_sagemaker_llm.serving.engines.translation import translate
 
 # What is wrong of the arguments although the parser takes them.
 OF_OTHERS = {
-    rule.code for rule in (OUT_OF_BOUNDS, OTHER_PORT, TOO_FEW_DEVICES, UNEVEN_HEADS)
+    rule.code
+    for rule in (OUT_OF_BOUNDS, OTHER_PORT, TOO_FEW_DEVICES, UNEVEN_HEADS, NO_JSON)
 }
 IMAGES = {
     "vllm-A": ("vllm", "0.16.0"),

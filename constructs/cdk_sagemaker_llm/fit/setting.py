@@ -1,0 +1,179 @@
+"""
+All that the memory of one accelerator follows from, and what it comes to at once.
+"""
+
+from __future__ import annotations
+
+from cdk_sagemaker_llm._records import dataclass
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.architectures.gguf import gguf_bits
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
+from cdk_sagemaker_llm.fit.releases import Case, Range, Release
+
+# From here on a GPU is large for vLLM's defaults (EngineArgs).
+_LARGE_GPU = 70 * GIB
+_LARGE_TOKENS, _SMALL_TOKENS = 8192, 2048
+_LARGE_SEQS = 1024
+_IN_FULL = 32
+# What SGLang leaves of its share for what reads images: 0.95 with the tower of CLIP's
+# large model, and 0.8 to 1.05 times that by its size (adjust_mem_fraction_for_vlm).
+_IMAGES_SHARE = Range(0.95 * 1.05, 0.95, 0.95 * 0.8)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """
+    All that the memory of one accelerator follows from, but for luck.
+
+    Args:
+        architecture: The model.
+
+        hardware: The instance type.
+
+        degree: Over how many accelerators a copy is split.
+
+        weight_bits: Bits of a weight; ``None`` for those of the published weights.
+
+        context_length: Tokens of the one sequence whose cache is counted.
+
+        assumptions: What is set.
+
+        release: What the engine takes where nothing is set.
+
+        gguf_type: The type of a GGUF file's weights; ``None`` if it is none.
+    """
+
+    architecture: ModelArchitecture
+    hardware: InstanceType
+    degree: int
+    weight_bits: int | None
+    context_length: int
+    assumptions: Assumptions
+    release: Release
+    gguf_type: str | None = None
+
+    @property
+    def is_on_host(self) -> bool:
+        """
+        Whether the memory is the host's, which has no accelerators.
+        """
+        return not self.hardware.accelerators
+
+    @property
+    def keeps_cache(self) -> bool:
+        """
+        Whether anything of a sequence is kept: neither does an encoder, nor an engine
+        that makes embeddings alone.
+        """
+        return self.release.keeps_cache and self.architecture.keeps_cache
+
+    @property
+    def is_latent(self) -> bool:
+        """
+        Whether the cache is the one latent vector of multi-head latent attention.
+        """
+        model = self.architecture
+        return model.kv_cache_shards == 1 and model.model_type.startswith("deepseek")
+
+    @property
+    def weight_width(self) -> float:
+        """
+        The bits of a weight, on average of a GGUF file's.
+        """
+        if self.gguf_type is not None:
+            return gguf_bits(self.gguf_type)
+        return self.architecture.bits_of_a_weight(self.weight_bits)
+
+    @property
+    def has_large_gpu(self) -> bool:
+        """
+        Whether vLLM has larger defaults for the GPU.
+        """
+        return visible_bytes(self.hardware) >= _LARGE_GPU
+
+    @property
+    def prefill_tokens(self) -> int:
+        """
+        The prompt tokens of one step.
+        """
+        given, release = self.assumptions.max_num_batched_tokens, self.release
+        if release.grows_with_gpu:
+            usual = _LARGE_TOKENS if self.has_large_gpu else _SMALL_TOKENS
+            # An encoder reads a text at once, never in parts.
+            least = 0 if self.architecture.keeps_cache else self.context_length
+            return given or max(usual, least)
+        if release.reserve is not None:
+            memory = self.hardware.accelerator_memory_gib
+            return given or release.reserve.prefill_tokens(memory)
+        longest = given or release.prefill_tokens
+        return min(self.context_length, longest) if release.keeps_cache else longest
+
+    @property
+    def sequences(self) -> int:
+        """
+        The sequences of one step.
+        """
+        release = self.release
+        if not release.keeps_cache:
+            return max(1, self.prefill_tokens // self.context_length)
+        grown = release.grows_with_gpu and self.has_large_gpu
+        usual = _LARGE_SEQS if grown else release.sequences
+        return self.assumptions.max_num_seqs or usual
+
+    @property
+    def logit_rows(self) -> int:
+        """
+        Of how many tokens logits are at once: with SGLang, of the largest batch that a
+        graph is recorded for, which is what it reserves memory for.
+        """
+        release = self.release
+        if release.logit_rows is not None:
+            return min(release.logit_rows, self.prefill_tokens)
+        if release.reserve is None:
+            return self.sequences
+        memory = self.hardware.accelerator_memory_gib
+        return min(self.sequences, release.reserve.graph_batch(memory, self.degree))
+
+    @property
+    def computed_bytes(self) -> int:
+        """
+        The bytes of a number that the model computes with.
+        """
+        in_full = self.architecture.bits_of_a_weight(self.weight_bits) == _IN_FULL
+        return 4 if in_full else self.release.activation_bytes
+
+    @property
+    def number_bytes(self) -> float:
+        """
+        The bytes of a number in the cache, which is kept as the model computes.
+        """
+        given = self.assumptions.kv_cache_dtype_bytes
+        # llama.cpp's cache has a type of its own, whatever the weights have.
+        as_computed = given == 2 and not self.release.allocates_context  # noqa: PLR2004
+        in_full = self.architecture.bits_of_a_weight(self.weight_bits) == _IN_FULL
+        return 4 if as_computed and in_full else given
+
+    def share(self, case: Case) -> float:
+        """
+        The part of the memory that the engine takes.
+        """
+        given, release = self.assumptions.gpu_memory_utilization, self.release
+        if given is not None:
+            return given
+        reserve = release.reserve
+        if case is Case.BEST and release.least_reserve is not None:
+            reserve = release.least_reserve
+        if reserve is None or self.is_on_host:
+            return release.share.of(case)
+        memory = self.hardware.accelerator_memory_gib
+        tokens = self.assumptions.max_num_batched_tokens
+        found = reserve.share(
+            memory,
+            self.degree,
+            tokens or reserve.prefill_tokens(memory),
+            is_latent=self.is_latent,
+        )
+        images = self.architecture.reads_images
+        return found * (_IMAGES_SHARE.of(case) if images else 1)

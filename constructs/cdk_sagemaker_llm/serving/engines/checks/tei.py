@@ -1,0 +1,229 @@
+"""
+Checks of TEI's variables, which its router reads by their own names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.known_names import (
+    TEI,
+    TEI_CHOICES,
+    TEI_LIMITS,
+    TEI_MODELS,
+    TEI_NUMBERS,
+    TEI_OF_GPUS,
+    TEI_PAIRS,
+    TEI_SINCE,
+    TEI_SWITCHES,
+)
+from cdk_sagemaker_llm.serving.spelling import MISSPELT, almost
+from cdk_sagemaker_llm.wording import any_of
+
+_ROUTER = "router/src of text-embeddings-inference, v1.2.3 to v1.9.3"
+# As Rust reads a number without a sign: of ASCII digits, and no blanks around them.
+_WHOLE = re.compile(r"\+?[0-9]+")
+_LARGEST = {"PROMETHEUS_PORT": 2**16 - 1}
+_LARGEST_OF_OTHERS = 2**64 - 1
+_TRUTH = ("true", "false")
+_SIMILARITY = "sentence-similarity"
+_REFUSES_LONG_CONTEXTS_SINCE = "1.9.0"
+_BATCH_TOKENS = 16384
+
+UNREAD_BY_TEI = Rule(
+    "LLM626", "TEI is told what its release is not known to read", _ROUTER
+)
+
+
+def check_tei_names(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI's variables are spelt so, and known to its release.
+    """
+    if not _is_tei(subject):
+        return
+    for name in subject.environment:
+        meant = almost(name, TEI)
+        since = TEI_SINCE.get(name, "")
+        if meant:
+            yield MISSPELT.finding(
+                f"{name} is no variable of {subject.image.family}: it is ignored",
+                f"did you mean {meant}?",
+            )
+        elif not _is_since(subject, since):
+            yield UNREAD_BY_TEI.finding(
+                f"{subject.word(name)} came with TEI {since}: {_title(subject)} "
+                "ignores it",
+                "set HF_API_TOKEN" if name == "HF_TOKEN" else "take a newer version",
+            )
+    task = subject.environment.get("TASK", _SIMILARITY)
+    if task != _SIMILARITY:
+        yield UNREAD_BY_TEI.finding(
+            f"TEI knows {subject.word('TASK')}={_SIMILARITY} alone, and ignores "
+            f"{task!r}: what it does follows the model",
+            "leave it out",
+        )
+
+
+REFUSED_BY_TEI = Rule(
+    "LLM527", "TEI's router refuses a variable, and does not start", _ROUTER
+)
+
+
+def check_tei_values(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI's variables hold what its router reads.
+    """
+    if not _is_tei(subject):
+        return
+    for name, value in subject.environment.items():
+        wanted = _wanted(name)
+        if wanted and _is_since(subject, TEI_SINCE[name]) and not _is(name, value):
+            yield _refused(subject, name, wanted)
+        elif name in TEI_CHOICES and value not in _choices(subject, name):
+            yield _refused(subject, name, any_of(_choices(subject, name)))
+    for pair in TEI_PAIRS:
+        are_known = all(_is_since(subject, TEI_SINCE[name]) for name in pair)
+        if are_known and all(name in subject.environment for name in pair):
+            one, other = map(subject.word, pair)
+            yield REFUSED_BY_TEI.finding(
+                f"{one} and {other} exclude each other: TEI does not start with both",
+                f"leave {other} out",
+            )
+
+
+ANSWERS_NOTHING = Rule(
+    "LLM529", "TEI is set so that it answers no request of SageMaker's", _ROUTER
+)
+
+
+def check_tei_requests(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI lets requests in, as SageMaker sends them.
+    """
+    if not _is_tei(subject):
+        return
+    for name in TEI_LIMITS:
+        value = subject.environment.get(name, "")
+        if _WHOLE.fullmatch(value) and int(value) == 0:
+            yield ANSWERS_NOTHING.finding(
+                f"{subject.word(name)} must be at least 1, got 0: TEI answers no "
+                "request"
+            )
+    if "API_KEY" in subject.environment:
+        yield ANSWERS_NOTHING.finding(
+            "API_KEY makes TEI ask for an Authorization header, which SageMaker does "
+            "not pass on: it refuses every request",
+            "leave it out: who may invoke the endpoint, IAM decides",
+        )
+
+
+UNSUITED_MODEL = Rule(
+    "LLM634",
+    "a model of a type that TEI of this release is not known to load",
+    "backends/candle/src/lib.rs of text-embeddings-inference, v1.2.3 to v1.9.3",
+)
+
+
+def check_tei_model(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI loads the types of models that it has programs for.
+    """
+    kind = subject.model_type
+    if not _is_tei(subject) or kind is None:
+        return
+    since = TEI_MODELS.get(kind)
+    is_of_cpu = subject.image.family.endswith("-cpu")
+    if since is None:
+        yield UNSUITED_MODEL.finding(
+            f"{_title(subject)} is not known to load a model of type {kind}",
+            "serve it with Vllm, or another model with TEI",
+        )
+    elif not _is_since(subject, since):
+        yield UNSUITED_MODEL.finding(
+            f"models of type {kind} came with TEI {since}, and this is "
+            f"{_title(subject)}",
+            "take a newer version",
+        )
+    elif is_of_cpu and kind in TEI_OF_GPUS:
+        yield UNSUITED_MODEL.finding(
+            f"TEI loads models of type {kind} on GPUs alone, unless the model comes "
+            "as ONNX as well",
+            "take an instance type with a GPU",
+        )
+
+
+CUTS_NOTHING = Rule(
+    "LLM635",
+    "TEI may not start: it is not to shorten texts that are longer than a batch",
+    _ROUTER,
+)
+
+
+def check_tei_lengths(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    A model's longest text goes into a batch, or may be shortened.
+
+    How long a text may be the model's own sentence_bert_config.json can say as well.
+    """
+    shortens = subject.environment.get("AUTO_TRUNCATE", "true") != "false"
+    length, tokens = subject.context_length, _batch_tokens(subject)
+    is_asked = _is_tei(subject) and _is_since(subject, _REFUSES_LONG_CONTEXTS_SINCE)
+    if shortens or not is_asked or length is None or tokens is None:
+        return
+    if length > tokens:
+        yield CUTS_NOTHING.finding(
+            f"the model takes {length} tokens, a batch has room for {tokens}, and "
+            f"{subject.word('AUTO_TRUNCATE')} is off: TEI does not start so",
+            f"set {subject.word('MAX_BATCH_TOKENS')} to {length}, or let it truncate",
+        )
+
+
+def _is_tei(subject: EngineSubject) -> bool:
+    return subject.image.engine == "tei"
+
+
+def _title(subject: EngineSubject) -> str:
+    return f"TEI {subject.image.engine_version}"
+
+
+def _is_since(subject: EngineSubject, since: str) -> bool:
+    release = subject.image.engine_version
+    return not since or release is None or is_release_between(release, since)
+
+
+def _wanted(name: str) -> str:
+    if name in TEI_SWITCHES:
+        return any_of(_TRUTH)
+    return "a whole number" if name in TEI_NUMBERS else ""
+
+
+def _is(name: str, value: str) -> bool:
+    if name in TEI_SWITCHES:
+        return value in _TRUTH
+    largest = _LARGEST.get(name, _LARGEST_OF_OTHERS)
+    return _WHOLE.fullmatch(value) is not None and int(value) <= largest
+
+
+def _choices(subject: EngineSubject, name: str) -> list[str]:
+    return [
+        choice
+        for choice, since in TEI_CHOICES[name].items()
+        if _is_since(subject, since)
+    ]
+
+
+def _refused(subject: EngineSubject, name: str, wanted: str) -> Finding:
+    return REFUSED_BY_TEI.finding(
+        f"{subject.word(name)} must be {wanted}, got {subject.environment[name]!r}: "
+        f"{_title(subject)} does not start"
+    )
+
+
+def _batch_tokens(subject: EngineSubject) -> int | None:
+    value = subject.environment.get("MAX_BATCH_TOKENS", str(_BATCH_TOKENS))
+    is_hidden = "MAX_BATCH_TOKENS" in subject.hidden
+    return int(value) if _WHOLE.fullmatch(value) and not is_hidden else None

@@ -1,0 +1,229 @@
+"""
+Text Embeddings Inference: embeddings, rankings and classes in an image of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
+
+from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.demand import Assumptions, Demand
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.models import ModelSource, architecture_of
+from cdk_sagemaker_llm.serving.configuration import Accelerators, settled
+from cdk_sagemaker_llm.serving.engines.base import EngineServing
+from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
+from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
+from cdk_sagemaker_llm.serving.engines.known_names import TEI_SINCE
+from cdk_sagemaker_llm.serving.engines.parameters import (
+    OTHER_RELEASE,
+    Told,
+    argument,
+    argument_fields,
+    later_findings,
+)
+from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, HUB_TOKEN
+from cdk_sagemaker_llm.serving.rules import REPEATED, UNREADABLE
+from cdk_sagemaker_llm.wording import nearest
+
+FAMILY, CPU_FAMILY = "tei", "tei-cpu"
+NEWEST = "1.9.3"
+_WEIGHT_BITS = {"float16": 16, "float32": 32}
+
+
+@dataclass(frozen=True, slots=True)
+class TextEmbeddings(EngineServing):
+    """
+    Serve a model for embeddings, rankings or classes with Text Embeddings Inference.
+
+    ``TextEmbeddings()``
+    ``TextEmbeddings("1.8.2", max_client_batch_size=128, pooling="mean")``
+
+    On instances with GPUs it is the image for GPUs, on others that for CPUs, which is
+    built for x86_64 alone. What ``/invocations`` answers follows the model: vectors,
+    scores of texts for a query, or classes. Parameters are TEI's own arguments; what
+    is left out has TEI's default.
+
+    Args:
+        version: The TEI version of the image. If left out, it is the newest.
+
+        max_concurrent_requests:
+            Requests at the same time; others are refused with 429.
+            If left out, they are 512.
+
+        max_batch_tokens: Tokens of one batch. If left out, they are 16,384.
+
+        max_batch_requests:
+            Requests of one batch. If left out, the tokens alone bound it.
+
+        max_client_batch_size:
+            Texts in one request. If left out, they are 32.
+
+        payload_limit: Bytes of one request. If left out, they are 2,000,000.
+
+        dtype:
+            The number format of the weights: ``float16`` or ``float32``.
+            If left out, it is ``float16`` on GPUs and ``float32`` on CPUs.
+
+        pooling:
+            How the vectors of tokens become one: ``cls``, ``mean``, ``splade`` or
+            ``last-token``.
+            If left out, it is as the model's own files say.
+
+        auto_truncate:
+            Whether texts that are too long are shortened.
+            If left out, they are from TEI 1.9 on, and refused before.
+
+        task:
+            What the model is asked for, where that is not what it is made for:
+            ``sentence-similarity`` of an embedding model.
+            If left out, it is what the model is made for.
+
+        default_prompt: What is put before each text.
+
+        default_prompt_name: The name of such a prompt among the model's own.
+
+        dense_path: The folder of the model's dense layer, such as ``2_Dense_1024``.
+
+        tokenization_workers: How many threads take texts apart.
+    """
+
+    engine_name: ClassVar[str] = "TEI"
+
+    version: str = NEWEST
+    _: KW_ONLY
+    max_concurrent_requests: int | None = argument("max-concurrent-requests")
+    max_batch_tokens: int | None = argument("max-batch-tokens")
+    max_batch_requests: int | None = argument("max-batch-requests")
+    max_client_batch_size: int | None = argument("max-client-batch-size")
+    payload_limit: int | None = argument("payload-limit")
+    dtype: str | None = argument("dtype")
+    pooling: str | None = argument("pooling")
+    auto_truncate: bool | None = argument("auto-truncate")
+    task: Literal["sentence-similarity"] | None = argument("task")
+    default_prompt: str | None = argument("default-prompt")
+    default_prompt_name: str | None = argument("default-prompt-name")
+    dense_path: str | None = argument("dense-path")
+    tokenization_workers: int | None = argument("tokenization-workers")
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family on instances with GPUs.
+        """
+        return FAMILY
+
+    def _placed(
+        self, model: ModelSource | None, accelerators: Accelerators
+    ) -> tuple[str, Accelerators]:
+        devices = settled(accelerators, self._demand(model, None))
+        return CPU_FAMILY if devices == 0 else FAMILY, devices
+
+    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
+        if model is None:
+            return {}
+        revision = getattr(model, "revision", None)
+        address = getattr(model, "model_id", MODEL_DIR)
+        named: dict[str, ArgumentValue] = {"hf-model-id": address}
+        return named if revision is None else {**named, "hf-model-revision": revision}
+
+    def _demand(
+        self, model: ModelSource | None, release: EngineRelease | None
+    ) -> Demand | None:
+        tokens = self.max_batch_tokens
+        return Demand(
+            architecture=architecture_of(model),
+            assumptions=Assumptions(
+                max_num_batched_tokens=tokens if (tokens or 0) > 0 else None
+            ),
+            weight_bits=_WEIGHT_BITS.get(self.dtype or ""),
+            tensor_parallel_degree=1,
+            engine="tei",
+            engine_version=release.engine_version if release else None,
+        )
+
+    def _variable(
+        self,
+        release: EngineRelease,  # noqa: ARG002 - the base's signature
+        argument: str,
+    ) -> str:
+        return argument.replace("-", "_").upper()
+
+    def _token_variables(self, release: EngineRelease) -> tuple[str, ...]:
+        # It refuses both together.
+        reads = _is_known(HUB_TOKEN, release)
+        return (HUB_TOKEN if reads else FORWARDED_TOKEN,)
+
+    def _told(
+        self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
+    ) -> Told:
+        found: list[Finding] = []
+        variables: dict[str, str] = {}
+        words = {name: word for word, name in argument_fields(self)}
+        typed = ((words.get(name, name), name, arguments[name]) for name in arguments)
+        for word, name, value in [*typed, *self._further(arguments, found)]:
+            variable = self._variable(release, name)
+            if not _is_known(variable, release):
+                found.append(_of_another_release(word, variable, release))
+            elif later := later_findings(word, value):
+                found += later
+            elif not isinstance(value, str | int | float):
+                found.append(_no_text(word, value))
+            else:
+                variables[variable] = _text(value)
+        return Told(variables, tuple(found))
+
+    def _further(
+        self, typed: Mapping[str, ArgumentValue], found: list[Finding]
+    ) -> Iterator[tuple[str, str, ArgumentValue]]:
+        for spelling, value in self.options.items():
+            name = spelling.lstrip("-").replace("_", "-").lower()
+            if name in typed:
+                found.append(
+                    REPEATED.finding(
+                        f"options repeats {spelling}, which has a parameter of its own"
+                    )
+                )
+                continue
+            variable = name.replace("-", "_").upper()
+            if variable not in TEI_SINCE:
+                found.append(_unknown(spelling, variable))
+            yield spelling, name, value
+
+
+def _is_known(variable: str, release: EngineRelease) -> bool:
+    since, number = TEI_SINCE.get(variable, ""), release.engine_version
+    return not since or number is None or is_release_between(number, since)
+
+
+def _text(value: str | float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _unknown(spelling: str, variable: str) -> Finding:
+    near = nearest(variable, TEI_SINCE, count=1)
+    return UNREAD_BY_TEI.finding(
+        f"{spelling} is no argument that TEI is known to have: it ignores others",
+        f"did you mean {near[0].lower()}?" if near else "",
+    )
+
+
+def _of_another_release(word: str, variable: str, release: EngineRelease) -> Finding:
+    return OTHER_RELEASE.finding(
+        f"{word} is no argument of TEI {release.engine_version}: it came with TEI "
+        f"{TEI_SINCE[variable]}",
+        "take a newer version, or leave it out",
+    )
+
+
+def _no_text(word: str, value: object) -> Finding:
+    return UNREADABLE.finding(
+        f"{word} must be a text, a number, True or False, got {value!r}: TEI has no "
+        "argument that takes more"
+    )

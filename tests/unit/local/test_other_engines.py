@@ -1,0 +1,424 @@
+"""
+What SGLang, llama.cpp, TEI and vLLM-Omni answer.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import wave
+import zlib
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.local.runtime.engines.answering import answer
+from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
+from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
+from tests.unit.local.engine_requests import (
+    QUESTION,
+    events,
+    refused,
+    said,
+    started,
+    whole,
+)
+
+TEI = ("tei", "1.8.2")
+LLAMA = ("llama-cpp", "1.0.1")
+HF_LLAMA = ("huggingface-llamacpp", "b9522")
+
+
+def sglang(**variables: str) -> StartedEngine:
+    """
+    Start SGLang.
+    """
+    told = {"SM_SGLANG_MODEL_PATH": "Qwen/Qwen3-0.6B", **variables}
+    return started("sglang-server", "1.4", **told)
+
+
+def tei(model: str, image: tuple[str, str] = TEI, **variables: str) -> StartedEngine:
+    """
+    Start TEI.
+    """
+    return started(*image, HF_MODEL_ID=model, **variables)
+
+
+def flat(message: str, kind: str = "BadRequest") -> tuple[int, str]:
+    """
+    Return a refusal as SGLang writes it.
+    """
+    error = {"object": "error", "message": message, "type": kind}
+    told = {**error, "param": None, "code": 400}
+    return 400, json.dumps(told, separators=(",", ":"))
+
+
+def test_sglang_answers_chats() -> None:
+    """
+    In its own words.
+    """
+    found = said(sglang(), {**QUESTION, "max_tokens": 2, "model": "any"})
+    (choice,) = found["choices"]
+    assert choice == {
+        "index": 0,
+        "message": {
+            "role": "assistant",
+            "content": choice["message"]["content"],
+            "reasoning_content": None,
+        },
+        "logprobs": None,
+        "finish_reason": "length",
+        "matched_stop": None,
+    }
+    assert found["model"] == "any"
+    assert found["metadata"] == {"weight_version": "default"}
+    assert events(sglang(), {**QUESTION, "max_tokens": 1})[1]["usage"] is None
+
+
+def test_sglang_answers_as_it_is_asked() -> None:
+    """
+    By the name that it is called, and with thoughts where a parser takes them apart.
+    """
+    plain = said(sglang(), QUESTION)
+    assert plain["model"] == "default"
+    assert said(sglang(), {**QUESTION, "model": "any"})["model"] == "any"
+    thinking = said(sglang(SM_SGLANG_REASONING_PARSER="qwen3"), QUESTION)
+    message = thinking["choices"][0]["message"]
+    whole_text = plain["choices"][0]["message"]["content"]
+    assert message["reasoning_content"] + message["content"] == whole_text
+
+
+def test_the_served_name_of_sglang_may_have_a_colon() -> None:
+    """
+    It is no adapter then.
+    """
+    engine = sglang(SM_SGLANG_SERVED_MODEL_NAME="own:name")
+    assert said(engine, {**QUESTION, "model": "own:name"})["model"] == "own:name"
+    assert refused(engine, {**QUESTION, "model": "own:name:one"}) == flat(
+        "LoRA is not enabled. Please set `--enable-lora` to enable LoRA."
+    )
+
+
+def test_sglang_refuses_what_is_no_chat() -> None:
+    """
+    With a flat error, and never a 422.
+    """
+    status, told = refused(sglang(), {"prompt": "Once"})
+    assert status == 400
+    assert json.loads(told)["type"] == "Bad Request"
+    assert "'loc': ('body', 'messages'), 'msg': 'Field required'" in told
+    assert refused(sglang(), {"messages": []}) == flat(
+        "Messages cannot be empty.", "BadRequestError"
+    )
+
+
+def test_sglang_refuses_or_cuts_what_is_too_long() -> None:
+    """
+    As it was told.
+    """
+    told = {"SM_SGLANG_CONTEXT_LENGTH": "4"}
+    engine = sglang(**told)
+    assert said(engine, {**QUESTION, "max_tokens": 1})
+    assert refused(engine, {**QUESTION, "max_tokens": 2})[1].startswith(
+        '{"object":"error","message":"Requested token count exceeds the model\'s '
+        "maximum context length of 4 tokens. You requested a total of 5 tokens: 3 "
+    )
+    long = {"messages": [{"role": "user", "content": "a b c d"}]}
+    assert refused(engine, long) == flat(
+        "The input (4 tokens) is longer than the model's context length (4 tokens)."
+    )
+    cutting = sglang(**told, SM_SGLANG_ALLOW_AUTO_TRUNCATE="true")
+    assert said(cutting, {**long, "max_tokens": 9})["usage"] == {
+        "prompt_tokens": 3,
+        "total_tokens": 4,
+        "completion_tokens": 1,
+        "prompt_tokens_details": None,
+        "reasoning_tokens": 0,
+    }
+
+
+def test_sglang_takes_adapters_by_name() -> None:
+    """
+    Behind a colon, or in a field of their own.
+    """
+    engine = sglang(SM_SGLANG_ENABLE_LORA="true", SM_SGLANG_LORA_PATHS="one=/a")
+    model = "Qwen/Qwen3-0.6B:one"
+    assert said(engine, {**QUESTION, "model": model})["model"] == model
+    assert said(engine, {**QUESTION, "lora_path": "one"})
+    status, told = refused(engine, {**QUESTION, "model": "base:two"})
+    assert status == 400
+    assert "The following requested LoRA adapters are not loaded: two" in told
+    assert refused(sglang(), {**QUESTION, "lora_path": "one"}) == flat(
+        "LoRA is not enabled. Please set `--enable-lora` to enable LoRA."
+    )
+
+
+def test_llama_cpp_of_aws_takes_chats_alone() -> None:
+    """
+    Whatever the route.
+    """
+    engine = started(*LLAMA, "model.gguf", SM_LLAMA_CPP_CTX_SIZE="8")
+    found = said(engine, {**QUESTION, "max_tokens": 2}, attributes="route=/props")
+    assert found["model"] == "/opt/ml/model/model.gguf"
+    assert found["choices"][0]["finish_reason"] == "length"
+    assert refused(engine, {"prompt": "Once"}) == (
+        400,
+        (
+            '{"error":{"code":400,"message":"\'messages\' is required",'
+            '"type":"invalid_request_error"}}'
+        ),
+    )
+    long = {"messages": [{"role": "user", "content": "a " * 8}]}
+    assert refused(engine, long) == (
+        400,
+        (
+            '{"error":{"code":400,"message":"request (8 tokens) exceeds the available '
+            'context size (8 tokens), try increasing it","type":'
+            '"exceed_context_size_error","n_prompt_tokens":8,"n_ctx":8}}'
+        ),
+    )
+
+
+def test_llama_cpp_counts_and_calls() -> None:
+    """
+    A tool is called with nothing said.
+    """
+    engine = started(*LLAMA, "model.gguf", SM_LLAMA_CPP_JINJA="true")
+    plain = said(engine, {**QUESTION, "max_tokens": 2})
+    assert plain["usage"] == {
+        "completion_tokens": 2,
+        "prompt_tokens": 3,
+        "total_tokens": 5,
+    }
+    assert plain["choices"][0]["message"].keys() == {"role", "content"}
+    tool = {"type": "function", "function": {"name": "now"}}
+    (choice,) = said(engine, {**QUESTION, "tools": [tool]})["choices"]
+    (call,) = choice["message"]["tool_calls"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert choice["message"]["content"] == ""
+    assert call["function"] == {"name": "now", "arguments": "{}"}
+
+
+def test_llama_cpp_of_hugging_face_routes() -> None:
+    """
+    By the header, or else by the body's key.
+    """
+    engine = started(*HF_LLAMA, SM_LLAMACPP_HF_REPO="a/b", SM_LLAMACPP_EMBEDDINGS="")
+    assert said(engine, {"prompt": "Once"})["object"] == "text_completion"
+    assert said(engine, {"input": "Once"})["object"] == "list"
+    assert said(engine, QUESTION, attributes="route=/v1/chat/completions;x=1")
+    assert refused(engine, QUESTION, attributes="route=/v2/chat") == (
+        400,
+        (
+            '{"error":{"code":400,"message":"unsupported SageMaker route: /v2/chat",'
+            '"type":"invalid_request_error"}}'
+        ),
+    )
+    ranking = {"query": "a", "documents": ["b"]}
+    status, told = refused(engine, ranking, attributes="route=/rerank")
+    assert status == 501
+    assert "does not support reranking. Start it with `--reranking`" in told
+    assert refused(engine, {}, attributes="route=/props")[0] == 501
+
+
+def test_tei_embeds() -> None:
+    """
+    A text or many, each a vector as long as the model is wide.
+    """
+    engine = tei("BAAI/bge-small-en-v1.5")
+    (one,) = said(engine, {"inputs": "one"})
+    assert len(one) == 384
+    assert sum(value * value for value in one) == pytest.approx(1, abs=1e-3)
+    (long,) = said(engine, {"inputs": "one", "normalize": False})
+    assert sum(value * value for value in long) > 1.5
+    sparse = said(tei("BAAI/bge-small-en-v1.5", POOLING="splade"), {"inputs": "a b"})
+    assert [set(value) for value in sparse[0]] == [{"index", "value"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("version", "too_much", "empty", "kind"),
+    [
+        ("1.4.0", 413, 413, "validation"),
+        ("1.6.0", 413, 400, "empty"),
+        ("1.8.2", 413, 400, "empty"),
+        ("1.9.3", 422, 400, "empty"),
+    ],
+)
+def test_tei_refuses_with_codes_of_its_release(
+    version: str, too_much: int, empty: int, kind: str
+) -> None:
+    """
+    Too many, too long and too little.
+    """
+    engine = tei("BAAI/bge-small-en-v1.5", ("tei", version))
+    assert said(engine, {"inputs": ["a"] * 32})
+    assert refused(engine, {"inputs": ["a"] * 33}) == (
+        too_much,
+        (
+            '{"error":"batch size 33 > maximum allowed batch size 32",'
+            '"error_type":"validation"}'
+        ),
+    )
+    assert said(engine, {"inputs": "a " * 512})
+    assert refused(engine, {"inputs": "a " * 513}) == (
+        too_much,
+        (
+            '{"error":"Input validation error: `inputs` must have less than 512 '
+            'tokens. Given: 513","error_type":"validation"}'
+        ),
+    )
+    assert said(engine, {"inputs": "a " * 513, "truncate": True})
+    assert refused(engine, {"inputs": []}) == (
+        empty,
+        f'{{"error":"`inputs` cannot be empty","error_type":"{kind}"}}',
+    )
+
+
+def test_tei_has_limits_that_can_be_set() -> None:
+    """
+    Each text takes one of the places for requests.
+    """
+    wide = tei(
+        "BAAI/bge-small-en-v1.5",
+        MAX_CLIENT_BATCH_SIZE="40",
+        MAX_CONCURRENT_REQUESTS="35",
+        AUTO_TRUNCATE="true",
+    )
+    assert said(wide, {"inputs": ["a"] * 35})
+    assert refused(wide, {"inputs": ["a"] * 36}) == (
+        429,
+        '{"error":"Model is overloaded","error_type":"overloaded"}',
+    )
+    assert said(wide, {"inputs": "a " * 513})
+
+
+def test_tei_ranks() -> None:
+    """
+    With a model that does nothing else.
+    """
+    engine = tei("BAAI/bge-reranker-base")
+    asked: dict[str, Any] = {"query": "a b", "texts": ["x", "a b"]}
+    ranked = said(engine, {**asked, "return_text": True})
+    assert [(one["index"], one["text"]) for one in ranked] == [(1, "a b"), (0, "x")]
+    assert [set(one) for one in said(engine, asked)] == [{"index", "score"}] * 2
+    raw = said(engine, {**asked, "raw_scores": True})
+    assert (raw[0]["score"], raw[1]["score"]) == (3.92, -3.92)
+    assert refused(engine, {"inputs": "one"}) == (
+        422,
+        (
+            "Failed to deserialize the JSON body into the target type: missing field "
+            "`query`"
+        ),
+    )
+
+
+def test_tei_tells_classes_and_sentences_apart() -> None:
+    """
+    One text has one list, many have a list of lists.
+    """
+    config = {
+        "architectures": ["BertForSequenceClassification"],
+        "model_type": "bert",
+        "hidden_size": 384,
+        "intermediate_size": 1536,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 12,
+        "vocab_size": 30522,
+        "max_position_embeddings": 512,
+        "id2label": {"0": "A", "1": "B", "2": "C"},
+    }
+    engine = started(
+        *TEI, "config.json", config=json.dumps(config), HF_MODEL_ID="/opt/ml/model"
+    )
+    (one, *others) = said(engine, {"inputs": "good"})
+    assert len(others) == 2
+    assert one["score"] >= others[0]["score"] >= others[1]["score"]
+    assert [len(many) for many in said(engine, {"inputs": [["a"], ["b"]]})] == [3, 3]
+    alike = tei("BAAI/bge-small-en-v1.5", TASK="sentence-similarity")
+    asked = {"inputs": {"source_sentence": "a b", "sentences": ["a b", "c"]}}
+    same, other = said(alike, asked)
+    assert same > other
+
+
+def test_tei_reads_json_alone() -> None:
+    """
+    In the words of its framework.
+    """
+    engine = tei("BAAI/bge-small-en-v1.5")
+    assert refused(engine, {"inputs": "a"}, content_type="text/csv") == (
+        415,
+        "Expected request with `Content-Type: application/json`",
+    )
+    assert refused(engine, {"inputs": 1})[0] == 422
+    assert refused(engine, {})[0] == 422
+
+
+def omni(version: str = "1.6") -> StartedEngine:
+    """
+    Start vLLM-Omni.
+    """
+    return started("vllm-omni", version, SM_VLLM_MODEL="Qwen/Qwen3-TTS")
+
+
+def png(picture: bytes) -> list[bytes]:
+    """
+    Read a picture of one dot, and return the names of its parts.
+    """
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    rest, names = picture[8:], []
+    while rest:
+        size = int.from_bytes(rest[:4], "big")
+        named, rest = rest[4 : 8 + size], rest[8 + size :]
+        assert int.from_bytes(rest[:4], "big") == zlib.crc32(named)
+        if named.startswith(b"IHDR"):
+            assert named[4:12] == b"\0\0\0\1" * 2
+        if named.startswith(b"IDAT"):
+            # How the row is filtered, and three colors.
+            assert len(zlib.decompress(named[4:])) == 4
+        names.append(named[:4])
+        rest = rest[4:]
+    return names
+
+
+def test_omni_speaks_and_draws() -> None:
+    """
+    By routes; without one it chats.
+    """
+    speech = whole(omni(), {"input": "Hi"}, attributes="route=/v1/audio/speech")
+    with wave.open(io.BytesIO(speech)) as sound:
+        assert sound.getparams()[:4] == (1, 2, 24_000, 2_400)
+    drawn = said(omni(), {"prompt": "x"}, attributes="route=/v1/images/generations")
+    picture = base64.b64decode(drawn["data"][0]["b64_json"])
+    assert png(picture) == [b"IHDR", b"IDAT", b"IEND"]
+    assert said(omni(), QUESTION)["object"] == "chat.completion"
+    status, told = refused(omni(), {}, attributes="route=/v1/audio/speech")
+    assert status == 400
+    assert "'loc': ('body', 'input'), 'msg': 'Field required'" in told
+
+
+def test_omni_says_what_it_sends() -> None:
+    """
+    Sound and videos are no JSON.
+    """
+    body, route = b'{"input":"Hi","response_format":"mp3"}', "route=/v1/audio/speech"
+    assert answer(omni(), Asked(body=body, attributes=route)).content_type == (
+        "audio/mpeg"
+    )
+    video = Asked(body=b'{"prompt":"x"}', attributes="route=/v1/videos/sync")
+    assert answer(omni(), video).content_type == "video/mp4"
+
+
+@pytest.mark.parametrize(
+    ("version", "takes"), [("1.1", True), ("1.2", False), ("1.3", False), ("1.4", True)]
+)
+def test_json_becomes_a_form_in_some_releases(version: str, takes: bool) -> None:  # noqa: FBT001 - a column of the table
+    """
+    In the others what reads forms finds nothing.
+    """
+    engine, asked = omni(version), {"prompt": "x"}
+    if takes:
+        job = said(engine, asked, attributes="route=/v1/videos")
+        assert job["status"] == "queued"
+    else:
+        assert refused(engine, asked, attributes="route=/v1/videos")[0] == 400

@@ -1,0 +1,601 @@
+"""
+What vLLM answers, by release, by model and by route.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
+from tests.unit.local.engine_requests import (
+    QUESTION,
+    events,
+    nested,
+    refused,
+    said,
+    started,
+)
+
+NEW = ("vllm-server", "2.6")
+OLD = ("vllm", "0.13.0")
+WRITES = "Qwen/Qwen3-0.6B"
+EMBEDS = "BAAI/bge-small-en-v1.5"
+RANKS = "BAAI/bge-reranker-base"
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        },
+    },
+}
+
+
+def vllm(image: tuple[str, str] = NEW, **variables: str) -> StartedEngine:
+    """
+    Start vLLM with a model that writes, if nothing else is said.
+    """
+    return started(*image, **{"SM_VLLM_MODEL": WRITES, **variables})
+
+
+def test_a_chat_has_all_that_vllm_writes() -> None:
+    """
+    Key by key, with what is not set.
+    """
+    found = said(vllm(), {**QUESTION, "max_tokens": 2})
+    text = found["choices"][0]["message"]["content"]
+    assert found["id"].startswith("chatcmpl-")
+    assert {**found, "id": 0, "created": 0} == {
+        "id": 0,
+        "object": "chat.completion",
+        "created": 0,
+        "model": WRITES,
+        "choices": [
+            {
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": text,
+                    "refusal": None,
+                    "annotations": None,
+                    "audio": None,
+                    "function_call": None,
+                    "reasoning": None,
+                },
+                "logprobs": None,
+                "finish_reason": "length",
+                "stop_reason": None,
+                "token_ids": None,
+            }
+        ],
+        "service_tier": None,
+        "system_fingerprint": None,
+        "usage": {
+            "prompt_tokens": 3,
+            "total_tokens": 5,
+            "completion_tokens": 2,
+            "prompt_tokens_details": None,
+        },
+        "prompt_logprobs": None,
+        "prompt_token_ids": None,
+        "kv_transfer_params": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "keys"),
+    [
+        ("0.13.0", {"tool_calls", "reasoning", "reasoning_content"}),
+        ("0.15.1", {"tool_calls", "reasoning", "reasoning_content"}),
+        ("0.16.0", {"tool_calls", "reasoning"}),
+        ("0.23.0", {"tool_calls", "reasoning"}),
+        ("0.24.0", {"reasoning"}),
+    ],
+)
+def test_a_message_changes_with_the_release(version: str, keys: set[str]) -> None:
+    """
+    ``reasoning_content`` goes with 0.16, and calls that are none with 0.24.
+    """
+    message = said(vllm(("vllm", version)), QUESTION)["choices"][0]["message"]
+    changing = {"tool_calls", "reasoning", "reasoning_content"}
+    assert set(message) & changing == keys
+
+
+def test_several_choices_are_counted_together() -> None:
+    """
+    Each has its index, streamed too.
+    """
+    engine = vllm()
+    found = said(engine, {**QUESTION, "max_tokens": 3, "n": 2})
+    assert [choice["index"] for choice in found["choices"]] == [0, 1]
+    assert found["usage"]["completion_tokens"] == 6
+    streamed = events(engine, {**QUESTION, "max_tokens": 1, "n": 2})
+    assert [chunk["choices"][0]["index"] for chunk in streamed] == [0, 1, 0, 0, 1, 1]
+
+
+def test_a_stop_string_ends_the_answer_before_it() -> None:
+    """
+    And is named.
+    """
+    engine = vllm()
+    text = said(engine, QUESTION)["choices"][0]["message"]["content"]
+    stop = text.split()[2]
+    (choice,) = said(engine, {**QUESTION, "stop": [stop]})["choices"]
+    assert choice["message"]["content"] == text[: text.index(stop)]
+    assert (choice["finish_reason"], choice["stop_reason"]) == ("stop", stop)
+    assert said(engine, {**QUESTION, "stop": stop})["choices"][0]["stop_reason"] == stop
+
+
+def test_usage_ends_a_stream_where_it_is_asked_for() -> None:
+    """
+    And is not there otherwise.
+    """
+    engine = vllm()
+    told = {**QUESTION, "max_tokens": 1, "stream_options": {"include_usage": True}}
+    *_, last = events(engine, told)
+    assert last["choices"] == []
+    assert last["usage"]["total_tokens"] == 4
+    chunks = events(engine, {**QUESTION, "max_tokens": 1})
+    assert not any("usage" in chunk for chunk in chunks)
+    assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [
+        None,
+        None,
+        "length",
+    ]
+
+
+def test_thoughts_come_first_where_a_parser_takes_them_apart() -> None:
+    """
+    Unless the request says that the model is not to think.
+    """
+    engine = vllm(SM_VLLM_REASONING_PARSER="qwen3")
+    message = said(engine, QUESTION)["choices"][0]["message"]
+    other = {**QUESTION, "chat_template_kwargs": {"enable_thinking": True}}
+    assert said(engine, other)["choices"][0]["message"] == message
+    bare = {**QUESTION, "chat_template_kwargs": {"enable_thinking": False}}
+    plain = said(engine, bare)["choices"][0]["message"]
+    assert plain["reasoning"] is None
+    assert message["reasoning"] + message["content"] == plain["content"]
+    deltas = [chunk["choices"][0]["delta"] for chunk in events(engine, QUESTION)]
+    thought = "".join(delta.get("reasoning", "") for delta in deltas)
+    assert thought == message["reasoning"]
+
+
+def test_a_tool_is_called_once_and_then_answered() -> None:
+    """
+    The arguments fit its schema.
+    """
+    engine = vllm(
+        SM_VLLM_ENABLE_AUTO_TOOL_CHOICE="true", SM_VLLM_TOOL_CALL_PARSER="hermes"
+    )
+    asked: dict[str, Any] = {**QUESTION, "tools": [WEATHER]}
+    (choice,) = said(engine, asked)["choices"]
+    (call,) = choice["message"]["tool_calls"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert choice["message"]["content"] is None
+    assert call["id"].startswith("chatcmpl-tool-")
+    assert call["function"] == {
+        "name": "weather",
+        "arguments": '{"city": "text", "days": 1}',
+    }
+    deltas = [chunk["choices"][0]["delta"] for chunk in events(engine, asked)]
+    begun, written = [
+        delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta
+    ]
+    assert begun.pop("id").startswith("chatcmpl-tool-")
+    assert begun == {
+        "type": "function",
+        "index": 0,
+        "function": {"name": "weather", "arguments": ""},
+    }
+    assert written == {
+        "index": 0,
+        "function": {"arguments": '{"city": "text", "days": 1}'},
+    }
+    told = {"role": "tool", "content": "sunny", "tool_call_id": call["id"]}
+    answered = {**asked, "messages": [*QUESTION["messages"], told]}
+    assert said(engine, answered)["choices"][0]["finish_reason"] == "stop"
+    silent = {**asked, "tool_choice": "none"}
+    assert said(engine, silent)["choices"][0]["message"]["content"]
+
+
+def test_the_tool_that_is_named_is_called() -> None:
+    """
+    Else the first that is one.
+    """
+    engine = vllm(
+        SM_VLLM_ENABLE_AUTO_TOOL_CHOICE="true", SM_VLLM_TOOL_CALL_PARSER="hermes"
+    )
+    other = {"type": "function", "function": {"name": "time"}}
+    named = {"type": "function", "function": {"name": "time"}}
+    asked = {**QUESTION, "tools": [WEATHER, other]}
+    for choice, name in (("required", "weather"), ("auto", "weather"), (named, "time")):
+        found = said(engine, {**asked, "tool_choice": choice})["choices"][0]
+        (call,) = found["message"]["tool_calls"]
+        assert call["function"]["name"] == name
+
+
+def test_tools_need_a_parser() -> None:
+    """
+    One that is named did not, before vLLM had its renderers.
+    """
+    asked = {**QUESTION, "tools": [WEATHER]}
+    assert refused(vllm(), asked) == nested(
+        '"auto" tool choice requires --enable-auto-tool-choice and '
+        "--tool-call-parser to be set"
+    )
+    named = {"type": "function", "function": {"name": "weather"}}
+    assert refused(vllm(), {**asked, "tool_choice": named}) == nested(
+        'tool_choice=function "weather" requires --tool-call-parser to be set'
+    )
+    old = said(vllm(OLD), {**asked, "tool_choice": named})
+    assert old["choices"][0]["message"]["tool_calls"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message", "field"),
+    [
+        (
+            {"stream_options": {"include_usage": True}},
+            "Stream options can only be defined when `stream=True`.",
+            "stream_options",
+        ),
+        (
+            {"top_logprobs": 2},
+            "when using `top_logprobs`, `logprobs` must be set to true.",
+            "top_logprobs",
+        ),
+        (
+            {"tool_choice": "auto"},
+            "When using `tool_choice`, `tools` must be set.",
+            "tool_choice",
+        ),
+    ],
+)
+def test_fields_that_do_not_go_together(
+    fields: dict[str, Any], message: str, field: str
+) -> None:
+    """
+    Newer releases say so; older ones pass the type over, and find none.
+    """
+    asked = {**QUESTION, **fields}
+    assert refused(vllm(), asked) == nested(f"{message} (parameter={field})", field)
+    assert refused(vllm(OLD), asked) == nested(
+        "Cannot find suitable handler for request. Expected one of: "
+        "['ChatCompletionRequest', 'CompletionRequest']"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"inputs": "Who?"}, {"input": "Who?"}, {**QUESTION, "max_tokens": "2"}, {}],
+    ids=["TGI's", "an embedding", "a text for a number", "nothing"],
+)
+def test_a_body_of_no_type(body: dict[str, Any]) -> None:
+    """
+    The completion's own check answers, whatever was meant; in 0.13 the list of types.
+    """
+    assert refused(vllm(), body) == nested(
+        "Either prompt or prompt_embeds must be provided and non-empty. "
+        "(parameter=prompt)",
+        "prompt",
+    )
+    status, told = refused(vllm(OLD), body)
+    assert status == 400
+    assert "Cannot find suitable handler for request." in told
+
+
+def test_a_prompt_that_is_too_long() -> None:
+    """
+    Newer releases read one token more than there is room for, and say at least.
+    """
+    new = vllm(SM_VLLM_MAX_MODEL_LEN="8")
+    assert said(new, {**QUESTION, "max_tokens": 5})
+    assert refused(new, {**QUESTION, "max_tokens": 6}) == nested(
+        "This model's maximum context length is 8 tokens. However, you requested 6 "
+        "output tokens and your prompt contains at least 3 input tokens, for a total "
+        "of at least 9 tokens. Please reduce the length of the input prompt or the "
+        "number of requested output tokens. (parameter=input_tokens, value=3)",
+        "input_tokens",
+    )
+    assert refused(new, {**QUESTION, "max_completion_tokens": 9}) == nested(
+        "max_completion_tokens=9 cannot be greater than max_model_len="
+        "max_total_tokens=8. Please request fewer output tokens. "
+        "(parameter=max_completion_tokens, value=9)",
+        "max_completion_tokens",
+    )
+    old = vllm(OLD, SM_VLLM_MAX_MODEL_LEN="8")
+    assert said(old, {**QUESTION, "max_tokens": 5})
+    assert refused(old, {**QUESTION, "max_tokens": 6}) == nested(
+        "'max_tokens' or 'max_completion_tokens' is too large: 6. This model's "
+        "maximum context length is 8 tokens and your request has 3 input tokens "
+        "(6 > 8 - 3)."
+    )
+    long = {"messages": [{"role": "user", "content": "a " * 8}]}
+    assert refused(old, long) == nested(
+        "This model's maximum context length is 8 tokens. However, your request has 8 "
+        "input tokens. Please reduce the length of the input messages."
+    )
+
+
+def test_the_context_is_the_models_own_if_nothing_is_said() -> None:
+    """
+    Of Qwen 3 it is 40,960 tokens.
+    """
+    assert vllm().context_length == 40_960
+    assert vllm(SM_VLLM_MAX_MODEL_LEN="auto").context_length == 40_960
+    assert vllm(SM_VLLM_MAX_MODEL_LEN="2k").context_length == 2000
+    assert said(vllm(), {**QUESTION, "max_tokens": 40_957})
+    assert refused(vllm(), {**QUESTION, "max_tokens": 40_958})[0] == 400
+
+
+def test_the_answer_has_at_least_one_token() -> None:
+    """
+    None is too few.
+    """
+    assert refused(vllm(), {**QUESTION, "max_tokens": 0}) == nested(
+        "max_tokens must be at least 1, got 0. (parameter=max_tokens, value=0)",
+        "max_tokens",
+    )
+
+
+def test_a_completion_of_several_prompts() -> None:
+    """
+    Each has a choice, of 16 tokens if nothing is said.
+    """
+    found = said(vllm(), {"prompt": ["Once", "Twice"], "logprobs": 1, "echo": True})
+    assert found["object"] == "text_completion"
+    assert [choice["index"] for choice in found["choices"]] == [0, 1]
+    assert found["choices"][1]["text"].startswith("Twice ")
+    assert found["usage"]["completion_tokens"] == 32
+    told = found["choices"][0]["logprobs"]
+    assert told["text_offset"][:2] == [0, len(told["tokens"][0])]
+
+
+def test_a_completion_has_all_that_vllm_writes() -> None:
+    """
+    What it does not know is ``null``.
+    """
+    found = said(vllm(), {"prompt": "Once", "max_tokens": 1, "n": 2})
+    assert found.pop("id").startswith("cmpl-")
+    assert found.pop("created") > 0
+    assert found["choices"][1].pop("text")
+    assert found["choices"][1] == {
+        "index": 1,
+        "logprobs": None,
+        "finish_reason": "length",
+        "stop_reason": None,
+        "token_ids": None,
+        "prompt_logprobs": None,
+        "prompt_token_ids": None,
+    }
+    del found["choices"]
+    assert found == {
+        "object": "text_completion",
+        "model": WRITES,
+        "service_tier": None,
+        "system_fingerprint": None,
+        "usage": {
+            "prompt_tokens": 1,
+            "total_tokens": 3,
+            "completion_tokens": 2,
+            "prompt_tokens_details": None,
+        },
+        "kv_transfer_params": None,
+    }
+
+
+def test_a_completion_is_streamed_word_by_word() -> None:
+    """
+    The prompt first where it is asked for, and the usage last.
+    """
+    asked = {"prompt": "Once", "max_tokens": 2}
+    text = said(vllm(), asked)["choices"][0]["text"]
+    told = {**asked, "echo": True, "stream_options": {"include_usage": True}}
+    prompt, *words, end, usage = events(vllm(), told)
+    assert prompt["choices"] == [
+        {"index": 0, "text": "Once", "logprobs": None, "finish_reason": None}
+    ]
+    assert "".join(word["choices"][0]["text"] for word in words) == text
+    assert len(words) == 2
+    assert end["choices"] == [
+        {
+            "index": 0,
+            "text": "",
+            "logprobs": None,
+            "finish_reason": "length",
+            "stop_reason": None,
+        }
+    ]
+    assert usage["choices"] == []
+    assert usage["usage"]["completion_tokens"] == 2
+    bare = events(vllm(), asked)
+    assert len(bare) == 3
+    assert not any("usage" in chunk for chunk in bare)
+
+
+def test_tokens_are_a_prompt_too() -> None:
+    """
+    One of them, or several lists; what is neither is no prompt.
+    """
+    one = said(vllm(), {"prompt": [1, 2, 3], "echo": True, "max_tokens": 1})
+    assert one["choices"][0]["text"].startswith("1 2 3")
+    assert len(one["choices"]) == 1
+    two = said(vllm(), {"prompt": [[1, 2], [3]], "echo": True, "max_tokens": 1})
+    first, second = [choice["text"] for choice in two["choices"]]
+    assert first.startswith("1 2")
+    assert second.startswith("3")
+    for prompt in ([], "", [1, "a"], [True], [[1], 2]):
+        assert refused(vllm(), {"prompt": prompt})[0] == 400
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"temperature": True},
+        {"max_tokens": True},
+        {"top_p": "0.5"},
+        {"stream": 1},
+        {"top_logprobs": 1.5},
+        {"seed": 1.5},
+        {"logprobs": 1},
+    ],
+    ids=str,
+)
+def test_fields_of_another_type(fields: dict[str, Any]) -> None:
+    """
+    Neither is a truth a number, nor a number a truth.
+    """
+    assert refused(vllm(), {**QUESTION, **fields})[0] == 400
+
+
+def test_answers_are_no_more_than_16384() -> None:
+    """
+    As VLLM_MAX_N_SEQUENCES has it.
+    """
+    body = {"prompt": "Once", "n": 16_385, "max_tokens": 1}
+    assert refused(vllm(), body) == nested(
+        "n must be at most 16384, got 16385. (parameter=n, value=16385)", "n"
+    )
+
+
+def test_a_decoder_embeds_by_its_name() -> None:
+    """
+    However it is written; the name of its folder says nothing.
+    """
+    for name in ("Qwen/Qwen3-Embedding-0.6B", "Qwen/qwen3-embedding-0.6b"):
+        assert said(vllm(SM_VLLM_MODEL=name), {"input": "one"})["data"]
+    writes = vllm(SM_VLLM_MODEL="embedders/Qwen3-0.6B", SM_VLLM_MAX_MODEL_LEN="2048")
+    assert said(writes, {**QUESTION, "max_tokens": 1})["choices"]
+
+
+def test_a_model_that_embeds_does_nothing_else() -> None:
+    """
+    Vectors are as long as the model is wide.
+    """
+    engine = vllm(SM_VLLM_MODEL=EMBEDS)
+    found = said(engine, {"input": ["one", "two"]})
+    assert [len(one["embedding"]) for one in found["data"]] == [384, 384]
+    assert found["usage"]["prompt_tokens"] == 2
+    packed = said(engine, {"input": "one", "encoding_format": "base64"})
+    raw = base64.b64decode(packed["data"][0]["embedding"])
+    numbers = struct.unpack("<384f", raw)
+    assert numbers == pytest.approx(found["data"][0]["embedding"], abs=1e-6)
+    scored = said(engine, {"text_1": "a b", "text_2": ["a b", "c"]})
+    assert [one["object"] for one in scored["data"]] == ["score", "score"]
+    assert scored["data"][0]["score"] > scored["data"][1]["score"]
+    assert refused(engine, {"prompt": "Once"}) == nested(
+        "Cannot find suitable handler for request. Expected one of: "
+        "['EmbeddingRequest', 'RerankRequest', 'ScoreRequest', 'PoolingRequest']"
+    )
+
+
+def test_a_model_that_ranks() -> None:
+    """
+    The most relevant first, as many as are asked for.
+    """
+    engine = vllm(SM_VLLM_MODEL=RANKS)
+    asked = {"query": "red apple", "documents": ["stone", "a red apple", "red"]}
+    found = said(engine, {**asked, "top_n": 2})
+    assert [one["index"] for one in found["results"]] == [1, 2]
+    assert found["results"][0]["document"] == {
+        "text": "a red apple",
+        "multi_modal": None,
+    }
+    assert found["usage"] == {"prompt_tokens": 7, "total_tokens": 7}
+    classified = said(engine, {"input": "one"})["data"][0]
+    assert classified["num_classes"] == 1
+
+
+def test_a_runner_that_is_told_wins() -> None:
+    """
+    A model that writes can be made to embed.
+    """
+    engine = vllm(SM_VLLM_RUNNER="pooling")
+    assert said(engine, {"input": "one"})["data"]
+    assert engine.kind == "embed"
+    assert vllm(SM_VLLM_CONVERT="classify").kind == "classify"
+    assert vllm(SM_VLLM_MODEL="nobody/knows").kind is None
+
+
+@pytest.mark.parametrize(
+    ("route", "status", "body"),
+    [
+        ("/v1/models", 405, '{"detail":"Method Not Allowed"}'),
+        ("/v1/nothing", 404, '{"detail":"Not Found"}'),
+        ("/v1/embeddings", 404, '{"detail":"Not Found"}'),
+    ],
+)
+def test_routes_that_are_not_there(route: str, status: int, body: str) -> None:
+    """
+    Not for POST, not at all, or not for this model.
+    """
+    found = refused(vllm(), QUESTION, attributes=f"route={route}")
+    assert found == (status, body)
+
+
+def test_a_route_is_read_up_to_a_blank_or_a_comma() -> None:
+    """
+    There the model's name counts; on ``/invocations`` it does not.
+    """
+    engine = vllm(SM_VLLM_SERVED_MODEL_NAME='["one","two"]')
+    route = "trace=7,route=/v1/chat/completions, x"
+    named = {**QUESTION, "model": "two"}
+    assert said(engine, named, attributes=route)["model"] == "two"
+    assert said(engine, named)["model"] == "one"
+    other = {**QUESTION, "model": "three"}
+    assert said(engine, other)["model"] == "one"
+    assert refused(engine, other, attributes=route) == nested(
+        "The model `three` does not exist.", "model", kind="NotFoundError", code=404
+    )
+    old = vllm(("vllm", "0.30.0"))
+    assert said(old, other, attributes=route)["model"] == WRITES
+
+
+def test_what_is_not_emulated_says_so() -> None:
+    """
+    In place of an answer that vLLM would not give.
+    """
+    status, told = refused(vllm(), {}, attributes="route=/v1/responses")
+    assert status == 501
+    assert "The embedded AWS does not emulate /v1/responses of vLLM." in told
+
+
+def test_tokens_can_be_counted() -> None:
+    """
+    Only by a route.
+    """
+    engine = vllm(SM_VLLM_MAX_MODEL_LEN="64")
+    found = said(engine, {"prompt": "one two"}, attributes="route=/tokenize")
+    assert (found["count"], found["max_model_len"]) == (2, 64)
+    assert len(found["tokens"]) == 2
+
+
+def test_what_is_no_json_is_refused() -> None:
+    """
+    By what it says it is, and by what it is.
+    """
+    assert refused(vllm(), QUESTION, content_type="text/plain") == nested(
+        "1 validation error:\n"
+        "  Unsupported Media Type: Only 'application/json' is allowed",
+        kind="Bad Request",
+    )
+    assert said(vllm(), QUESTION, content_type="application/json; charset=utf-8")
+
+
+def test_neuron_holds_to_the_models_name() -> None:
+    """
+    Its vLLM is older than SageMaker's standards.
+    """
+    engine = started("huggingface-vllm-neuronx", "0.4.4", SM_ON_MODEL="a/b")
+    message = said(engine, {**QUESTION, "model": "a/b"})["choices"][0]["message"]
+    assert message["reasoning_content"] is None
+    assert "reasoning" not in message
+    assert refused(engine, {**QUESTION, "model": "x"})[0] == 404
