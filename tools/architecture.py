@@ -43,7 +43,7 @@ FLOORS = (
     "cli",
 )
 # From here on rooms may load the CDK, boto3 or moto.
-FIRST_HEAVY = "hosting"
+FIRST_HEAVY = "staging"
 _HEAD = """\
 # Architecture
 

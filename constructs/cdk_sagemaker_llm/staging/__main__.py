@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.staging import hub
 from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.selecting import select
 from cdk_sagemaker_llm.staging.signalling import signal
 from cdk_sagemaker_llm.staging.storage import Storage
@@ -29,12 +30,12 @@ def stage(order: Order) -> None:
     """
     storage = Storage(order)
     if storage.is_staged():
-        print(f"{order.title} is staged already", flush=True)
+        say(f"{order.title} is staged already")
         return
     files = select(hub.list_files(order), order.include, order.exclude)
     Transfer(order, storage, files).run()
     storage.seal(_manifest(order, files))
-    print(f"{order.title} is staged: s3://{order.bucket}/{order.prefix}", flush=True)
+    say(f"{order.title} is staged: s3://{order.bucket}/{order.prefix}")
 
 
 def _manifest(order: Order, files: list[HubFile]) -> dict[str, Any]:
@@ -42,9 +43,7 @@ def _manifest(order: Order, files: list[HubFile]) -> dict[str, Any]:
         "model_id": order.model_id,
         "revision": order.revision,
         "prefix": order.prefix,
-        "files": {
-            one.path: {"size": one.size, "digest": one.digest} for one in files
-        },
+        "files": {one.path: {"size": one.size, "digest": one.digest} for one in files},
     }
 
 
@@ -63,7 +62,7 @@ def main() -> int:
     except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
         reason = f"{type(fault).__name__}: {fault}"
     if reason:
-        print(f"not staged: {reason}", flush=True)
+        say(f"not staged: {reason}")
     handle = os.environ.get(_HANDLE)
     if handle:
         signal(handle, unique_id=unique_id, reason=reason)

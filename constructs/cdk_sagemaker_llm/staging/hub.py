@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +26,8 @@ from cdk_sagemaker_llm.staging.order import Order
 
 _CHUNK = 1024 * 1024
 _ATTEMPTS = 6
+# How often contents may be others than the Hub's hash says.
+_ARRIVALS = 3
 # The first pause; each is twice the one before.
 _PAUSE = float(os.environ.get("STAGING_RETRY_SECONDS", "2"))
 _UNAUTHORIZED, _NOT_FOUND, _TOO_MANY = 401, 404, 429
@@ -83,19 +86,16 @@ def fetch(order: Order, file: HubFile, folder: Path) -> Path:
     Raises:
         StagingError: If the Hub does not give it, or its contents are others.
     """
-    for attempt in range(3):
-        local = Path(
-            retried(
-                order,
-                lambda: hf_hub_download(
-                    order.model_id,
-                    file.path,
-                    revision=order.revision,
-                    local_dir=folder,
-                    force_download=attempt > 0,
-                ),
-            )
-        )
+    ask = partial(
+        hf_hub_download,
+        order.model_id,
+        file.path,
+        revision=order.revision,
+        local_dir=folder,
+    )
+    for attempt in range(_ARRIVALS):
+        again = partial(ask, force_download=attempt > 0)
+        local = Path(retried(order, again))
         if digest_of(local, file) == file.digest:
             return local
         local.unlink()

@@ -1,5 +1,5 @@
 """
-Bringing files from the Hub into S3, several at once; what is there is not brought again.
+Bringing files from the Hub into S3, several at once, and none twice.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.staging import hub
 from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.storage import Storage
 
 _GB = 1e9
@@ -86,11 +87,10 @@ class Transfer:
             self._done += 1
             self._bytes += file.size
             share = self._bytes / self._total if self._total else 1.0
-            print(
+            say(
                 f"[{self._done}/{len(self._files)}] {file.path} "
                 f"{file.size / _GB:.2f} GB {what}, {share:.0%} of "
-                f"{self._total / _GB:.2f} GB{self._left()}",
-                flush=True,
+                f"{self._total / _GB:.2f} GB{self._left()}"
             )
 
     def _left(self) -> str:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 # What the Hub keeps in Git itself is smaller.
@@ -61,7 +61,7 @@ class Hub:
     url: str = ""
     _server: ThreadingHTTPServer | None = None
 
-    def __enter__(self) -> Hub:
+    def __enter__(self) -> Self:
         """
         Serve on a free port.
         """
@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         """
         self._answer(with_body=True)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+    def log_message(self, format: str, *args: object) -> None:
         """
         Say nothing.
         """
@@ -157,7 +157,10 @@ class _Handler(BaseHTTPRequestHandler):
     ) -> None:
         start = self._start() if body else 0
         self.send_response(206 if start else 200)
-        for name, value in {"Content-Length": str(len(body) - start), **headers}.items():
+        for name, value in {
+            "Content-Length": str(len(body) - start),
+            **headers,
+        }.items():
             self.send_header(name, value)
         if start:
             span = f"bytes {start}-{len(body) - 1}/{len(body)}"

@@ -16,6 +16,7 @@ import boto3
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.conftest import REGION, ROOT
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 
@@ -40,7 +41,7 @@ Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(name="s3")
-def _s3(embedded_aws: EmbeddedAws) -> Any:
+def _s3(embedded_aws: EmbeddedAws) -> Untyped:
     """
     A client of the embedded AWS.
     """
@@ -106,7 +107,7 @@ def stage(
     )
 
 
-def contents(s3: Any, bucket: str) -> dict[str, bytes]:
+def contents(s3: Untyped, bucket: str) -> dict[str, bytes]:
     """
     Return all objects of a bucket.
     """
@@ -118,7 +119,7 @@ def contents(s3: Any, bucket: str) -> dict[str, bytes]:
 
 
 def test_stages_a_revision_and_writes_the_manifest_last(
-    embedded_aws: EmbeddedAws, s3: Any
+    embedded_aws: EmbeddedAws, s3: Untyped
 ) -> None:
     """
     What an engine needs is there, byte by byte, and listed.
@@ -141,7 +142,7 @@ def test_stages_a_revision_and_writes_the_manifest_last(
 
 @pytest.mark.parametrize("point", range(10))
 def test_goes_on_where_it_was_killed(
-    embedded_aws: EmbeddedAws, s3: Any, point: int
+    embedded_aws: EmbeddedAws, s3: Untyped, point: int
 ) -> None:
     """
     Killed at a file that is asked for, and run again, it ends with the same bytes.
@@ -178,7 +179,7 @@ def test_goes_on_where_it_was_killed(
     assert found == {prefix + path: data for path, data in files.items()}
 
 
-BAD = {
+BAD: dict[str, tuple[dict[str, object], Repository, str]] = {
     "a vanished revision": (
         {"revision": "f" * 40},
         Repository(FILES),
@@ -214,7 +215,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_says_what_stands_in_the_way(
-    embedded_aws: EmbeddedAws, s3: Any, name: str
+    embedded_aws: EmbeddedAws, s3: Untyped, name: str
 ) -> None:
     """
     One clear line, and no manifest.
@@ -230,7 +231,7 @@ def test_says_what_stands_in_the_way(
     assert not any(key.startswith("manifests/") for key in contents(s3, bucket))
 
 
-def test_wrong_token_is_told_from_none(embedded_aws: EmbeddedAws, s3: Any) -> None:
+def test_wrong_token_is_told_from_none(embedded_aws: EmbeddedAws, s3: Untyped) -> None:
     """
     The words say that the token is the matter, and never what it is.
     """
@@ -247,7 +248,7 @@ def test_wrong_token_is_told_from_none(embedded_aws: EmbeddedAws, s3: Any) -> No
 
 
 def test_survives_a_busy_hub_and_a_broken_line(
-    embedded_aws: EmbeddedAws, s3: Any
+    embedded_aws: EmbeddedAws, s3: Untyped
 ) -> None:
     """
     429, a connection that breaks off, and other contents: each is tried again.
@@ -267,7 +268,7 @@ def test_survives_a_busy_hub_and_a_broken_line(
 
 
 def test_refuses_a_file_that_stays_corrupted(
-    embedded_aws: EmbeddedAws, s3: Any
+    embedded_aws: EmbeddedAws, s3: Untyped
 ) -> None:
     """
     Contents that are not the Hub's never reach S3.
@@ -283,7 +284,7 @@ def test_refuses_a_file_that_stays_corrupted(
 
 
 def test_a_staged_revision_is_not_asked_for_again(
-    embedded_aws: EmbeddedAws, s3: Any
+    embedded_aws: EmbeddedAws, s3: Untyped
 ) -> None:
     """
     A manifest is enough: the Hub is not needed any more.
