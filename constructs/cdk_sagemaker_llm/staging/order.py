@@ -13,6 +13,7 @@ from cdk_sagemaker_llm.staging.failures import StagingError
 
 VARIABLE = "STAGING_ORDER"
 _THREADS = 8
+_PATTERNS = ("include", "exclude")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,10 +61,9 @@ class Order:
         """
         try:
             said = json.loads(environment[VARIABLE])
-            for name in ("include", "exclude"):
-                said[name] = tuple(said.get(name, ()))
-            return cls(**said)
-        except (KeyError, ValueError, TypeError) as fault:
+            patterns = {name: tuple(said.get(name, ())) for name in _PATTERNS}
+            return cls(**{**said, **patterns})
+        except (KeyError, ValueError, TypeError, AttributeError) as fault:
             raise StagingError(f"{VARIABLE} is not what it should be: {fault}") from (
                 fault
             )

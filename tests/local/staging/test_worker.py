@@ -9,8 +9,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
-from typing import Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
 
 import boto3
 import pytest
@@ -297,3 +299,62 @@ def test_a_staged_revision_is_not_asked_for_again(
 
     assert done.returncode == 0
     assert "is staged already" in done.stdout
+
+
+class _Handle(BaseHTTPRequestHandler):
+    """
+    The address of a wait condition, as CloudFormation makes one.
+    """
+
+    told: ClassVar[list[tuple[str, dict[str, str]]]] = []
+
+    def do_PUT(self) -> None:
+        """
+        Take a signal in.
+        """
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        kind = self.headers["Content-Type"] or ""
+        self.told.append((kind, json.loads(body)))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """
+        Say nothing.
+        """
+
+
+def test_the_wait_condition_is_told_how_it_went(
+    embedded_aws: EmbeddedAws, s3: Untyped
+) -> None:
+    """
+    Why not, in one line; and that it is there.
+    """
+    s3.create_bucket(Bucket="staging-told")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handle)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    handle = f"http://127.0.0.1:{server.server_port}/handle"
+    asked = order("staging-told")
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        stage(
+            embedded_aws,
+            hub,
+            {**asked, "revision": "f" * 40},
+            STAGING_HANDLE=handle,
+        )
+        stage(embedded_aws, hub, asked, STAGING_HANDLE=handle)
+    server.shutdown()
+    server.server_close()
+
+    failed, done = _Handle.told
+    # The handle's signature covers an empty content type.
+    assert failed[0] == done[0] == ""
+    assert failed[1]["Status"] == "FAILURE"
+    assert failed[1]["Reason"].startswith("tiny/model has no revision ffff")
+    assert done[1] == {
+        "Status": "SUCCESS",
+        "Reason": "staged",
+        "UniqueId": f"manifests/tiny--model/{REVISION}.json",
+        "Data": "",
+    }
