@@ -226,7 +226,9 @@ def test_says_what_stands_in_the_way(
     bucket = "staging-bad"
     s3.create_bucket(Bucket=bucket)
     with Hub({MODEL: repository}) as hub:
-        done = stage(embedded_aws, hub, {**order(bucket), **changed})
+        asked = order(bucket)
+        asked.update(changed)
+        done = stage(embedded_aws, hub, asked)
 
     assert done.returncode == 1
     assert f"not staged: {words}" in done.stdout
