@@ -65,12 +65,8 @@ class Hub:
         """
         Serve on a free port.
         """
-        hub = self
-
-        class Handler(_Handler):
-            of = hub
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Handler", (_Handler,), {"of": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
