@@ -4,20 +4,16 @@ The README's way from a clone to a streamed answer.
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.local.client.commands import clean
+from tests.local.client.commands import run_line
 from tests.local.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"## Talk to it\n.*?```sh\n(.*?)```", re.DOTALL)
-_LIMIT = 240
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -30,25 +26,8 @@ def test_its_last_command_streams_an_answer(tmp_path: Path) -> None:
     assert found is not None
     set_up, path, command = found[1].split("\n", 2)
     assert (set_up, path[:12]) == ("make setup", "export PATH=")
-    places = (Path(sys.executable).parent, ROOT / "node_modules" / ".bin")
 
-    done = subprocess.run(
-        ["sh", "-c", command],
-        cwd=ROOT,
-        env=clean(
-            {
-                **os.environ,
-                "CDK_OUTPUT": str(tmp_path / "cdk.out"),
-                "HOME": str(tmp_path),
-                "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
-                "PATH": os.pathsep.join([*map(str, places), os.environ["PATH"]]),
-            }
-        ),
-        capture_output=True,
-        text=True,
-        timeout=_LIMIT,
-        check=False,
-    )
+    done = run_line(command, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.rstrip("\n").endswith("It came in waves, as it does, and the")
     assert "finish reason length (cut off at its length)" in done.stderr

@@ -19,7 +19,6 @@ from botocore.exceptions import ClientError
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.conftest import ROOT, cdk_runner
-from tests.local.hosting_requests import prompt
 
 _SPEED = 300.0  # Five minutes a second.
 _PATIENCE = 90.0  # Seconds on the wall, for a machine that is busy.
@@ -90,17 +89,20 @@ class Sleepy:
             EndpointName=self.endpoint,
             InferenceComponentName=self.component,
             ContentType="application/json",
-            Body=prompt("Once", max_new_tokens=4),
+            Body=json.dumps({"prompt": "Once", "max_tokens": 4}),
         )
         return bytes(answer["Body"].read())
 
     def answer(self) -> bytes | None:
         """
-        Send one request, which may be refused.
+        Send one request, which may come while nothing runs.
         """
         try:
             return self.ask()
-        except ClientError:
+        except ClientError as error:
+            # Anything else would never become an answer.
+            if error.response["Error"]["Code"] != "ValidationError":
+                raise
             return None
 
     def activities(self) -> list[dict[str, Any]]:

@@ -17,6 +17,9 @@ from pathlib import Path
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
 LIMIT = 60.0
+# A line deploys, and asks.
+_LINE_LIMIT = 240.0
+ROOT = Path(__file__).parents[3]
 _TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
 _WISHES = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
@@ -147,3 +150,32 @@ class Terminal:
             return os.read(self._ours, 65_536).decode(errors="replace")
         except OSError:  # Linux: the other end is closed.
             return ""
+
+
+def run_line(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """
+    Run a line of a shell in the checkout, with what ``make setup`` brings.
+
+    Args:
+        line: The line, as a document has it.
+
+        folder: Where it may write.
+    """
+    places = (Path(sys.executable).parent, ROOT / "node_modules" / ".bin")
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=ROOT,
+        env=clean(
+            {
+                **os.environ,
+                "CDK_OUTPUT": str(folder / "cdk.out"),
+                "HOME": str(folder),
+                "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
+                "PATH": os.pathsep.join([*map(str, places), os.environ["PATH"]]),
+            }
+        ),
+        capture_output=True,
+        text=True,
+        timeout=_LINE_LIMIT,
+        check=False,
+    )

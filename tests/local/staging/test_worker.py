@@ -4,6 +4,7 @@ The staging worker against a Hub on a socket and the embedded AWS.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -301,6 +302,29 @@ def test_a_staged_revision_is_not_asked_for_again(
 
     assert done.returncode == 0
     assert "is staged already" in done.stdout
+
+
+def test_an_object_of_another_size_is_brought_again(
+    embedded_aws: EmbeddedAws, s3: Untyped
+) -> None:
+    """
+    Whatever is written beside it.
+    """
+    s3.create_bucket(Bucket="staging-short")
+    path = "model-00001-of-00002.safetensors"
+    digest = f"sha256:{hashlib.sha256(FILES[path]).hexdigest()}"
+    key = f"models/tiny--model/{REVISION}/{path}"
+    s3.put_object(
+        Bucket="staging-short",
+        Key=key,
+        Body=FILES[path][:-1],
+        Metadata={"hub-digest": digest},
+    )
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        done = stage(embedded_aws, hub, order("staging-short"))
+
+    assert done.returncode == 0, done.stdout
+    assert contents(s3, "staging-short")[key] == FILES[path]
 
 
 class _Handle(BaseHTTPRequestHandler):

@@ -35,8 +35,8 @@ from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Telling,
     Told,
-    argument_fields,
     given_arguments,
+    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.supervision import recovers
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
@@ -85,6 +85,8 @@ class EngineServing:
 
     engine: ClassVar[Engine] = "vllm"
     engine_name: ClassVar[str] = ""
+    # The arguments that name a model and its revision.
+    model_words: ClassVar[tuple[str, str]] = ("model", "revision")
 
     version: str
     _: KW_ONLY
@@ -165,7 +167,18 @@ class EngineServing:
         return {**named, **self._degrees(given, devices), **given}
 
     def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
-        raise NotImplementedError
+        """
+        Name the model in any case: what lies in its folder outranks HF_MODEL_ID, and
+        not every entry point reads that.
+        """
+        if model is None:
+            return {}
+        address, revision = self.model_words
+        named: dict[str, ArgumentValue] = {
+            address: getattr(model, "model_id", MODEL_DIR)
+        }
+        commit = getattr(model, "revision", None)
+        return named if commit is None else {**named, revision: commit}
 
     def _degrees(
         self,
@@ -178,9 +191,14 @@ class EngineServing:
         return {}
 
     def _demand(
-        self, model: ModelSource | None, release: EngineRelease | None
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - a class may go by it
+        release: EngineRelease | None,  # noqa: ARG002 - as above
     ) -> Demand | None:
-        raise NotImplementedError
+        """
+        Return what it asks of the memory; nothing where that is not modelled.
+        """
+        return None
 
     def _defaults(
         self,
@@ -220,8 +238,7 @@ class EngineServing:
             # What is doubled for the supervisor stays doubled without it.
             rule = replace(rule, supervisor=None)
         telling = Telling(self.engine, number, rule, label)
-        names = {name: word for word, name in argument_fields(self)}
-        return telling.tell(arguments, self.options, names)
+        return telling.tell(arguments, self.options, words_of(self))
 
     def _variable(self, release: EngineRelease, argument: str) -> str:
         """
@@ -283,7 +300,7 @@ class EngineServing:
         devices: int | None,
     ) -> list[Finding]:
         words = {
-            self._variable(release, name): word for word, name in argument_fields(self)
+            self._variable(release, name): word for name, word in words_of(self).items()
         }
         # A token is set by reference, after all that is known here.
         has_token = getattr(model, "token", None) is not None

@@ -33,7 +33,7 @@ from cdk_sagemaker_llm.serving.engines.known_names import (
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
-    argument_fields,
+    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, with_template
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
@@ -233,9 +233,8 @@ class LlamaCpp(EngineServing):
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> Told:
         negated = (*ON_IN_LLAMA_CPP, *OFF_IN_LLAMA_CPP)
-        names = {name: word for word, name in argument_fields(self)}
         telling = PlainTelling(rule_of(release), negated)
-        return telling.tell(arguments, self.options, names)
+        return telling.tell(arguments, self.options, words_of(self))
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)

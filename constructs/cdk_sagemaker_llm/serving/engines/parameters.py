@@ -67,6 +67,13 @@ def argument_fields(serving: DataclassInstance) -> Iterator[tuple[str, str]]:
             yield one.name, one.metadata["argument"]
 
 
+def words_of(serving: DataclassInstance) -> dict[str, str]:
+    """
+    Return what the user calls an argument, by its long name.
+    """
+    return {name: word for word, name in argument_fields(serving)}
+
+
 def given_arguments(serving: DataclassInstance) -> dict[str, ArgumentValue]:
     """
     Return the arguments that a class's parameters are set to, by their long names.
@@ -169,11 +176,7 @@ class Telling:
             if name is None:
                 found.append(self._unknown(spelling))
             elif name in typed:
-                found.append(
-                    REPEATED.finding(
-                        f"options repeats {spelling}, which has a parameter of its own"
-                    )
-                )
+                found.append(repeated(spelling))
             else:
                 yield name, value
 
@@ -200,6 +203,15 @@ class Telling:
             f"{shown} is no argument of {self.label}: {when_known(*asked)}",
             way_out(*asked),
         )
+
+
+def repeated(spelling: str) -> Finding:
+    """
+    Find an option that a parameter says already.
+    """
+    return REPEATED.finding(
+        f"options repeats {spelling}, which has a parameter of its own"
+    )
 
 
 def later_findings(shown: str, value: ArgumentValue) -> list[Finding]:

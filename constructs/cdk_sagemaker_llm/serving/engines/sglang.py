@@ -15,7 +15,6 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
 from cdk_sagemaker_llm.serving.engines.checks.json_texts import certain
-from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 
@@ -93,6 +92,7 @@ class Sglang(EngineServing):
 
     engine: ClassVar[Engine] = "sglang"
     engine_name: ClassVar[str] = "SGLang"
+    model_words: ClassVar[tuple[str, str]] = ("model-path", "revision")
 
     version: str = NEWEST
     _: KW_ONLY
@@ -130,15 +130,6 @@ class Sglang(EngineServing):
             return "huggingface-sglang"
         # The track on Ubuntu counts as SGLang does.
         return "sglang" if self.version.startswith("0.") else "sglang-server"
-
-    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
-        # This entry point does not read HF_MODEL_ID.
-        if model is None:
-            return {}
-        revision = getattr(model, "revision", None)
-        address = getattr(model, "model_id", MODEL_DIR)
-        named: dict[str, ArgumentValue] = {"model-path": address}
-        return named if revision is None else {**named, "revision": revision}
 
     def _degrees(
         self, given: Mapping[str, ArgumentValue], devices: int | None

@@ -16,18 +16,18 @@ from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.configuration import Accelerators, settled
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
 from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
-from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.known_names import TEI_SINCE
 from cdk_sagemaker_llm.serving.engines.parameters import (
     OTHER_RELEASE,
     Told,
     argument,
-    argument_fields,
     later_findings,
+    repeated,
+    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, HUB_TOKEN
-from cdk_sagemaker_llm.serving.rules import REPEATED, UNREADABLE
+from cdk_sagemaker_llm.serving.rules import UNREADABLE
 from cdk_sagemaker_llm.wording import nearest
 
 FAMILY, CPU_FAMILY = "tei", "tei-cpu"
@@ -93,6 +93,7 @@ class TextEmbeddings(EngineServing):
     """
 
     engine_name: ClassVar[str] = "TEI"
+    model_words: ClassVar[tuple[str, str]] = ("hf-model-id", "hf-model-revision")
 
     version: str = NEWEST
     _: KW_ONLY
@@ -122,14 +123,6 @@ class TextEmbeddings(EngineServing):
     ) -> tuple[str, Accelerators]:
         devices = settled(accelerators, self._demand(model, None))
         return CPU_FAMILY if devices == 0 else FAMILY, devices
-
-    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
-        if model is None:
-            return {}
-        revision = getattr(model, "revision", None)
-        address = getattr(model, "model_id", MODEL_DIR)
-        named: dict[str, ArgumentValue] = {"hf-model-id": address}
-        return named if revision is None else {**named, "hf-model-revision": revision}
 
     def _demand(
         self, model: ModelSource | None, release: EngineRelease | None
@@ -163,7 +156,7 @@ class TextEmbeddings(EngineServing):
     ) -> Told:
         found: list[Finding] = []
         variables: dict[str, str] = {}
-        words = {name: word for word, name in argument_fields(self)}
+        words = words_of(self)
         typed = ((words.get(name, name), name, arguments[name]) for name in arguments)
         for word, name, value in [*typed, *self._further(arguments, found)]:
             variable = self._variable(release, name)
@@ -183,11 +176,7 @@ class TextEmbeddings(EngineServing):
         for spelling, value in self.options.items():
             name = spelling.lstrip("-").replace("_", "-").lower()
             if name in typed:
-                found.append(
-                    REPEATED.finding(
-                        f"options repeats {spelling}, which has a parameter of its own"
-                    )
-                )
+                found.append(repeated(spelling))
                 continue
             variable = name.replace("-", "_").upper()
             if variable not in TEI_SINCE:

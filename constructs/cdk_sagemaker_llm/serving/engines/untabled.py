@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
     UNTELLABLE,
     Told,
     later_findings,
+    repeated,
 )
 from cdk_sagemaker_llm.serving.engines.writing import (
     ArgumentValue,
@@ -24,7 +25,6 @@ from cdk_sagemaker_llm.serving.engines.writing import (
     hold_plain,
     plain_text,
 )
-from cdk_sagemaker_llm.serving.rules import REPEATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,7 @@ def _options(
     for spelling, value in options.items():
         name = spelling.lstrip("-").replace("_", "-").lower()
         if name in typed:
-            message = f"options repeats {spelling}, which has a parameter of its own"
-            found.append(REPEATED.finding(message))
+            found.append(repeated(spelling))
         else:
             yield name, value
 

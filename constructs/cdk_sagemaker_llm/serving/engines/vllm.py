@@ -163,15 +163,6 @@ class Vllm(EngineServing):
         # The track on Ubuntu counts as vLLM does.
         return "vllm" if self.version.startswith("0.") else "vllm-server"
 
-    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
-        # Named in any case: what lies in /opt/ml/model outranks HF_MODEL_ID.
-        if model is None:
-            return {}
-        revision = getattr(model, "revision", None)
-        address = getattr(model, "model_id", MODEL_DIR)
-        named: dict[str, ArgumentValue] = {"model": address}
-        return named if revision is None else {**named, "revision": revision}
-
     def _arguments(
         self, model: ModelSource | None, devices: int | None
     ) -> dict[str, ArgumentValue]:

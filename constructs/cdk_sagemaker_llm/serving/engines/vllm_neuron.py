@@ -9,14 +9,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
-from cdk_sagemaker_llm.demand import Demand
-from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, rule_of
-from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
-    argument_fields,
+    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
@@ -69,26 +66,8 @@ class VllmNeuron(EngineServing):
         """
         return "huggingface-vllm-neuronx"
 
-    def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
-        # This entry point does not read HF_MODEL_ID.
-        if model is None:
-            return {}
-        revision = getattr(model, "revision", None)
-        named: dict[str, ArgumentValue] = {
-            "model": getattr(model, "model_id", MODEL_DIR)
-        }
-        return named if revision is None else {**named, "revision": revision}
-
     def _told(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> Told:
-        names = {name: word for word, name in argument_fields(self)}
         telling = PlainTelling(rule_of(release), takes_dashes=False)
-        return telling.tell(arguments, self.options, names)
-
-    def _demand(
-        self,
-        model: ModelSource | None,  # noqa: ARG002 - the base's signature
-        release: EngineRelease | None,  # noqa: ARG002 - as above
-    ) -> Demand | None:
-        return None
+        return telling.tell(arguments, self.options, words_of(self))
