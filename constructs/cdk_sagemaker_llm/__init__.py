@@ -84,6 +84,10 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.sizing import Copies
+    from cdk_sagemaker_llm.hosting.staging.staged_model import (
+        BuildMetricOptions,
+        StagedModel,
+    )
     from cdk_sagemaker_llm.hosting.statements import Statement
     from cdk_sagemaker_llm.hosting.variant import (
         ManagedInstanceScaling,
@@ -127,6 +131,7 @@ __all__ = [
     "AsyncTopic",
     "AvailabilityZoneBalance",
     "BacklogScaling",
+    "BuildMetricOptions",
     "CacheType",
     "Canary",
     "CapacityReservation",
@@ -206,6 +211,7 @@ __all__ = [
     "Sglang",
     "ShadowVariant",
     "SmoothQuant",
+    "StagedModel",
     "Statement",
     "StepScaling",
     "TargetTrackingScaling",
@@ -236,6 +242,7 @@ _HOMES = {
     "AsyncTopic": "hosting.asynchronous",
     "AvailabilityZoneBalance": "hosting.scheduling",
     "BacklogScaling": "hosting.backlog",
+    "BuildMetricOptions": "hosting.staging.staged_model",
     "CacheType": "serving.engines.llama_cpp",
     "Canary": "hosting.rollout",
     "CapacityReservation": "hosting.capacity",
@@ -315,6 +322,7 @@ _HOMES = {
     "Sglang": "serving.engines.sglang",
     "ShadowVariant": "hosting.shadow",
     "SmoothQuant": "serving.lmi.tuning",
+    "StagedModel": "hosting.staging.staged_model",
     "Statement": "hosting.statements",
     "StepScaling": "hosting.scaling",
     "TargetTrackingScaling": "hosting.scaling",

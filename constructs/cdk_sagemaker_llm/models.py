@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
     from aws_cdk import aws_secretsmanager as secretsmanager
+    from constructs import Construct
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,11 @@ class S3Model:
             that it is like, or at least its class, such as ``MistralForCausalLM``.
             If left out, its size is not known, and what depends on that not checked.
 
+        depends_on:
+            The construct that puts the files there, such as a ``BucketDeployment``:
+            models that read them are made after it.
+            If left out, they are there already.
+
     Raises:
         ValueError: If the URI is no such prefix, or the catalogue does not have the
             model that it is like.
@@ -117,6 +123,7 @@ class S3Model:
     uri: str
     kms_key: kms.IKey | None = field(default=None, kw_only=True)
     architecture: ModelArchitecture | str | None = field(default=None, kw_only=True)
+    depends_on: Construct | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         """
@@ -142,6 +149,7 @@ class S3Model:
         prefix: str,
         *,
         architecture: ModelArchitecture | str | None = None,
+        depends_on: Construct | None = None,
     ) -> S3Model:
         """
         Name the prefix of a bucket, whose own encryption key is used.
@@ -155,7 +163,12 @@ class S3Model:
                 f"got {prefix!r}"
             )
         uri = f"s3://{bucket.bucket_name}/{prefix.strip('/')}/"
-        return cls(uri, kms_key=bucket.encryption_key, architecture=architecture)
+        return cls(
+            uri,
+            kms_key=bucket.encryption_key,
+            architecture=architecture,
+            depends_on=depends_on,
+        )
 
     @property
     def known_architecture(self) -> ModelArchitecture | None:

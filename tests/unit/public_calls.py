@@ -59,6 +59,7 @@ from cdk_sagemaker_llm import (
     Sglang,
     ShadowVariant,
     SmoothQuant,
+    StagedModel,
     StepScaling,
     TargetTrackingScaling,
     TensorRtLlm,
@@ -72,6 +73,7 @@ from cdk_sagemaker_llm import (
 from cdk_sagemaker_llm.demand import Demand
 
 GPT2 = HuggingFaceModel("gpt2")
+PINNED = HuggingFaceModel("gpt2", revision="c" * 40)
 TYPE = "ml.g5.12xlarge"
 IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
 METRIC = cloudwatch.Metric(namespace="A", metric_name="B")
@@ -148,7 +150,24 @@ def of_method(
     return lambda stack: partial(getattr(make(stack), name), *args, **given)
 
 
+def a_staged_model(stack: Stack) -> StagedModel:
+    """
+    Return a model that is staged in a bucket.
+    """
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "bucket")
+    return StagedModel(stack, "Weights", model=PINNED, bucket=bucket)
+
+
+def staged(stack: Stack) -> Callable[..., object]:
+    """
+    Define such a model in an imported bucket.
+    """
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "bucket")
+    return partial(StagedModel, stack, "It", model=PINNED, bucket=bucket)
+
+
 CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
+    "StagedModel": (StagedModel, staged),
     "LlmEndpoint": (LlmEndpoint, of_stack(LlmEndpoint, model=GPT2, instance_type=TYPE)),
     "LlmEndpoint.auto_scale_instance_count": (
         LlmEndpoint.auto_scale_instance_count,

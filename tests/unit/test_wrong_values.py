@@ -61,6 +61,7 @@ NOT_CALLED = {
     "ArgumentValue",
     "AsyncTopic",
     "BacklogScaling",
+    "BuildMetricOptions",
     "CacheType",
     "CaptureMode",
     "Case",

@@ -179,6 +179,10 @@ CLASSES: Mapping[str, Kind] = {
         _is_a("AllAtOnce", "Canary", "Linear", "Rolling"),
         _called,
     ),
+    "HuggingFaceModel": _instance_of(
+        "HuggingFaceModel", way_out="write HuggingFaceModel('organisation/name', ...)"
+    ),
+    "RemovalPolicy": _member_of("RemovalPolicy", "RETAIN"),
     "ResourceRequirements": _instance_of(
         "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"
     ),
@@ -215,6 +219,12 @@ CLASSES: Mapping[str, Kind] = {
         "a metric of CloudWatch or a MathExpression", "to_metric_config"
     ),
     "cloudwatch.TreatMissingData": _instance_of("TreatMissingData"),
+    "codebuild.ComputeType": _member_of("ComputeType", "LARGE"),
+    "codebuild.IBuildImage": _interface(
+        "a build image",
+        "image_id",
+        way_out="write LinuxBuildImage.from_ecr_repository(...)",
+    ),
     "datetime": _instance_of("datetime", way_out="write datetime(...)"),
     "cloudwatch.IAlarmAction": _interface(
         "an action of an alarm", "bind", way_out="write SnsAction(topic)"

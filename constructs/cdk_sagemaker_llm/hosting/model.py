@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
 from cdk_sagemaker_llm.hosting.weights import weights_statements
-from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.models import ModelSource, S3Model
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Model(ModelBase):
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
-        self.cfn_model.node.add_dependency(*policies)
+        self.cfn_model.node.add_dependency(*policies, *_awaited(definition.model))
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
 
@@ -188,6 +188,15 @@ class DefinedModel(Model):
         Resource.__init__(self, scope, id)
         belongs(self, scope)
         self._write(definition)
+
+
+def _awaited(model: ModelSource | None) -> list[Construct]:
+    """
+    Return what puts the weights in place, where the app does that itself.
+    """
+    if not isinstance(model, S3Model) or model.depends_on is None:
+        return []
+    return [model.depends_on]
 
 
 def _make_artifact(scope: Construct, container: Container) -> ServingArtifact | None:

@@ -11,14 +11,12 @@ from typing import Any
 from cdk_sagemaker_llm.staging import hub
 from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
-from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.order import HANDLE, Order
 from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.selecting import select
 from cdk_sagemaker_llm.staging.signalling import signal
 from cdk_sagemaker_llm.staging.storage import Storage
 from cdk_sagemaker_llm.staging.transfer import Transfer
-
-_HANDLE = "STAGING_HANDLE"
 
 
 def stage(order: Order) -> None:
@@ -63,7 +61,7 @@ def main() -> int:
         reason = f"{type(fault).__name__}: {fault}"
     if reason:
         say(f"not staged: {reason}")
-    handle = os.environ.get(_HANDLE)
+    handle = os.environ.get(HANDLE)
     if handle:
         signal(handle, unique_id=unique_id, reason=reason)
     return 1 if reason else 0

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.staging.failures import StagingError
 
 VARIABLE = "STAGING_ORDER"
+HANDLE = "STAGING_HANDLE"
+"""The variable with the address of the wait condition that is told how it went."""
 _THREADS = 8
 _PATTERNS = ("include", "exclude")
 

@@ -1,19 +1,21 @@
 """
-Telling CloudFormation's wait condition how it went.
+Telling CloudFormation how it went: a wait condition, and a custom resource.
 """
 
 from __future__ import annotations
 
 import json
 import urllib.request
+from collections.abc import Mapping
 
 # What CloudFormation shows of a reason.
 _LONGEST = 3000
+_SECONDS = 60
 
 
-def signal(url: str, *, unique_id: str, reason: str = "", data: str = "") -> None:
+def signal(url: str, *, unique_id: str, reason: str = "") -> None:
     """
-    Signal success, or failure with its reason.
+    Signal success to a wait condition, or failure with its reason.
 
     Args:
         url: The handle's presigned address.
@@ -21,17 +23,26 @@ def signal(url: str, *, unique_id: str, reason: str = "", data: str = "") -> Non
         unique_id: What is signalled of; the same is counted once.
 
         reason: Why it failed. If left out, it succeeded.
-
-        data: What the condition's ``Data`` hands on.
     """
     body = {
         "Status": "FAILURE" if reason else "SUCCESS",
         "Reason": (reason or "staged")[:_LONGEST],
         "UniqueId": unique_id,
-        "Data": data,
+        "Data": "",
     }
+    put(url, body)
+
+
+def put(url: str, body: Mapping[str, object]) -> None:
+    """
+    Put JSON at a presigned address.
+
+    Raises:
+        OSError: If it is not taken.
+        ValueError: If it is no address of that kind.
+    """
     if not url.startswith(("https://", "http://")):
-        raise ValueError(f"url must be the handle's address, got {url!r}")
+        raise ValueError(f"url must be a presigned address, got {url!r}")
     request = urllib.request.Request(  # noqa: S310 - held just above
         url,
         data=json.dumps(body).encode(),
@@ -39,5 +50,12 @@ def signal(url: str, *, unique_id: str, reason: str = "", data: str = "") -> Non
         # The signature covers an empty content type.
         headers={"Content-Type": ""},
     )
-    with urllib.request.urlopen(request, timeout=60):  # noqa: S310 - as above
+    with urllib.request.urlopen(request, timeout=_SECONDS):  # noqa: S310 - as above
         pass
+
+
+def shortened(reason: str) -> str:
+    """
+    Return of a reason what CloudFormation shows.
+    """
+    return reason[:_LONGEST]

@@ -1,0 +1,238 @@
+"""
+The build that brings a model from the Hub into a bucket.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+
+from cdk_sagemaker_llm._records import dataclass
+from cdk_sagemaker_llm.hosting.arns import partition
+from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
+from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.staging.policies import attach
+from cdk_sagemaker_llm.hosting.staging.worker import REQUIREMENTS
+from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_s3 as s3
+    from aws_cdk import aws_s3_assets as s3_assets
+    from constructs import Construct
+
+    from cdk_sagemaker_llm.hosting.staging.places import StagedPlace
+    from cdk_sagemaker_llm.hosting.staging.token import BuildToken
+
+# A build waits in its queue at most so long (CodeBuild: 5 minutes to 8 hours).
+_QUEUED_MINUTES = 15
+_PYTHON = "3.12"
+_INSTALL = (
+    "python3 -m pip install --quiet --require-hashes --only-binary :all: "
+    f"--requirement {REQUIREMENTS}"
+)
+_PLAIN, _SECRET = "PLAINTEXT", "SECRETS_MANAGER"
+
+Variable = codebuild.CfnProject.EnvironmentVariableProperty
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildPlan:
+    """
+    What a build is to be.
+
+    Args:
+        bucket: Where the files go.
+
+        place: Their keys there.
+
+        token: The Hub's token; ``None`` for public models.
+
+        minutes: How long the build may take.
+
+        compute_type: The size of its machine, which its disk goes by.
+
+        hub_url: A mirror of the Hub; ``None`` for the Hub itself.
+
+        build_image: The image; ``None`` for AWS's own.
+
+        network: Where it runs.
+    """
+
+    bucket: s3.IBucket
+    place: StagedPlace
+    token: BuildToken | None
+    minutes: int
+    compute_type: codebuild.ComputeType
+    hub_url: str | None
+    build_image: codebuild.IBuildImage | None
+    network: Network
+
+
+class Build:
+    """
+    A project of CodeBuild with a role and a log group of its own.
+
+    What the CDK's own project lets its role do is more than this one needs: the whole
+    bucket of assets, and every log group of its name.
+
+    Args:
+        scope: Where it is defined.
+
+        plan: What it is to be.
+
+        worker: The code that it runs.
+    """
+
+    def __init__(
+        self, scope: Construct, plan: BuildPlan, worker: s3_assets.Asset
+    ) -> None:
+        self.role = iam.Role(
+            scope,
+            "BuildRole",
+            assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com"),
+            description="Brings a model into a bucket",
+        )
+        self._log = logs.LogGroup(
+            scope,
+            "BuildLog",
+            retention=logs.RetentionDays.THREE_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        statements = [*_own_statements(worker, self._log), *build_statements(plan)]
+        self.access = attach(scope, "BuildAccess", self.role, statements)
+        self.network = plan.network.with_security_group(scope)
+        self.project = self._make(scope, plan, worker)
+        # CodeBuild looks at the VPC with the role when the project is made.
+        self.project.node.add_dependency(self.access)
+
+    def _make(
+        self, scope: Construct, plan: BuildPlan, worker: s3_assets.Asset
+    ) -> codebuild.CfnProject:
+        image = plan.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
+        if image.repository is not None:
+            image.repository.grant_pull(self.role)
+        pulls_itself = plan.build_image is not None and image.repository is not None
+        return codebuild.CfnProject(
+            scope,
+            "Build",
+            description="Brings one revision of a model into a bucket",
+            service_role=self.role.role_arn,
+            source=codebuild.CfnProject.SourceProperty(
+                type="S3",
+                location=f"{worker.s3_bucket_name}/{worker.s3_object_key}",
+                build_spec=json.dumps(
+                    _build_spec(has_own_image=plan.build_image is not None), indent=1
+                ),
+            ),
+            artifacts=codebuild.CfnProject.ArtifactsProperty(type="NO_ARTIFACTS"),
+            environment=codebuild.CfnProject.EnvironmentProperty(
+                type=image.type,
+                image=image.image_id,
+                image_pull_credentials_type=(
+                    "SERVICE_ROLE" if pulls_itself else "CODEBUILD"
+                ),
+                compute_type=plan.compute_type.value,
+                environment_variables=_variables(plan),
+            ),
+            timeout_in_minutes=plan.minutes,
+            queued_timeout_in_minutes=_QUEUED_MINUTES,
+            logs_config=codebuild.CfnProject.LogsConfigProperty(
+                cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
+                    status="ENABLED", group_name=self._log.log_group_name
+                )
+            ),
+            vpc_config=_vpc_config(self.network),
+        )
+
+
+def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:
+    if network.vpc is None:
+        return None
+    return codebuild.CfnProject.VpcConfigProperty(
+        vpc_id=network.vpc.vpc_id,
+        subnets=network.subnet_ids(),
+        security_group_ids=network.security_group_ids(),
+    )
+
+
+def _build_spec(*, has_own_image: bool) -> dict[str, object]:
+    install = {
+        "runtime-versions": {"python": _PYTHON},
+        "commands": [_INSTALL],
+    }
+    build = {"commands": ["python3 -m cdk_sagemaker_llm.staging"]}
+    # An image of the user's own has what the worker needs: no registry is asked.
+    phases = {} if has_own_image else {"install": install}
+    return {"version": "0.2", "phases": {**phases, "build": build}}
+
+
+def _variables(plan: BuildPlan) -> list[Variable]:
+    # What is downloaded is nobody's business.
+    found = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
+    if plan.hub_url is not None:
+        found.append(Variable(name="HF_ENDPOINT", value=plan.hub_url, type=_PLAIN))
+    if plan.token is not None:
+        found.append(Variable(name="HF_TOKEN", value=plan.token.value, type=_SECRET))
+    return found
+
+
+def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Statement]:
+    """
+    Return what CodeBuild does with the role itself: it reads the code, and logs.
+    """
+    bucket = f"arn:{partition()}:s3:::{worker.s3_bucket_name}"
+    return [
+        Statement(
+            sid="ReadWorker",
+            actions=["s3:GetObject", "s3:GetObjectVersion"],
+            resources=[f"{bucket}/{worker.s3_object_key}"],
+        ),
+        Statement(
+            sid="LocateWorker", actions=["s3:GetBucketLocation"], resources=[bucket]
+        ),
+        Statement(
+            sid="WriteLogs",
+            actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+            resources=[log.log_group_arn],
+        ),
+    ]
+
+
+def build_statements(plan: BuildPlan) -> list[Statement]:
+    """
+    Return what the worker does with the role.
+    """
+    bucket = f"arn:{partition()}:s3:::{plan.bucket.bucket_name}"
+    place = plan.place
+    statements = [
+        Statement(
+            sid="WriteWeights",
+            # GetObject lets it see what is there already, and AbortMultipartUpload
+            # leaves no parts behind.
+            actions=["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
+            resources=[f"{bucket}/{place.prefix}*", f"{bucket}/{place.manifest}"],
+            wildcard_reason="a model is many files, named by its repository",
+        ),
+        # Without it S3 answers 403 in place of 404 where a key is not there.
+        Statement(
+            sid="FindWeights",
+            actions=["s3:ListBucket"],
+            resources=[bucket],
+            conditions=prefix_condition(f"{place.prefix}*", place.manifest),
+        ),
+    ]
+    key = plan.bucket.encryption_key
+    if key is not None:
+        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
+        statements += key_access("EncryptWeights", actions, [arn_of(key)])
+    return [
+        *statements,
+        *(plan.token.statements if plan.token else ()),
+        *plan.network.access_statements(),
+    ]

@@ -1,0 +1,185 @@
+"""
+What a staged model may be, checked before anything is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from aws_cdk import Duration
+from constructs import Construct
+
+from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.limits import seconds
+from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.staging.places import minutes_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_s3 as s3
+
+# CloudFormation user guide, AWS::CloudFormation::WaitCondition: 43200 at most. What is
+# left of it is for a build to be provisioned and to tell.
+LONGEST_SECONDS = 43_200
+MARGIN_SECONDS = 1_800
+# CodeBuild user guide, "Build timeout": 5 to 2160 minutes.
+_SHORTEST_SECONDS = 300
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_FOLDER = re.compile(r"[A-Za-z0-9!_.*'()/-]*")
+# What of an S3 key (1024 bytes) is left to the repository's own paths is 512 bytes.
+_LONGEST_FOLDER = 200
+
+MOVING_REVISION = Rule(
+    "LLM761",
+    "what is staged is no commit of a model that is known at synth",
+)
+FAR_BUCKET = Rule(
+    "LLM763",
+    "a model is staged in another region than its endpoint's",
+    "SageMaker API reference, S3DataSource",
+)
+NO_FOLDER = Rule("LLM765", "a folder's name is no beginning of a key on S3")
+NO_TIMEOUT = Rule(
+    "LLM769",
+    "a build may take longer than CloudFormation waits, or no time at all",
+    "CloudFormation user guide, AWS::CloudFormation::WaitCondition",
+)
+NO_PATTERN = Rule("LLM771", "a pattern of files is empty, or known at deployment only")
+CLOSED_BUILD = Rule("LLM773", "a build is to reach the Hub from an isolated network")
+SHORT_TIMEOUT = Rule("LLM861", "a download may take longer than its build may")
+
+
+def staging_findings(
+    scope: Construct,
+    *,
+    model: HuggingFaceModel,
+    bucket: s3.IBucket,
+    folder: str,
+    patterns: Sequence[str],
+    timeout: Duration | None,
+    network: Network | None,
+) -> list[Finding]:
+    """
+    Check what a staged model was asked to be.
+    """
+    return [
+        *_revision_findings(model),
+        *_bucket_findings(scope, bucket),
+        *_folder_findings(folder),
+        *_pattern_findings(patterns),
+        *_timeout_findings(model, timeout),
+        *_network_findings(network),
+    ]
+
+
+def _network_findings(network: Network | None) -> Iterator[Finding]:
+    if network is not None and network.isolated:
+        yield CLOSED_BUILD.finding(
+            "network is isolated, and the build brings the model from the Hub",
+            "isolate the endpoint, and give the build a network with a way out, or a "
+            "mirror with hub_url",
+        )
+
+
+def _revision_findings(model: HuggingFaceModel) -> Iterator[Finding]:
+    for name, value in (("model_id", model.model_id), ("revision", model.revision)):
+        if value is not None and is_unresolved(value):
+            yield MOVING_REVISION.finding(
+                f"{name} is known only at deployment, and names the prefix",
+                f"pass {name} as text",
+            )
+            return
+    if model.revision is None:
+        yield MOVING_REVISION.finding(
+            f"revision must be a commit of {model.model_id}, and was left out",
+            "name the commit that its page on the Hub shows, of 40 characters",
+        )
+    elif _COMMIT.fullmatch(model.revision) is None:
+        yield MOVING_REVISION.finding(
+            f"revision must be a commit of 40 characters from 0-9 and a-f, got "
+            f"{model.revision!r}, which may stand for other files tomorrow",
+            "name the commit that it stands for now",
+        )
+
+
+def _bucket_findings(scope: Construct, bucket: s3.IBucket) -> Iterator[Finding]:
+    ours, theirs = region_of(scope), bucket.env.region
+    if ours is None or is_unresolved(theirs) or theirs in {ours, "unknown-region"}:
+        return
+    yield FAR_BUCKET.finding(
+        f"bucket is in {theirs}, and SageMaker reads weights in the endpoint's own "
+        f"region {ours} only",
+        f"name a bucket in {ours}",
+    )
+
+
+def _folder_findings(folder: str) -> Iterator[Finding]:
+    if is_unresolved(folder):
+        yield NO_FOLDER.finding("folder is known only at deployment", "pass it as text")
+    elif not _FOLDER.fullmatch(folder) or "//" in folder or folder.startswith("/"):
+        yield NO_FOLDER.finding(
+            "folder must be of letters, digits and !_.*'()-, with single slashes "
+            f"between them, got {folder!r}",
+            "write such as 'models'",
+        )
+    elif len(folder) > _LONGEST_FOLDER:
+        yield NO_FOLDER.finding(
+            f"folder must have at most {_LONGEST_FOLDER} characters, got {len(folder)}"
+        )
+
+
+def _pattern_findings(patterns: Sequence[str]) -> Iterator[Finding]:
+    for pattern in patterns:
+        if is_unresolved(pattern) or not pattern.strip():
+            yield NO_PATTERN.finding(
+                f"include and exclude must have patterns such as '*.json', got "
+                f"{'a token' if is_unresolved(pattern) else repr(pattern)}"
+            )
+
+
+def _timeout_findings(
+    model: HuggingFaceModel, timeout: Duration | None
+) -> Iterator[Finding]:
+    most = LONGEST_SECONDS - MARGIN_SECONDS
+    asked = None if timeout is None else seconds(timeout)
+    if asked is not None and not _SHORTEST_SECONDS <= asked <= most:
+        yield NO_TIMEOUT.finding(
+            f"timeout must be from {_SHORTEST_SECONDS // 60} to {most // 60} minutes, "
+            f"got {asked / 60:g}"
+        )
+        return
+    minutes = minutes_of(weight_bytes_of(model))
+    if minutes is None:
+        return
+    given = most if asked is None else asked
+    if minutes * 60 > given:
+        yield SHORT_TIMEOUT.finding(
+            f"{model.model_id} may take {minutes} minutes to download, and its build "
+            f"is given {given / 60:g}",
+            "raise timeout, or choose fewer files with include; what was brought "
+            "stays, and a second deployment goes on from there",
+        )
+
+
+def weight_bytes_of(model: HuggingFaceModel) -> int | None:
+    """
+    Return the bytes of a model's weights as published; ``None`` if not known.
+    """
+    known = architecture_of(model)
+    return None if known is None else known.weight_bytes()
+
+
+def timeout_of(model: HuggingFaceModel, timeout: Duration | None) -> int:
+    """
+    Return the seconds that a build is given: as asked for, or four times what the
+    download may take, and an hour at least.
+    """
+    if timeout is not None:
+        return int(timeout.to_seconds())
+    minutes = minutes_of(weight_bytes_of(model))
+    most = LONGEST_SECONDS - MARGIN_SECONDS
+    return most if minutes is None else min(max(minutes * 4 * 60, 3600), most)

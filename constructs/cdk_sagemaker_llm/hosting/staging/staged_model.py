@@ -1,0 +1,338 @@
+"""
+A model that is brought from the Hugging Face Hub into a bucket, once, at deployment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import jsii
+from aws_cdk import (
+    Annotations,
+    CfnWaitCondition,
+    CfnWaitConditionHandle,
+    CustomResource,
+    Duration,
+    RemovalPolicy,
+)
+from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.interfaces import Connectable
+from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.scope import belongs, stack_of
+from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan
+from cdk_sagemaker_llm.hosting.staging.checks import (
+    LONGEST_SECONDS,
+    MARGIN_SECONDS,
+    staging_findings,
+    timeout_of,
+    weight_bytes_of,
+)
+from cdk_sagemaker_llm.hosting.staging.places import (
+    minutes_of,
+    place_of,
+    short_hash,
+)
+from cdk_sagemaker_llm.hosting.staging.starter import (
+    Starter,
+    starter_statements,
+    watch_builds,
+)
+from cdk_sagemaker_llm.hosting.staging.token import token_findings, token_of
+from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
+from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+    from aws_cdk import aws_ec2 as ec2
+    from aws_cdk import aws_s3 as s3
+
+_GB = 1e9
+
+
+class BuildMetricOptions(TypedDict, total=False):
+    """
+    How a metric of builds is to be read; each may be left out.
+
+    Args:
+        statistic: One of the metric's valid statistics, such as ``Average`` or ``p99``.
+
+        period: The time that one value stands for; five minutes if left out.
+
+        label: Its name in a graph.
+
+        color: Its colour in a graph, such as ``#1f77b4``.
+    """
+
+    statistic: str
+    period: Duration
+    label: str
+    color: str
+
+
+@jsii.implements(iam.IGrantable, Connectable)
+class StagedModel(Construct):
+    """
+    One revision of a model in a bucket of yours, put there by the deployment.
+
+    The endpoint then needs no token and no way to the Hub. A build of CodeBuild
+    downloads what is not there yet, several files at once, holds each against the
+    Hub's hash, and writes a manifest last; the stack waits for it, twelve hours at
+    most, and models that read the weights are made after it. What a failed deployment
+    brought stays, and the next one goes on from there. Stacks that stage the same
+    revision in the same bucket share it.
+
+    ``weights = StagedModel(self, "Weights", bucket=bucket,``
+    ``    model=HuggingFaceModel("org/name", revision="<commit>", token=secret))``
+    ``LlmEndpoint(self, "Endpoint", model=weights.model, ...)``
+
+    Args:
+        model: The model, with the commit that is wanted as its revision.
+
+        bucket:
+            Where the weights go, in the endpoint's region.
+            It should be of another stack: one that is rolled back takes its own
+            bucket with it, or leaves it without an owner.
+
+        folder: The beginning of the keys.
+
+        include:
+            Patterns of the files that are wanted, such as ``*.safetensors``; each must
+            match a file.
+            If left out, weights are taken as safetensors where there are any, never as
+            pickles, with all small files.
+
+        exclude: Patterns of files that are not.
+
+        removal_policy:
+            What becomes of the weights when no stack wants them any more: ``DESTROY``
+            removes them. A download that never finished stays, to be gone on with.
+            If left out, they are kept.
+
+        timeout:
+            How long the build may take, from 5 minutes to 11 and a half hours.
+            If left out, four times what the download may take at 50 MB/s, an hour at
+            least, and all of it where the size is not known.
+
+        compute_type:
+            The build's machine, whose disk holds the files that are on their way: eight
+            at a time, 128 GB with ``LARGE``, 824 GB with ``X2_LARGE`` (CodeBuild user
+            guide, build-env-ref-compute-types).
+            If left out, it is ``LARGE``.
+
+        hub_url:
+            The address of a mirror of the Hub.
+            If left out, it is the Hub.
+
+        build_image:
+            An image with Python 3.11 or later, ``boto3`` and ``huggingface_hub`` in
+            it, where no package registry can be reached.
+            If left out, AWS's own, and both are installed by their hashes.
+
+        network:
+            The VPC that the build runs in; it needs a way to S3 and to the Hub.
+            If left out, it is CodeBuild's own network.
+
+    Raises:
+        ValueError: If the revision is no commit, or what else could not be staged; all
+            reasons at once.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        model: HuggingFaceModel,
+        bucket: s3.IBucket,
+        folder: str = "models",
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
+        timeout: Duration | None = None,
+        compute_type: codebuild.ComputeType = codebuild.ComputeType.LARGE,
+        hub_url: str | None = None,
+        build_image: codebuild.IBuildImage | None = None,
+        network: Network | None = None,
+    ) -> None:
+        findings = [
+            *staging_findings(
+                scope,
+                model=model,
+                bucket=bucket,
+                folder=folder,
+                patterns=[*include, *exclude],
+                timeout=timeout,
+                network=network,
+            ),
+            *token_findings(scope, model),
+        ]
+        report(scope, id, findings)
+        super().__init__(scope, id)
+        belongs(self, scope)
+        self.bucket = bucket
+        """Where the weights are."""
+        self._place = place_of(model, folder, include, exclude)
+        self._order = {
+            "model_id": model.model_id,
+            "revision": model.revision,
+            "bucket": bucket.bucket_name,
+            "prefix": self._place.prefix,
+            "manifest": self._place.manifest,
+            "include": list(include),
+            "exclude": list(exclude),
+        }
+        plan = BuildPlan(
+            bucket=bucket,
+            place=self._place,
+            token=token_of(self, model),
+            minutes=timeout_of(model, timeout) // 60,
+            compute_type=compute_type,
+            hub_url=hub_url,
+            build_image=build_image,
+            network=network or Network(),
+        )
+        self._wait = Duration.seconds(
+            min(timeout_of(model, timeout) + MARGIN_SECONDS, LONGEST_SECONDS)
+        )
+        self._write(plan, keeps=removal_policy is not RemovalPolicy.DESTROY)
+        self.model = S3Model.from_bucket(
+            bucket,
+            self._place.prefix,
+            architecture=kind_of(model),
+            depends_on=self._condition,
+        )
+        """The staged weights, for the ``model`` of an endpoint."""
+        annotate(self, findings)
+        self._tell(model)
+
+    @property
+    def s3_uri(self) -> str:
+        """
+        The prefix of the weights.
+        """
+        return self.model.uri
+
+    @property
+    def manifest_uri(self) -> str:
+        """
+        The list of the files with their sizes and hashes, which is written last.
+        """
+        return f"s3://{self.bucket.bucket_name}/{self._place.manifest}"
+
+    @property
+    def project_name(self) -> str:
+        """
+        The name of CodeBuild's project, whose builds and their logs its page shows.
+        """
+        return self._build.project.ref
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The build's role, so that a mirror of the Hub may let it in.
+        """
+        return self._build.role.grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The build's security groups, where it runs in a VPC.
+        """
+        return self._build.network.connections
+
+    def metric_duration(
+        self, **options: Unpack[BuildMetricOptions]
+    ) -> cloudwatch.Metric:
+        """
+        Return how long builds take, in seconds: their average.
+        """
+        return self._metric("Duration", "Average", options)
+
+    def metric_failed_builds(
+        self, **options: Unpack[BuildMetricOptions]
+    ) -> cloudwatch.Metric:
+        """
+        Return how many builds failed.
+        """
+        return self._metric("FailedBuilds", "Sum", options)
+
+    def _metric(
+        self, name: str, statistic: str, options: BuildMetricOptions
+    ) -> cloudwatch.Metric:
+        from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - slow to load
+
+        said: BuildMetricOptions = {"statistic": statistic, **options}
+        return cloudwatch.Metric(
+            namespace="AWS/CodeBuild",
+            metric_name=name,
+            dimensions_map={"ProjectName": self.project_name},
+            **said,
+        )
+
+    def _write(self, plan: BuildPlan, *, keeps: bool) -> None:
+        worker = worker_asset(self, "Worker")
+        self._build = Build(self, plan, worker)
+        starter = Starter(self, worker)
+        project = self._build.project
+        ready = [
+            self._build.access,
+            project,
+            starter.allow(
+                starter_statements(self.bucket, self._place, project, keeps=keeps)
+            ),
+            starter.function,
+            watch_builds(self, project, starter.function),
+        ]
+        self._condition = self._await(starter.function.function_arn, ready, keeps=keeps)
+
+    def _await(
+        self, service_token: str, ready: Sequence[Construct], *, keeps: bool
+    ) -> CfnWaitCondition:
+        # A wait condition cannot be updated, and a handle is used once: each prefix
+        # has its own.
+        key = short_hash(stack_of(self).resolve(self._order))
+        handle = CfnWaitConditionHandle(self, f"Handle{key}")
+        start = CustomResource(
+            self,
+            "Start",
+            resource_type="Custom::StagedModel",
+            service_token=service_token,
+            properties={
+                "Bucket": self.bucket.bucket_name,
+                "Base": self._place.base,
+                "Handle": handle.ref,
+                "Keep": "true" if keeps else "false",
+                "Project": self._build.project.ref,
+                "Order": stack_of(self).to_json_string(self._order),
+            },
+        )
+        start.node.add_dependency(*ready)
+        condition = CfnWaitCondition(
+            self,
+            f"Staged{key}",
+            handle=handle.ref,
+            count=1,
+            timeout=str(self._wait.to_seconds()),
+        )
+        condition.node.add_dependency(start)
+        return condition
+
+    def _tell(self, model: HuggingFaceModel) -> None:
+        """
+        Say at synth how much is brought, and how long that may take.
+        """
+        size = weight_bytes_of(model)
+        minutes = minutes_of(size)
+        if size is None or minutes is None:
+            return
+        Annotations.of(self).add_info(
+            f"{model.model_id} is staged once: {size / _GB:.1f} GB of weights take "
+            f"some {minutes} minutes of a build at 50 MB/s"
+        )

@@ -1,0 +1,51 @@
+"""
+Passing on that a build failed which could not say so itself.
+
+A worker tells its own reason; who was stopped, timed out or never started cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import boto3
+
+from cdk_sagemaker_llm.staging.order import HANDLE
+from cdk_sagemaker_llm.staging.progress import say
+from cdk_sagemaker_llm.staging.signalling import signal
+
+
+def tell(event: Mapping[str, Any]) -> None:
+    """
+    Tell the wait condition that waits for a build how it ended.
+
+    Args:
+        event: EventBridge's event of the build.
+    """
+    build_id = event["detail"]["build-id"].rpartition("build/")[2]
+    found = boto3.client("codebuild").batch_get_builds(ids=[build_id])["builds"]
+    for build in found:
+        variables = build["environment"].get("environmentVariables", [])
+        for one in variables:
+            if one["name"] == HANDLE:
+                say(f"{build_id} ended: {_reason(build)}")
+                signal(one["value"], unique_id=build_id, reason=_reason(build))
+
+
+def _reason(build: Mapping[str, Any]) -> str:
+    where = build.get("logs", {})
+    log = f"{where.get('groupName', '')}/{where.get('streamName', '')}".strip("/")
+    told = "; ".join(_troubles(build)) or "no phase says why"
+    return (
+        f"build {build['id']} ended as {build['buildStatus']}: {told}; its log is {log}"
+    )
+
+
+def _troubles(build: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{phase['phaseType']} {phase['phaseStatus']} "
+        + ", ".join(one.get("message", "") for one in phase.get("contexts", []))
+        for phase in build.get("phases", [])
+        if phase.get("phaseStatus", "SUCCEEDED") != "SUCCEEDED"
+    ]

@@ -1,0 +1,92 @@
+"""
+The function that starts staging when a stack asks for it, and tells how a build ended.
+
+It answers at once: a custom resource waits an hour at most, a wait condition twelve.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import boto3
+
+from cdk_sagemaker_llm.staging import ended
+from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
+from cdk_sagemaker_llm.staging.ownership import Ownership
+from cdk_sagemaker_llm.staging.progress import say
+from cdk_sagemaker_llm.staging.signalling import put, shortened, signal
+from cdk_sagemaker_llm.staging.wanted import Wanted
+
+_NOTHING_MADE = "nothing-staged"
+_TOKEN_LENGTH = 32
+
+
+def handler(event: Mapping[str, Any], _context: object) -> None:
+    """
+    Answer a custom resource's event, or pass on how a build ended.
+    """
+    if "RequestType" not in event:
+        ended.tell(event)
+        return
+    made, reason = event.get("PhysicalResourceId", _NOTHING_MADE), ""
+    try:
+        made = _act(event)
+    except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
+        reason = f"{type(fault).__name__}: {fault}"
+        say(reason)
+    _answer(event, made, reason)
+
+
+def _act(event: Mapping[str, Any]) -> str:
+    wanted = Wanted.of(event, "ResourceProperties")
+    if event["RequestType"] == "Delete":
+        Ownership(wanted).release()
+        return str(event["PhysicalResourceId"])
+    before = event.get("OldResourceProperties", {})
+    # The handle is new with each key: what is the same was awaited before.
+    if before.get("Handle") != wanted.handle:
+        _begin(wanted, event["RequestId"])
+    return wanted.uri
+
+
+def _begin(wanted: Wanted, request_id: str) -> None:
+    ownership = Ownership(wanted)
+    ownership.claim()
+    if ownership.is_staged():
+        say(f"{wanted.uri} is staged already")
+        _signal_done(wanted)
+        return
+    # The same event may come twice, and is one build.
+    token = hashlib.sha256(request_id.encode()).hexdigest()[:_TOKEN_LENGTH]
+    build = boto3.client("codebuild").start_build(
+        projectName=wanted.project,
+        idempotencyToken=token,
+        environmentVariablesOverride=[
+            {"name": VARIABLE, "value": wanted.order, "type": "PLAINTEXT"},
+            {"name": HANDLE, "value": wanted.handle, "type": "PLAINTEXT"},
+        ],
+    )
+    say(f"{wanted.uri} is staged by {build['build']['id']}")
+
+
+def _signal_done(wanted: Wanted) -> None:
+    try:
+        signal(wanted.handle, unique_id=wanted.manifest)
+    except OSError as fault:
+        # Of a roll-back: the condition was met long ago, and its address has expired.
+        say(f"the wait condition took no signal: {fault}")
+
+
+def _answer(event: Mapping[str, Any], made: str, reason: str) -> None:
+    body = {
+        "Status": "FAILED" if reason else "SUCCESS",
+        "Reason": shortened(reason),
+        "PhysicalResourceId": made,
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+        "Data": {},
+    }
+    put(event["ResponseURL"], body)

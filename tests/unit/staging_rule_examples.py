@@ -1,0 +1,58 @@
+"""
+For each rule of staged models the smallest input that breaks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from aws_cdk import Duration, SecretValue, Stack
+from aws_cdk import aws_s3 as s3
+
+from cdk_sagemaker_llm import HuggingFaceModel, Network, StagedModel
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def staged(
+    stack: Stack,
+    model: HuggingFaceModel | None = None,
+    *,
+    region: str | None = None,
+    **more: object,
+) -> StagedModel:
+    """
+    Stage a model with what else is given.
+    """
+    bucket = s3.Bucket.from_bucket_attributes(
+        stack, "Bucket", bucket_name="bucket", region=region
+    )
+    return StagedModel(
+        stack,
+        "It",
+        bucket=bucket,
+        model=model or HuggingFaceModel("gpt2", revision=COMMIT),
+        **more,  # type: ignore[arg-type] # each example breaks one of them
+    )
+
+
+STAGING: Mapping[str, Callable[[Stack], object]] = {
+    "LLM761": partial(staged, model=HuggingFaceModel("gpt2", revision="main")),
+    "LLM763": partial(staged, region="eu-west-3"),
+    "LLM765": partial(staged, folder="/models"),
+    "LLM767": partial(
+        staged,
+        model=HuggingFaceModel(
+            "gpt2", revision=COMMIT, token=SecretValue.ssm_secure("token", "1")
+        ),
+    ),
+    "LLM769": partial(staged, timeout=Duration.hours(12)),
+    "LLM771": partial(staged, include=[""]),
+    "LLM773": partial(staged, network=Network(isolated=True)),
+    "LLM861": partial(
+        staged,
+        model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),
+        timeout=Duration.minutes(5),
+    ),
+}
