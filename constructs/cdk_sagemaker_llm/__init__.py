@@ -93,7 +93,12 @@ if TYPE_CHECKING:
         ManagedInstanceScaling,
         ProductionVariant,
     )
-    from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
+    from cdk_sagemaker_llm.models import (
+        Compilation,
+        HuggingFaceModel,
+        ModelSource,
+        S3Model,
+    )
     from cdk_sagemaker_llm.serving.configuration import (
         Accelerators,
         Container,
@@ -137,6 +142,7 @@ __all__ = [
     "CapacityReservation",
     "CaptureMode",
     "Case",
+    "Compilation",
     "Connection",
     "ConnectionParameter",
     "Container",
@@ -248,6 +254,7 @@ _HOMES = {
     "CapacityReservation": "hosting.capacity",
     "CaptureMode": "hosting.data_capture",
     "Case": "fit.releases",
+    "Compilation": "models",
     "Connection": "hosting.connection",
     "ConnectionParameter": "hosting.connecting",
     "Container": "serving.configuration",

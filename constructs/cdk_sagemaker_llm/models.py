@@ -6,6 +6,7 @@ What belongs here is what a user says of a model, whatever serves it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,33 @@ class HuggingFaceModel:
         return sized(self.architecture)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compilation:
+    """
+    What engines were compiled for: they load nowhere else.
+
+    Args:
+        image: The container's version, or the tag, digest or address that was given.
+
+        accelerator_model: The device's name, such as ``A10G``.
+
+        tensor_parallel_degree: Over how many devices they are split.
+
+        options: Properties that engines are bound to, as serving.properties has them.
+    """
+
+    image: str
+    accelerator_model: str
+    tensor_parallel_degree: int
+    options: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+
 @dataclass(frozen=True, slots=True)
 class S3Model:
     """
@@ -115,6 +143,11 @@ class S3Model:
             models that read them are made after it.
             If left out, they are there already.
 
+        compiled:
+            What the files were compiled for, where they are engines: what a
+            ``StagedModel`` that compiles says of them.
+            If left out, nothing is held against it.
+
     Raises:
         ValueError: If the URI is no such prefix, or the catalogue does not have the
             model that it is like.
@@ -124,6 +157,7 @@ class S3Model:
     kms_key: kms.IKey | None = field(default=None, kw_only=True)
     architecture: ModelArchitecture | str | None = field(default=None, kw_only=True)
     depends_on: Construct | None = field(default=None, kw_only=True, repr=False)
+    compiled: Compilation | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """
@@ -150,6 +184,7 @@ class S3Model:
         *,
         architecture: ModelArchitecture | str | None = None,
         depends_on: Construct | None = None,
+        compiled: Compilation | None = None,
     ) -> S3Model:
         """
         Name the prefix of a bucket, whose own encryption key is used.
@@ -168,6 +203,7 @@ class S3Model:
             kms_key=bucket.encryption_key,
             architecture=architecture,
             depends_on=depends_on,
+            compiled=compiled,
         )
 
     @property

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm import (
     AvailabilityZoneBalance,
     Canary,
     CapacityReservation,
+    Compilation,
     ConnectionParameter,
     CustomContainer,
     DataCapture,
@@ -168,6 +169,16 @@ def staged(stack: Stack) -> Callable[..., object]:
 
 CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "StagedModel": (StagedModel, staged),
+    "Compilation": (
+        Compilation,
+        plain(
+            Compilation,
+            image="0.26.0",
+            accelerator_model="A10G",
+            tensor_parallel_degree=4,
+            options={},
+        ),
+    ),
     "LlmEndpoint": (LlmEndpoint, of_stack(LlmEndpoint, model=GPT2, instance_type=TYPE)),
     "LlmEndpoint.auto_scale_instance_count": (
         LlmEndpoint.auto_scale_instance_count,

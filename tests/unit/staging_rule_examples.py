@@ -10,7 +10,14 @@ from functools import partial
 from aws_cdk import Duration, SecretValue, Stack
 from aws_cdk import aws_s3 as s3
 
-from cdk_sagemaker_llm import HuggingFaceModel, Network, StagedModel
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    LlmEndpoint,
+    Network,
+    ServingConfiguration,
+    StagedModel,
+    TensorRtLlm,
+)
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -37,6 +44,31 @@ def staged(
     )
 
 
+ENGINES = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
+PINNED = HuggingFaceModel("mistralai/Mistral-7B-v0.1", revision=COMMIT)
+compiled = partial(staged, model=PINNED, compile=ENGINES)
+
+
+def _served(
+    serving: ServingConfiguration | None, type_name: str
+) -> Callable[..., object]:
+    """
+    Serve engines that were compiled for four A10G.
+    """
+
+    def define(stack: Stack) -> object:
+        made = compiled(stack, instance_type="ml.g5.12xlarge")
+        return LlmEndpoint(
+            stack,
+            "Llm",
+            model=made.model,
+            serving=serving or made.serving,
+            instance_type=type_name,
+        )
+
+    return define
+
+
 STAGING: Mapping[str, Callable[[Stack], object]] = {
     "LLM761": partial(staged, model=HuggingFaceModel("gpt2", revision="main")),
     "LLM763": partial(staged, region="eu-west-3"),
@@ -50,6 +82,10 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
     "LLM769": partial(staged, timeout=Duration.hours(12)),
     "LLM771": partial(staged, include=[""]),
     "LLM773": partial(staged, network=Network(isolated=True)),
+    "LLM775": _served(ENGINES, "ml.g5.12xlarge"),
+    "LLM777": _served(None, "ml.g6.12xlarge"),
+    "LLM779": partial(compiled, instance_type="ml.inf2.48xlarge"),
+    "LLM781": compiled,
     "LLM861": partial(
         staged,
         model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),

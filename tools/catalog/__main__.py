@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.catalog import cpu_instances, images, instances, sdk
+from tools.catalog import cpu_instances, images, instances, job_types, sdk
 from tools.catalog.recorded import Recorded, recorded
 
 CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
@@ -31,7 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
     before = _text("images.json")
     after = images.render(images.build(lists, record, json.loads(before)))
     cpu_types = cpu_instances.render(cpu_instances.build())
-    rebuilt = {"images.json": after, "cpu_instances.json": cpu_types}
+    rebuilt = {
+        "images.json": after,
+        "cpu_instances.json": cpu_types,
+        "job_types.json": job_types.render(job_types.build(_hosting())),
+    }
     faults += instances.differences(
         _load("instances.json"), instances.api_names(), record.instances
     )
@@ -46,6 +50,11 @@ def main(arguments: list[str] | None = None) -> int:
     if not failed and not changed:
         _say(f"the catalogue is what {record.pin.package} {record.pin.version} says")
     return int(failed)
+
+
+def _hosting() -> list[str]:
+    rows = _load("instances.json")["instances"]
+    return [name for name, row in rows.items() if row["hosting_supported"]]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -130,6 +130,7 @@ CLASSES: Mapping[str, Kind] = {
     "AsyncInference": _instance_of("AsyncInference"),
     "AsyncTopic": Kind("an AsyncTopic", _is_a("AsyncTopic")),
     "CaptureMode": Kind("a CaptureMode", _is_a("CaptureMode")),
+    "Compilation": _instance_of("Compilation"),
     "Connection": Kind(
         "a Connection",
         _is_a("Connection"),
@@ -208,6 +209,7 @@ CLASSES: Mapping[str, Kind] = {
     "ShadowVariant": _instance_of("ShadowVariant"),
     "Size": _unit("Size", "gibibytes"),
     "SmoothQuant": _instance_of("SmoothQuant"),
+    "TensorRtLlm": _instance_of("TensorRtLlm"),
     "TimeZone": _instance_of("TimeZone", way_out="write such as 'Europe/Berlin'"),
     "Words": _instance_of("Words", way_out="write Words(engine=...)"),
     "appscaling.AdjustmentType": _instance_of("AdjustmentType"),

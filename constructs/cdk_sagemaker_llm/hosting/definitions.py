@@ -237,6 +237,7 @@ def define_model(
     found = [*prepared.findings, *token_findings(reference)]
     found += class_findings(getattr(model or serving, "architecture", None))
     found += model_findings(model)
+    found += _engine_findings(serving, model)
     found += credential_findings("environment", environment)
     unusable = network_findings(network)
     found += unusable
@@ -261,6 +262,26 @@ def define_model(
         variables={**own, **environment} if prepared.container is not None else {},
         findings=tuple(found),
     )
+
+
+def _engine_findings(
+    serving: ServingConfiguration, model: ModelSource | None
+) -> list[Finding]:
+    """
+    Check that engines are given to what loads them.
+    """
+    if getattr(model, "compiled", None) is None or hasattr(serving, "precompiled"):
+        return []
+    from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (  # noqa: PLC0415 - few
+        OTHER_SERVING,
+    )
+
+    return [
+        OTHER_SERVING.finding(
+            f"the model is TensorRT-LLM engines, got serving={type(serving).__name__}",
+            "pass the serving of the StagedModel that compiled them",
+        )
+    ]
 
 
 def _patient(

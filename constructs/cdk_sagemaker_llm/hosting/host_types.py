@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.start_up import timeout_contradictions
 from cdk_sagemaker_llm.hosting.storage import volume_findings
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS, ProductionVariant
+from cdk_sagemaker_llm.models import ModelSource, S3Model
 from cdk_sagemaker_llm.serving.host import host_findings
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.hosting.model import Model
 
+OTHER_ACCELERATOR = Rule(
+    "LLM777",
+    "engines are served on other devices than they were compiled for",
+    "LMI documentation, TensorRT-LLM ahead-of-time compilation",
+)
 TOO_FEW_DEVICES = Rule(
     "LLM172", "a model is split over more devices than its hosts give it"
 )
@@ -163,6 +169,7 @@ class VariantDefinition:
                 self.host_image,
                 hosts_components=self.model is None,
             ),
+            *engine_findings(hardware, model.model),
             *volume_findings(hardware, self.variant.volume_size, model.weight_bytes),
             *timeout_contradictions(
                 container.loading_seconds,
@@ -170,6 +177,26 @@ class VariantDefinition:
                 was_chosen=bool(start_up),
             ),
         ]
+
+
+def engine_findings(
+    hardware: InstanceType | None, model: ModelSource | None
+) -> list[Finding]:
+    """
+    Check that a host has the devices that engines were compiled for.
+    """
+    made = model.compiled if isinstance(model, S3Model) else None
+    if hardware is None or made is None:
+        return []
+    if made.accelerator_model == hardware.accelerator_model:
+        return []
+    return [
+        OTHER_ACCELERATOR.finding(
+            f"the engines were compiled for {made.accelerator_model}, and {hardware} "
+            f"has {hardware.accelerator_model}",
+            "compile them on the instance type that serves them",
+        )
+    ]
 
 
 def fit_on(

@@ -1,5 +1,6 @@
 """
-The function that starts staging when a stack asks for it, and tells how a build ended.
+The function that starts a build or a job when a stack asks for it, and tells how it
+ended.
 
 It answers at once: a custom resource waits an hour at most, a wait condition twelve.
 """
@@ -12,7 +13,7 @@ from typing import Any
 
 import boto3
 
-from cdk_sagemaker_llm.staging import ended
+from cdk_sagemaker_llm.staging import ended, jobs
 from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
 from cdk_sagemaker_llm.staging.ownership import Ownership
 from cdk_sagemaker_llm.staging.progress import say
@@ -25,10 +26,11 @@ _TOKEN_LENGTH = 32
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
     """
-    Answer a custom resource's event, or pass on how a build ended.
+    Answer a custom resource's event, or pass on how a build or a job ended.
     """
     if "RequestType" not in event:
-        ended.tell(event)
+        tell = ended.tell if event["source"] == "aws.codebuild" else jobs.tell
+        tell(event)
         return
     made, reason = event.get("PhysicalResourceId", _NOTHING_MADE), ""
     try:
@@ -60,6 +62,9 @@ def _begin(wanted: Wanted, request_id: str) -> None:
         return
     # The same event may come twice, and is one build.
     token = hashlib.sha256(request_id.encode()).hexdigest()[:_TOKEN_LENGTH]
+    if not wanted.project:
+        jobs.start(wanted, token)
+        return
     build = boto3.client("codebuild").start_build(
         projectName=wanted.project,
         idempotencyToken=token,

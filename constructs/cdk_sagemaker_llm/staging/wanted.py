@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 MANIFEST = ".json"
 OWNERS = ".owners/"
+JOBS = ".jobs/"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +86,13 @@ class Wanted:
         The key that says that this stack wants it.
         """
         return f"{self.base}{OWNERS}{self.owner}"
+
+    @property
+    def jobs(self) -> str:
+        """
+        The beginning of what jobs read and write while they are under way.
+        """
+        return self.base + JOBS
 
     @property
     def uri(self) -> str:

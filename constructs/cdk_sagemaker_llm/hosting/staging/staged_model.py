@@ -5,26 +5,23 @@ A model that is brought from the Hugging Face Hub into a bucket, once, at deploy
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import jsii
-from aws_cdk import (
-    Annotations,
-    CfnWaitCondition,
-    CfnWaitConditionHandle,
-    CustomResource,
-    Duration,
-    RemovalPolicy,
-)
+from aws_cdk import Annotations, Duration, RemovalPolicy
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.hosts import known_hardware
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
-from cdk_sagemaker_llm.hosting.scope import belongs, stack_of
+from cdk_sagemaker_llm.hosting.scope import belongs
+from cdk_sagemaker_llm.hosting.staging.awaiting import Asked, await_staged
 from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan
 from cdk_sagemaker_llm.hosting.staging.checks import (
     LONGEST_SECONDS,
@@ -33,19 +30,26 @@ from cdk_sagemaker_llm.hosting.staging.checks import (
     timeout_of,
     weight_bytes_of,
 )
+from cdk_sagemaker_llm.hosting.staging.compiling import (
+    CompileJob,
+    CompilePlan,
+    plan_compilation,
+)
 from cdk_sagemaker_llm.hosting.staging.places import (
+    StagedPlace,
     minutes_of,
     place_of,
-    short_hash,
 )
 from cdk_sagemaker_llm.hosting.staging.starter import (
     Starter,
-    starter_statements,
+    owner_statements,
+    start_statements,
     watch_builds,
 )
 from cdk_sagemaker_llm.hosting.staging.token import token_findings, token_of
 from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
 from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
+from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
@@ -109,13 +113,23 @@ class StagedModel(Construct):
 
         exclude: Patterns of files that are not.
 
+        compile:
+            How TensorRT-LLM engines are compiled from the weights, once they are there,
+            by LMI's own script in the image that will serve them. Serve ``model`` with
+            ``serving``.
+            If left out, nothing is compiled.
+
+        instance_type:
+            The type that engines are compiled on: the one that will serve them.
+
         removal_policy:
             What becomes of the weights when no stack wants them any more: ``DESTROY``
             removes them. A download that never finished stays, to be gone on with.
             If left out, they are kept.
 
         timeout:
-            How long the build may take, from 5 minutes to 11 and a half hours.
+            How long the build may take, and the job that compiles, each, from 5
+            minutes to 11 and a half hours.
             If left out, four times what the download may take at 50 MB/s, an hour at
             least, and all of it where the size is not known.
 
@@ -154,6 +168,8 @@ class StagedModel(Construct):
         folder: str = "models",
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        compile: TensorRtLlm | None = None,
+        instance_type: str | InstanceType | None = None,
         removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
         timeout: Duration | None = None,
         compute_type: codebuild.ComputeType = codebuild.ComputeType.LARGE,
@@ -174,23 +190,21 @@ class StagedModel(Construct):
             *token_findings(scope, model),
         ]
         report(scope, id, findings)
+        place = place_of(model, folder, include, exclude)
+        weights = S3Model.from_bucket(bucket, place.prefix, architecture=kind_of(model))
+        compiled = None
+        if compile is not None:
+            hardware = known_hardware(instance_type)
+            compiled, found = plan_compilation(scope, compile, hardware, weights)
+            findings += found
+            report(scope, id, found)
         super().__init__(scope, id)
         belongs(self, scope)
         self.bucket = bucket
         """Where the weights are."""
-        self._place = place_of(model, folder, include, exclude)
-        self._order = {
-            "model_id": model.model_id,
-            "revision": model.revision,
-            "bucket": bucket.bucket_name,
-            "prefix": self._place.prefix,
-            "manifest": self._place.manifest,
-            "include": list(include),
-            "exclude": list(exclude),
-        }
         plan = BuildPlan(
             bucket=bucket,
-            place=self._place,
+            place=place,
             token=token_of(self, model),
             minutes=timeout_of(model, timeout) // 60,
             compute_type=compute_type,
@@ -198,17 +212,15 @@ class StagedModel(Construct):
             build_image=build_image,
             network=network or Network(),
         )
-        self._wait = Duration.seconds(
-            min(timeout_of(model, timeout) + MARGIN_SECONDS, LONGEST_SECONDS)
+        asked = Asked(
+            step="Download",
+            bucket=bucket,
+            place=place,
+            keeps=removal_policy is not RemovalPolicy.DESTROY,
+            order=_order(model, bucket, place, include, exclude),
+            seconds=min(timeout_of(model, timeout) + MARGIN_SECONDS, LONGEST_SECONDS),
         )
-        self._write(plan, keeps=removal_policy is not RemovalPolicy.DESTROY)
-        self.model = S3Model.from_bucket(
-            bucket,
-            self._place.prefix,
-            architecture=kind_of(model),
-            depends_on=self._condition,
-        )
-        """The staged weights, for the ``model`` of an endpoint."""
+        self._write(plan, asked, weights, compiled, weight_bytes_of(model))
         annotate(self, findings)
         self._tell(model)
 
@@ -224,7 +236,7 @@ class StagedModel(Construct):
         """
         The list of the files with their sizes and hashes, which is written last.
         """
-        return f"s3://{self.bucket.bucket_name}/{self._place.manifest}"
+        return f"s3://{self.bucket.bucket_name}/{self._manifest}"
 
     @property
     def project_name(self) -> str:
@@ -276,53 +288,57 @@ class StagedModel(Construct):
             **said,
         )
 
-    def _write(self, plan: BuildPlan, *, keeps: bool) -> None:
+    def _write(
+        self,
+        plan: BuildPlan,
+        asked: Asked,
+        weights: S3Model,
+        compiled: CompilePlan | None,
+        weight_bytes: int | None,
+    ) -> None:
         worker = worker_asset(self, "Worker")
         self._build = Build(self, plan, worker)
         starter = Starter(self, worker)
-        project = self._build.project
-        ready = [
+        project, function = self._build.project, starter.function
+        statements = [
+            *start_statements(project),
+            *owner_statements(asked.bucket, asked.place, keeps=asked.keeps),
+        ]
+        ready: list[Construct] = [
             self._build.access,
             project,
-            starter.allow(
-                starter_statements(self.bucket, self._place, project, keeps=keeps)
-            ),
-            starter.function,
-            watch_builds(self, project, starter.function),
+            function,
+            watch_builds(self, project, function),
         ]
-        self._condition = self._await(starter.function.function_arn, ready, keeps=keeps)
-
-    def _await(
-        self, service_token: str, ready: Sequence[Construct], *, keeps: bool
-    ) -> CfnWaitCondition:
-        # A wait condition cannot be updated, and a handle is used once: each prefix
-        # has its own.
-        key = short_hash(stack_of(self).resolve(self._order))
-        handle = CfnWaitConditionHandle(self, f"Handle{key}")
-        start = CustomResource(
-            self,
-            "Start",
-            resource_type="Custom::StagedModel",
-            service_token=service_token,
-            properties={
-                "Bucket": self.bucket.bucket_name,
-                "Base": self._place.base,
-                "Handle": handle.ref,
-                "Keep": "true" if keeps else "false",
-                "Project": self._build.project.ref,
-                "Order": stack_of(self).to_json_string(self._order),
-            },
-        )
-        start.node.add_dependency(*ready)
-        condition = CfnWaitCondition(
-            self,
-            f"Staged{key}",
-            handle=handle.ref,
-            count=1,
-            timeout=str(self._wait.to_seconds()),
-        )
-        condition.node.add_dependency(start)
-        return condition
+        job = engines = None
+        if compiled is not None:
+            engines = replace(asked, step="Compile", place=compiled.place(asked.place))
+            job = CompileJob(self, compiled, weights, engines)
+            statements += job.starter_statements()
+            ready += [job.access, job.watch(function)]
+        ready.append(starter.allow(statements))
+        asked = replace(asked, project=project.ref)
+        done = await_staged(self, asked, function, ready)
+        self.weights = replace(weights, depends_on=done)
+        """The weights as the Hub has them."""
+        self.model = self.weights
+        """What an endpoint serves: the engines, or else the weights."""
+        self.serving: TensorRtLlm | None = None
+        """How engines are served; ``None`` where nothing is compiled."""
+        self._manifest = asked.place.manifest
+        if job is not None and engines is not None and compiled is not None:
+            order = job.order(asked.seconds - MARGIN_SECONDS, weight_bytes)
+            engines = replace(engines, order=order)
+            made = await_staged(self, engines, function, [*ready, done])
+            self.model = S3Model.from_bucket(
+                asked.bucket,
+                engines.place.prefix,
+                architecture=weights.architecture,
+                depends_on=made,
+                compiled=compiled.compilation,
+            )
+            self.serving = compiled.precompiled
+            self._manifest = engines.place.manifest
 
     def _tell(self, model: HuggingFaceModel) -> None:
         """
@@ -336,3 +352,21 @@ class StagedModel(Construct):
             f"{model.model_id} is staged once: {size / _GB:.1f} GB of weights take "
             f"some {minutes} minutes of a build at 50 MB/s"
         )
+
+
+def _order(
+    model: HuggingFaceModel,
+    bucket: s3.IBucket,
+    place: StagedPlace,
+    include: Sequence[str],
+    exclude: Sequence[str],
+) -> dict[str, object]:
+    return {
+        "model_id": model.model_id,
+        "revision": model.revision,
+        "bucket": bucket.bucket_name,
+        "prefix": place.prefix,
+        "manifest": place.manifest,
+        "include": list(include),
+        "exclude": list(exclude),
+    }

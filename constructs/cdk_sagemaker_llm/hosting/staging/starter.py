@@ -66,8 +66,8 @@ class Starter:
             role=self._role,
             log_group=self._log,
             memory_size=256,
-            # Removing a prefix is one call for a thousand files.
-            timeout=Duration.minutes(10),
+            # Lambda's longest: engines are copied into place, which S3 does by itself.
+            timeout=Duration.minutes(15),
         )
 
     def allow(self, statements: Iterable[Statement]) -> iam.Policy:
@@ -104,25 +104,29 @@ def watch_builds(
     )
 
 
-def starter_statements(
-    bucket: s3.IBucket,
-    place: StagedPlace,
-    project: codebuild.CfnProject,
-    *,
-    keeps: bool,
-) -> list[Statement]:
+def start_statements(project: codebuild.CfnProject) -> list[Statement]:
     """
-    Return what the function needs: to start and look at builds, to mark who wants a
-    prefix, and to remove it only where that was asked for.
+    Return what the function needs to start builds, and to look at them.
     """
-    objects = f"arn:{partition()}:s3:::{bucket.bucket_name}"
-    marks = f"{objects}/{place.owners}*"
-    found = [
+    return [
         Statement(
             sid="StartBuilds",
             actions=["codebuild:BatchGetBuilds", "codebuild:StartBuild"],
             resources=[project.attr_arn],
-        ),
+        )
+    ]
+
+
+def owner_statements(
+    bucket: s3.IBucket, place: StagedPlace, *, keeps: bool
+) -> list[Statement]:
+    """
+    Return what the function needs to mark who wants a prefix, and to remove it only
+    where that was asked for.
+    """
+    objects = f"arn:{partition()}:s3:::{bucket.bucket_name}"
+    marks = f"{objects}/{place.owners}*"
+    found = [
         Statement(
             sid="MarkOwners",
             actions=["s3:DeleteObject", "s3:PutObject"],

@@ -12,11 +12,16 @@ from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import (
+    Compilation,
     HuggingFaceModel,
     ModelSource,
     architecture_of,
     class_of,
     kind_of,
+)
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
+    compile_options,
+    compiled_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
@@ -131,6 +136,25 @@ class TensorRtLlm(LmiServing):
             tensor_parallel_degree=self._degree(),
             engine="tensorrt-llm",
         )
+
+    def _property_findings(
+        self,
+        model: ModelSource | None,
+        texts: Mapping[str, str],
+        accelerators: int | None,
+        version: str,
+    ) -> list[Finding]:
+        # Called by its name: a data class with slots is made anew, and super() is not.
+        found = LmiServing._property_findings(  # noqa: SLF001 - its own
+            self, model, texts, accelerators, version
+        )
+        wanted = Compilation(
+            image=self.image or version,
+            accelerator_model="",
+            tensor_parallel_degree=self._degree() or accelerators or 0,
+            options=compile_options(texts),
+        )
+        return found + compiled_findings(model, wanted, is_precompiled=self.precompiled)
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
         if self.precompiled:

@@ -1,0 +1,94 @@
+"""
+Asking for a staged prefix, and waiting until it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from aws_cdk import CfnWaitCondition, CfnWaitConditionHandle, CustomResource
+
+from cdk_sagemaker_llm._records import dataclass
+from cdk_sagemaker_llm.hosting.scope import stack_of
+from cdk_sagemaker_llm.hosting.staging.places import short_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import aws_lambda as lambda_
+    from aws_cdk import aws_s3 as s3
+    from constructs import Construct
+
+    from cdk_sagemaker_llm.hosting.staging.places import StagedPlace
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """
+    What a stack asks for.
+
+    Args:
+        step: What the ids begin with: a word for each step.
+
+        bucket: The bucket.
+
+        place: The keys there.
+
+        keeps: Whether it stays when no stack wants it any more.
+
+        order: What is to be done.
+
+        seconds: How long to wait for it.
+
+        project: The build's project; empty where a job does it.
+    """
+
+    step: str
+    bucket: s3.IBucket
+    place: StagedPlace
+    keeps: bool
+    order: Mapping[str, Any]
+    seconds: int
+    project: str = ""
+
+
+def await_staged(
+    scope: Construct,
+    asked: Asked,
+    starter: lambda_.IFunction,
+    ready: Sequence[Construct],
+) -> CfnWaitCondition:
+    """
+    Ask for a prefix when all that it needs is ready; return what waits for it.
+
+    A wait condition cannot be updated, and a handle is used once: each order has its
+    own.
+    """
+    stack = stack_of(scope)
+    key = short_hash(stack.resolve(asked.order))
+    handle = CfnWaitConditionHandle(scope, f"{asked.step}Handle{key}")
+    start = CustomResource(
+        scope,
+        f"{asked.step}Start",
+        resource_type="Custom::StagedModel",
+        service_token=starter.function_arn,
+        properties={
+            "Bucket": asked.bucket.bucket_name,
+            "Base": asked.place.base,
+            "Handle": handle.ref,
+            "Keep": "true" if asked.keeps else "false",
+            "Project": asked.project,
+            "Order": stack.to_json_string(asked.order),
+        },
+    )
+    start.node.add_dependency(*ready)
+    condition = CfnWaitCondition(
+        scope,
+        f"{asked.step}Done{key}",
+        handle=handle.ref,
+        count=1,
+        timeout=str(asked.seconds),
+    )
+    condition.node.add_dependency(start)
+    return condition

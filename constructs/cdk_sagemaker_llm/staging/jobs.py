@@ -1,0 +1,269 @@
+"""
+Compiling engines in a job of SageMaker, and putting them in place when it is done.
+
+A job writes beside the prefix that is served, each into a folder of its own: what is
+half-made, or made twice, never lies where an endpoint reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import boto3
+
+from cdk_sagemaker_llm.staging.progress import say
+from cdk_sagemaker_llm.staging.signalling import signal
+from cdk_sagemaker_llm.staging.wanted import JOBS, MANIFEST, Wanted
+
+_PROCESSING, _TRAINING = "processing", "training"
+_INPUT = {_PROCESSING: "/opt/ml/processing/input", _TRAINING: "/opt/ml/input/data"}
+_OUTPUT = {_PROCESSING: "/opt/ml/processing/output", _TRAINING: "/opt/ml/model"}
+_NAME_LENGTH = 63
+# Where a training job puts what it made; a processing job is told to do the same.
+_MADE = "output/model/"
+_ENGINE = ".engine"
+
+
+def start(wanted: Wanted, token: str) -> None:
+    """
+    Start the job that an order asks for; the same token is one job.
+    """
+    asked = json.loads(wanted.order)
+    name = f"{asked['name']}-{token}"[:_NAME_LENGTH].rstrip("-")
+    s3 = boto3.client("s3")
+    folder = f"{wanted.jobs}{name}/"
+    s3.put_object(
+        Bucket=wanted.bucket,
+        Key=f"{folder}properties/serving.properties",
+        Body=asked["properties"].encode(),
+    )
+    note = {"handle": wanted.handle, "compiled": asked["compiled"]}
+    s3.put_object(
+        Bucket=wanted.bucket, Key=_note(wanted.base, name), Body=json.dumps(note)
+    )
+    place = f"s3://{wanted.bucket}/{folder}"
+    sagemaker = boto3.client("sagemaker")
+    try:
+        if asked["kind"] == _PROCESSING:
+            sagemaker.create_processing_job(**processing_request(asked, name, place))
+        else:
+            sagemaker.create_training_job(**training_request(asked, name, place))
+    except sagemaker.exceptions.ResourceInUse:
+        say(f"{name} was started before")
+        return
+    say(f"{wanted.uri} is compiled by {name}")
+
+
+def processing_request(
+    asked: Mapping[str, Any], name: str, place: str
+) -> dict[str, Any]:
+    """
+    Return what CreateProcessingJob is asked.
+
+    Args:
+        asked: The order.
+
+        name: The job's name.
+
+        place: The job's own folder on S3.
+    """
+    folder = _INPUT[_PROCESSING]
+    inputs = {"model": asked["weights"], "properties": f"{place}properties/"}
+    return {
+        "ProcessingJobName": name,
+        "RoleArn": asked["role"],
+        "AppSpecification": {
+            "ImageUri": asked["image"],
+            "ContainerArguments": arguments(asked, _PROCESSING),
+        },
+        "ProcessingInputs": [
+            {
+                "InputName": each,
+                "S3Input": {
+                    "S3Uri": uri,
+                    "LocalPath": f"{folder}/{each}",
+                    "S3DataType": "S3Prefix",
+                    "S3InputMode": "File",
+                },
+            }
+            for each, uri in inputs.items()
+        ],
+        "ProcessingOutputConfig": {
+            "Outputs": [
+                {
+                    "OutputName": "engines",
+                    "S3Output": {
+                        "S3Uri": f"{place}{_MADE}",
+                        "LocalPath": _OUTPUT[_PROCESSING],
+                        "S3UploadMode": "EndOfJob",
+                    },
+                }
+            ]
+        },
+        "ProcessingResources": {
+            "ClusterConfig": {
+                "InstanceCount": 1,
+                "InstanceType": asked["instance_type"],
+                "VolumeSizeInGB": asked["volume_gib"],
+            }
+        },
+        "StoppingCondition": {"MaxRuntimeInSeconds": asked["seconds"]},
+        # All that it reads is brought to it.
+        "NetworkConfig": {"EnableNetworkIsolation": True},
+    }
+
+
+def training_request(asked: Mapping[str, Any], name: str, place: str) -> dict[str, Any]:
+    """
+    Return what CreateTrainingJob is asked; its arguments are those of
+    ``processing_request``.
+    """
+    inputs = {"model": asked["weights"], "properties": f"{place}properties/"}
+    return {
+        "TrainingJobName": name,
+        "RoleArn": asked["role"],
+        "AlgorithmSpecification": {
+            "TrainingImage": asked["image"],
+            "TrainingInputMode": "File",
+            "ContainerArguments": arguments(asked, _TRAINING),
+        },
+        "InputDataConfig": [
+            {
+                "ChannelName": each,
+                "DataSource": {
+                    "S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": uri}
+                },
+            }
+            for each, uri in inputs.items()
+        ],
+        "OutputDataConfig": {
+            # The job's name and output/model/ follow.
+            "S3OutputPath": place.removesuffix(f"{name}/"),
+            "CompressionType": "NONE",
+        },
+        "ResourceConfig": {
+            "InstanceCount": 1,
+            "InstanceType": asked["instance_type"],
+            "VolumeSizeInGB": asked["volume_gib"],
+        },
+        "StoppingCondition": {"MaxRuntimeInSeconds": asked["seconds"]},
+        "EnableNetworkIsolation": True,
+    }
+
+
+def arguments(asked: Mapping[str, Any], kind: str) -> list[str]:
+    """
+    Return the command, with the folders that a job of this kind has.
+    """
+    folders = {"{input}": _INPUT[kind], "{output}": _OUTPUT[kind]}
+    found = list(asked["arguments"])
+    for name, folder in folders.items():
+        found = [each.replace(name, folder) for each in found]
+    return found
+
+
+def tell(event: Mapping[str, Any]) -> None:
+    """
+    Put in place what a job made, or pass on why it made nothing.
+
+    Args:
+        event: EventBridge's event of the job.
+    """
+    detail, sagemaker = event["detail"], boto3.client("sagemaker")
+    if "ProcessingJobName" in detail:
+        name = detail["ProcessingJobName"]
+        job = sagemaker.describe_processing_job(ProcessingJobName=name)
+        status = job["ProcessingJobStatus"]
+        output = job["ProcessingOutputConfig"]["Outputs"][0]["S3Output"]["S3Uri"]
+    else:
+        name = detail["TrainingJobName"]
+        job = sagemaker.describe_training_job(TrainingJobName=name)
+        status = job["TrainingJobStatus"]
+        output = job["OutputDataConfig"]["S3OutputPath"]
+    bucket, _, key = output.removeprefix("s3://").partition("/")
+    made = Made(bucket, key.partition(JOBS)[0], name)
+    made.end("" if status == "Completed" else _reason(name, status, job))
+
+
+def _reason(name: str, status: str, job: Mapping[str, Any]) -> str:
+    said = [job.get("FailureReason", ""), job.get("ExitMessage", "")]
+    why = "; ".join(filter(None, said)) or "it says no reason"
+    return f"job {name} ended as {status}: {why}; its log has more"
+
+
+def _note(base: str, name: str) -> str:
+    return f"{base}{JOBS}{name}.json"
+
+
+class Made:
+    """
+    What one job made.
+
+    Args:
+        bucket: The bucket.
+
+        base: The prefix that it was asked for, without its slash.
+
+        name: The job's name.
+    """
+
+    def __init__(self, bucket: str, base: str, name: str) -> None:
+        self._bucket = bucket
+        self._base = base
+        self._name = name
+        self._s3 = boto3.client("s3")
+
+    def end(self, reason: str) -> None:
+        """
+        Put it in place and tell who waits, or tell why there is nothing.
+
+        Args:
+            reason: Why the job failed; empty where it did not.
+        """
+        key = {"Bucket": self._bucket, "Key": _note(self._base, self._name)}
+        note = json.loads(self._s3.get_object(**key)["Body"].read())
+        try:
+            reason = reason or self._place(note["compiled"])
+        except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
+            reason = f"{type(fault).__name__}: {fault}"
+        say(reason or f"{self._name} is done")
+        signal(note["handle"], unique_id=self._name, reason=reason)
+
+    def _place(self, compiled: Mapping[str, Any]) -> str:
+        """
+        Copy the engines, and write the manifest; return why not.
+        """
+        folder = f"{self._base}{JOBS}{self._name}/{_MADE}"
+        sizes = dict(self._sizes(folder))
+        if not any(key.endswith(_ENGINE) for key in sizes):
+            return f"job {self._name} wrote no engine, but {sorted(sizes) or 'nothing'}"
+        for key in sizes:
+            self._s3.copy(
+                {"Bucket": self._bucket, "Key": folder + key},
+                self._bucket,
+                f"{self._base}/{key}",
+            )
+        manifest = {
+            "compiled": compiled,
+            "job": self._name,
+            "files": {key: {"size": size} for key, size in sorted(sizes.items())},
+        }
+        self._s3.put_object(
+            Bucket=self._bucket,
+            Key=self._base + MANIFEST,
+            Body=json.dumps(manifest, indent=1, sort_keys=True).encode(),
+            ContentType="application/json",
+        )
+        for key in sizes:
+            self._s3.delete_object(Bucket=self._bucket, Key=folder + key)
+        return ""
+
+    def _sizes(self, folder: str) -> Iterator[tuple[str, int]]:
+        pages = self._s3.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket, Prefix=folder
+        )
+        for page in pages:
+            for one in page.get("Contents", []):
+                yield one["Key"].removeprefix(folder), one["Size"]

@@ -1,0 +1,288 @@
+"""
+The function that starts staging, with the embedded AWS's bucket and a socket for what
+CloudFormation would be told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import boto3
+import pytest
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.staging import starting
+from cdk_sagemaker_llm.staging.ownership import Ownership
+from tests.local.conftest import REGION
+
+BASE = "models/tiny--model/" + "a" * 40
+MANIFEST = b'{"files": {}}'
+
+
+class _Listener(BaseHTTPRequestHandler):
+    """
+    Keeps what is put at each path.
+    """
+
+    def do_PUT(self) -> None:
+        """
+        Take it, unless the path has expired.
+        """
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        status = 403 if self.path == "/expired" else 200
+        if status == 200:
+            self.server.heard.append((self.path, json.loads(body)))  # type: ignore[attr-defined] # set below
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """
+        Say nothing.
+        """
+
+
+class Told:
+    """
+    What was put, and where to put more.
+    """
+
+    def __init__(self, server: ThreadingHTTPServer) -> None:
+        self.heard: list[tuple[str, dict[str, Any]]] = []
+        server.heard = self.heard  # type: ignore[attr-defined] # for the handler
+        self.url = f"http://127.0.0.1:{server.server_port}"
+
+    def at(self, path: str) -> list[dict[str, Any]]:
+        """
+        Return what was put at one path.
+        """
+        return [body for place, body in self.heard if place == path]
+
+
+@pytest.fixture(name="told")
+def _told() -> Iterator[Told]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Listener) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield Told(server)
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(name="s3")
+def _s3(embedded_aws: EmbeddedAws, monkeypatch: pytest.MonkeyPatch) -> Untyped:
+    """
+    A client; the function finds the embedded AWS by its variables.
+    """
+    for name, value in embedded_aws.process_environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    return boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+
+
+def event(
+    told: Told,
+    bucket: str,
+    kind: str,
+    *,
+    stack: str = "one",
+    handle: str = "/handle",
+    keep: str = "false",
+    before: str | None = None,
+) -> dict[str, Any]:
+    """
+    Write what CloudFormation sends.
+    """
+    properties = {
+        "Bucket": bucket,
+        "Base": BASE,
+        "Handle": told.url + handle,
+        "Keep": keep,
+        "Project": "no-such-project",
+        "Order": "{}",
+    }
+    old = {**properties, "Handle": told.url + before} if before else None
+    made = {"PhysicalResourceId": f"s3://{bucket}/{BASE}/"}
+    return {
+        "RequestType": kind,
+        "RequestId": f"{stack}-{kind}",
+        "ResponseURL": f"{told.url}/answer",
+        "StackId": f"arn:aws:cloudformation:us-east-1:123456789012:stack/{stack}/1",
+        "LogicalResourceId": "Start",
+        "ResourceProperties": properties,
+        **({} if kind == "Create" else made),
+        **({"OldResourceProperties": old} if old else {}),
+    }
+
+
+def staged(s3: Untyped, bucket: str) -> None:
+    """
+    Put a model there as a worker leaves it.
+    """
+    s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket=bucket, Key=f"{BASE}/model.safetensors", Body=b"weights")
+    s3.put_object(Bucket=bucket, Key=f"{BASE}.json", Body=MANIFEST)
+
+
+def keys(s3: Untyped, bucket: str) -> set[str]:
+    """
+    Return what is in a bucket, with marks of owners under one name.
+    """
+    found = s3.list_objects_v2(Bucket=bucket).get("Contents", [])
+    names = (one["Key"].removeprefix(BASE) for one in found)
+    return {"mark" if name.startswith(".owners/") else name for name in names}
+
+
+def test_what_is_staged_already_is_told_at_once(s3: Untyped, told: Told) -> None:
+    """
+    The condition is met, the stack's mark stands, and the prefix is the physical id.
+    """
+    staged(s3, "starting-done")
+    starting.handler(event(told, "starting-done", "Create"), None)
+
+    assert told.at("/handle") == [
+        {
+            "Status": "SUCCESS",
+            "Reason": "staged",
+            "UniqueId": f"{BASE}.json",
+            "Data": "",
+        }
+    ]
+    (answer,) = told.at("/answer")
+    assert answer == {
+        "Status": "SUCCESS",
+        "Reason": "",
+        "PhysicalResourceId": f"s3://starting-done/{BASE}/",
+        "StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/one/1",
+        "RequestId": "one-Create",
+        "LogicalResourceId": "Start",
+        "Data": {},
+    }
+    assert keys(s3, "starting-done") == {"/model.safetensors", ".json", "mark"}
+
+
+def test_nothing_is_begun_for_a_handle_that_was_awaited(
+    s3: Untyped, told: Told
+) -> None:
+    """
+    An update of another property neither signals nor builds.
+    """
+    s3.create_bucket(Bucket="starting-same")
+    starting.handler(event(told, "starting-same", "Update", before="/handle"), None)
+
+    assert told.at("/handle") == []
+    assert [one["Status"] for one in told.at("/answer")] == ["SUCCESS"]
+    assert keys(s3, "starting-same") == set()
+
+
+def test_an_update_with_a_new_handle_begins(s3: Untyped, told: Told) -> None:
+    """
+    Another key is another prefix, which is awaited.
+    """
+    staged(s3, "starting-new")
+    starting.handler(event(told, "starting-new", "Update", before="/old"), None)
+
+    assert [one["Status"] for one in told.at("/handle")] == ["SUCCESS"]
+
+
+def test_an_expired_handle_does_not_break_a_roll_back(s3: Untyped, told: Told) -> None:
+    """
+    The condition behind it was met long ago.
+    """
+    staged(s3, "starting-expired")
+    asked = event(told, "starting-expired", "Update", before="/old", handle="/expired")
+    starting.handler(asked, None)
+
+    assert [one["Status"] for one in told.at("/answer")] == ["SUCCESS"]
+
+
+@pytest.mark.usefixtures("s3")
+def test_what_cannot_be_started_fails_with_its_reason(told: Told) -> None:
+    """
+    The stack's event says what it was.
+    """
+    asked = event(told, "starting-no-such-bucket", "Create")
+    starting.handler(asked, None)
+
+    (answer,) = told.at("/answer")
+    assert answer["Status"] == "FAILED"
+    assert answer["PhysicalResourceId"] == "nothing-staged"
+    assert "NoSuchBucket" in answer["Reason"]
+    assert told.at("/handle") == []
+
+
+def test_the_last_stack_removes_what_it_was_told_to(s3: Untyped, told: Told) -> None:
+    """
+    Two stacks want it: the first that goes leaves it to the other.
+    """
+    staged(s3, "starting-shared")
+    for stack in ("one", "two"):
+        asked = event(told, "starting-shared", "Create", stack=stack)
+        starting.handler(asked, None)
+    starting.handler(event(told, "starting-shared", "Delete", stack="one"), None)
+    assert keys(s3, "starting-shared") == {"/model.safetensors", ".json", "mark"}
+
+    starting.handler(event(told, "starting-shared", "Delete", stack="two"), None)
+    assert keys(s3, "starting-shared") == set()
+
+
+def test_what_is_kept_loses_its_mark_only(s3: Untyped, told: Told) -> None:
+    """
+    The weights stay for the next stack.
+    """
+    staged(s3, "starting-kept")
+    for kind in ("Create", "Delete"):
+        starting.handler(event(told, "starting-kept", kind, keep="true"), None)
+
+    assert keys(s3, "starting-kept") == {"/model.safetensors", ".json"}
+
+
+def test_what_was_never_finished_stays(s3: Untyped, told: Told) -> None:
+    """
+    A roll-back deletes the resource, and the next deployment goes on from there.
+    """
+    staged(s3, "starting-half")
+    s3.delete_object(Bucket="starting-half", Key=f"{BASE}.json")
+    starting.handler(event(told, "starting-half", "Delete"), None)
+
+    assert keys(s3, "starting-half") == {"/model.safetensors"}
+
+
+def test_more_files_than_one_call_removes(s3: Untyped, told: Told) -> None:
+    """
+    S3 deletes a thousand at a time.
+    """
+    staged(s3, "starting-many")
+    for number in range(1001):
+        s3.put_object(Bucket="starting-many", Key=f"{BASE}/{number}", Body=b"")
+    starting.handler(event(told, "starting-many", "Delete"), None)
+
+    assert keys(s3, "starting-many") == set()
+
+
+def test_who_comes_in_between_keeps_the_manifest(
+    s3: Untyped, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    A mark that is put while another stack removes is seen, and all is as it was.
+    """
+    staged(s3, "starting-between")
+    real = Ownership._manifest  # noqa: SLF001 - between its two looks
+
+    def slow(self: Any) -> bytes | None:  # noqa: ANN401 - the class is private's owner
+        found = real(self)
+        s3.put_object(Bucket="starting-between", Key=f"{BASE}.owners/another", Body=b"")
+        return found
+
+    monkeypatch.setattr(Ownership, "_manifest", slow)
+    starting.handler(event(told, "starting-between", "Delete"), None)
+
+    assert keys(s3, "starting-between") == {"/model.safetensors", ".json", "mark"}
+    body = s3.get_object(Bucket="starting-between", Key=f"{BASE}.json")["Body"]
+    assert body.read() == MANIFEST
