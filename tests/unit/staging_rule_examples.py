@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from aws_cdk import Duration, SecretValue, Stack
+from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
@@ -86,6 +87,7 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
     "LLM777": _served(None, "ml.g6.12xlarge"),
     "LLM779": partial(compiled, instance_type="ml.inf2.48xlarge"),
     "LLM781": compiled,
+    "LLM783": partial(staged, compute_type=codebuild.ComputeType.LAMBDA_10GB),
     "LLM861": partial(
         staged,
         model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),

@@ -36,6 +36,15 @@ _INSTALL = (
     "python3 -m pip install --quiet --require-hashes --only-binary :all: "
     f"--requirement {REQUIREMENTS}"
 )
+# CodeBuild user guide, build-env-ref-compute-types. Those of Lambda stop after 15
+# minutes, and have 10 GB of disk.
+COMPUTE_TYPES = {
+    codebuild.ComputeType.SMALL: "BUILD_GENERAL1_SMALL",
+    codebuild.ComputeType.MEDIUM: "BUILD_GENERAL1_MEDIUM",
+    codebuild.ComputeType.LARGE: "BUILD_GENERAL1_LARGE",
+    codebuild.ComputeType.X_LARGE: "BUILD_GENERAL1_XLARGE",
+    codebuild.ComputeType.X2_LARGE: "BUILD_GENERAL1_2XLARGE",
+}
 _PLAIN, _SECRET = "PLAINTEXT", "SECRETS_MANAGER"
 
 Variable = codebuild.CfnProject.EnvironmentVariableProperty
@@ -137,7 +146,7 @@ class Build:
                 image_pull_credentials_type=(
                     "SERVICE_ROLE" if pulls_itself else "CODEBUILD"
                 ),
-                compute_type=plan.compute_type.value,
+                compute_type=COMPUTE_TYPES[plan.compute_type],
                 environment_variables=_variables(plan),
             ),
             timeout_in_minutes=plan.minutes,

@@ -16,10 +16,13 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.staging.build import COMPUTE_TYPES
 from cdk_sagemaker_llm.hosting.staging.places import minutes_of
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
+from cdk_sagemaker_llm.wording import any_of
 
 if TYPE_CHECKING:
+    from aws_cdk import aws_codebuild as codebuild
     from aws_cdk import aws_s3 as s3
 
 # CloudFormation user guide, AWS::CloudFormation::WaitCondition: 43200 at most. What is
@@ -50,6 +53,11 @@ NO_TIMEOUT = Rule(
 )
 NO_PATTERN = Rule("LLM771", "a pattern of files is empty, or known at deployment only")
 CLOSED_BUILD = Rule("LLM773", "a build is to reach the Hub from an isolated network")
+SMALL_MACHINE = Rule(
+    "LLM783",
+    "a build's machine is none that holds a model's files",
+    "CodeBuild user guide, build-env-ref-compute-types",
+)
 SHORT_TIMEOUT = Rule("LLM861", "a download may take longer than its build may")
 
 
@@ -62,6 +70,7 @@ def staging_findings(
     patterns: Sequence[str],
     timeout: Duration | None,
     network: Network | None,
+    compute_type: codebuild.ComputeType,
 ) -> list[Finding]:
     """
     Check what a staged model was asked to be.
@@ -73,7 +82,16 @@ def staging_findings(
         *_pattern_findings(patterns),
         *_timeout_findings(model, timeout),
         *_network_findings(network),
+        *_machine_findings(compute_type),
     ]
+
+
+def _machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
+    if compute_type not in COMPUTE_TYPES:
+        names = [one.name for one in COMPUTE_TYPES]
+        yield SMALL_MACHINE.finding(
+            f"compute_type must be {any_of(names)}, got {compute_type.name}",
+        )
 
 
 def _network_findings(network: Network | None) -> Iterator[Finding]:

@@ -186,6 +186,7 @@ class StagedModel(Construct):
                 patterns=[*include, *exclude],
                 timeout=timeout,
                 network=network,
+                compute_type=compute_type,
             ),
             *token_findings(scope, model),
         ]
