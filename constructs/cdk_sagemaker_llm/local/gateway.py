@@ -16,6 +16,7 @@ from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import control, regions, scaling, shapes
 from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.cloudformation import wait_conditions
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.functions import callbacks
@@ -76,6 +77,8 @@ class Gateway:
         if request.path.startswith(callbacks.PATH):
             status = callbacks.receive(request.path, request.get_data())
             return Response(status=status)(environ, start_response)
+        if request.path.startswith(wait_conditions.PATH):
+            return _signal(request)(environ, start_response)
         own = request.path.startswith(control.PREFIX)
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
@@ -147,6 +150,23 @@ class Gateway:
         authorization = request.headers.get("Authorization", "")
         found = _CREDENTIAL.search(authorization)
         return (found[1], found[2]) if found else (self._region, "")
+
+
+def _signal(request: Request) -> Response:
+    body = request.get_data()
+    with CLOCK.lock:
+        try:
+            wait_conditions.receive(
+                request.method,
+                request.path,
+                request.args.to_dict(),
+                request.headers.get("Content-Type", ""),
+                body,
+            )
+        except AwsError as error:
+            return error_response(error, request.environ, "s3")
+        CLOCK.lock.notify_all()
+    return Response(status=200)
 
 
 def _answers_posts(environ: WSGIEnvironment, service: str) -> bool:

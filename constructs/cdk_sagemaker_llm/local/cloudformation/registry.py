@@ -21,6 +21,10 @@ from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
     ScalingPolicyType,
 )
 from cdk_sagemaker_llm.local.cloudformation.secrets import SECRET
+from cdk_sagemaker_llm.local.cloudformation.wait_conditions import (
+    WaitConditionHandleType,
+    WaitConditionType,
+)
 
 NESTED = "AWS::CloudFormation::Stack"
 _CUSTOM = "AWS::CloudFormation::CustomResource"
@@ -37,6 +41,8 @@ def resource_type(name: str) -> ResourceType:
         **PLAIN_TYPES,
         "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTargetType(),
         "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicyType(),
+        "AWS::CloudFormation::WaitCondition": WaitConditionType(),
+        "AWS::CloudFormation::WaitConditionHandle": WaitConditionHandleType(),
         "AWS::CloudWatch::Alarm": AlarmType(),
         "AWS::SecretsManager::Secret": SECRET,
         # moto has a class for it, which would bypass the lifecycle of this package.
