@@ -28,7 +28,6 @@ from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
 from cdk_sagemaker_llm.local.background import begin
-from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import nested, parameters, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,

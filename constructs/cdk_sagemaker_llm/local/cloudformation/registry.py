@@ -9,6 +9,7 @@ import functools
 from moto.cloudformation.parsing import get_model_map
 
 from cdk_sagemaker_llm.local.cloudformation.alarms import AlarmType
+from cdk_sagemaker_llm.local.cloudformation.build_types import ProjectType
 from cdk_sagemaker_llm.local.cloudformation.custom_resources import CustomResourceType
 from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
@@ -44,6 +45,7 @@ def resource_type(name: str) -> ResourceType:
         "AWS::CloudFormation::WaitCondition": WaitConditionType(),
         "AWS::CloudFormation::WaitConditionHandle": WaitConditionHandleType(),
         "AWS::CloudWatch::Alarm": AlarmType(),
+        "AWS::CodeBuild::Project": ProjectType(),
         "AWS::SecretsManager::Secret": SECRET,
         # moto has a class for it, which would bypass the lifecycle of this package.
         NESTED: NestedStackType(),

@@ -183,7 +183,7 @@ class WaitConditionHandleType:
             native=handle,
         )
 
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:  # noqa: ARG002 - protocol
         """
         Refuse: there is nothing to change.
         """
