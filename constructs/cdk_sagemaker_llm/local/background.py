@@ -42,12 +42,9 @@ def begin(action: Callable[[], object]) -> None:
     """
     Do something as far as it goes without waiting; the rest goes on by itself.
 
-    Where nothing takes time it is done afterwards. What is wrong from the start is
-    raised here.
+    Where nothing takes time it is done afterwards, unless it waits for somebody else.
+    What is wrong from the start is raised here.
     """
-    if CLOCK.speed is None:
-        action()
-        return
     work = _Work(action)
     work.start()
     CLOCK.lock.wait_for(lambda: work.is_done or work.is_waiting)
@@ -58,10 +55,19 @@ def begin(action: Callable[[], object]) -> None:
 def wait_until(done: Callable[[], bool]) -> None:
     """
     Wait until something is so, and let the request that began this be answered.
+
+    Where nothing takes time it is so already, or will never be.
+    """
+    if CLOCK.speed is not None:
+        wait_for_others(done)
+
+
+def wait_for_others(done: Callable[[], bool]) -> None:
+    """
+    Wait as well where nothing takes time: for somebody who does.
     """
     work = threading.current_thread()
     if isinstance(work, _Work) and not done():
         work.is_waiting = True
         CLOCK.lock.notify_all()
-    if CLOCK.speed is not None:
-        CLOCK.wait_until(done)
+    CLOCK.wait_until(done)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local import control, regions, scaling, shapes
+from cdk_sagemaker_llm.local import cbor, control, regions, scaling, shapes
 from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.cloudformation import wait_conditions
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.functions import callbacks
@@ -34,6 +35,7 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
+    from cdk_sagemaker_llm.local.codebuild.service import CodeBuild
     from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 
 HEALTH_PATH = "/_embedded/health"
@@ -42,6 +44,7 @@ _INVOCATION = re.compile(r"/endpoints/([^/]+)/invocations(-response-stream)?")
 _ASYNCHRONOUS = re.compile(r"/endpoints/([^/]+)/async-invocations")
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/")
 _SCALING = "AnyScaleFrontendService"
+_CODEBUILD = "CodeBuild_20161006"
 
 
 class Gateway:
@@ -71,11 +74,8 @@ class Gateway:
         """
         request = Request(environ)
         region, service = self._signed_for(request)
-        if request.path == HEALTH_PATH:
-            return Response("ok")(environ, start_response)
-        if request.path.startswith(callbacks.PATH):
-            status = callbacks.receive(request.path, request.get_data())
-            return Response(status=status)(environ, start_response)
+        if aside := _aside(request):
+            return aside(environ, start_response)
         own = request.path.startswith(control.PREFIX)
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
@@ -132,21 +132,46 @@ class Gateway:
         prefix, _, operation = request.headers.get("X-Amz-Target", "").partition(".")
         if prefix == "SageMaker":
             return _control(hosting, request, operation)
+        if prefix == _CODEBUILD or cbor.service(request) == _CODEBUILD:
+            codebuild = regions.codebuild(self._account, region)
+            return _build(codebuild, request, operation)
         if request.path.startswith(control.PREFIX):
             return control.answer(hosting, request)
-        if found := _INVOCATION.fullmatch(request.path):
-            refusal = asynchronous.refuse_waiting(hosting.world, found[1])
-            return refusal or answer(
-                hosting.world, request, found[1], stream=bool(found[2])
-            )
-        if found := _ASYNCHRONOUS.fullmatch(request.path):
-            return asynchronous.answer(hosting.world, request, found[1])
-        return _refuse(request, prefix, operation)
+        invoked = _invocation(hosting, request)
+        return invoked or _refuse(request, prefix, operation)
 
     def _signed_for(self, request: Request) -> tuple[str, str]:
         authorization = request.headers.get("Authorization", "")
         found = _CREDENTIAL.search(authorization)
         return (found[1], found[2]) if found else (self._region, "")
+
+
+def _aside(request: Request) -> Response | None:
+    # What is answered while others are: it is what they wait for.
+    if request.path == HEALTH_PATH:
+        return Response("ok")
+    if request.path.startswith(callbacks.PATH):
+        return Response(status=callbacks.receive(request.path, request.get_data()))
+    if request.path.startswith(wait_conditions.PATH):
+        return _signal(request)
+    return None
+
+
+def _signal(request: Request) -> Response:
+    body = request.get_data()
+    with CLOCK.lock:
+        try:
+            wait_conditions.receive(
+                request.method,
+                request.path,
+                request.args.to_dict(),
+                request.headers.get("Content-Type", ""),
+                body,
+            )
+        except AwsError as error:
+            return error_response(error, request.environ, "s3")
+        CLOCK.lock.notify_all()
+    return Response(status=200)
 
 
 def _answers_posts(environ: WSGIEnvironment, service: str) -> bool:
@@ -219,6 +244,17 @@ def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
     return None
 
 
+def _invocation(hosting: SageMaker, request: Request) -> Response | None:
+    if found := _INVOCATION.fullmatch(request.path):
+        refusal = asynchronous.refuse_waiting(hosting.world, found[1])
+        return refusal or answer(
+            hosting.world, request, found[1], stream=bool(found[2])
+        )
+    if found := _ASYNCHRONOUS.fullmatch(request.path):
+        return asynchronous.answer(hosting.world, request, found[1])
+    return None
+
+
 def _control(hosting: SageMaker, request: Request, operation: str) -> Response | None:
     try:
         return _answer(hosting, operation, request.get_data(cache=True))
@@ -236,5 +272,18 @@ def _answer(hosting: SageMaker, operation: str, body: bytes) -> Response | None:
     return _json(hosting.call(operation, asked))
 
 
+def _build(codebuild: CodeBuild, request: Request, operation: str) -> Response:
+    body = request.get_data(cache=True)
+    in_cbor = cbor.operation(request)
+    try:
+        asked = cbor.read(body) if in_cbor else read_json(body)
+        answered = codebuild.call(in_cbor or operation, asked)
+    except AwsError as error:
+        return error_response(error, request.environ, "codebuild")
+    return cbor.answer(answered) if in_cbor else _json(answered)
+
+
 def _json(body: dict[str, Any]) -> Response:
-    return Response(json.dumps(body), content_type=JSON)
+    # Moments are seconds since 1970.
+    text = json.dumps(body, default=lambda moment: moment.timestamp())
+    return Response(text, content_type=JSON)

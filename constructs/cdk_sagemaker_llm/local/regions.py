@@ -15,7 +15,9 @@ from moto.s3.models import FakeKey, s3_backends
 from moto.sns.models import sns_backends
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local import events
 from cdk_sagemaker_llm.local.clock import CLOCK, now
+from cdk_sagemaker_llm.local.codebuild.service import CodeBuild
 from cdk_sagemaker_llm.local.faults import Faults
 from cdk_sagemaker_llm.local.forwards import Forwards
 from cdk_sagemaker_llm.local.runtime.latency import Latency
@@ -52,6 +54,17 @@ def watching(account: str, region: str) -> Watching:
     Return what watches a region, from the first look at its SageMaker on.
     """
     return _region(account, region)[1]
+
+
+@functools.cache
+def codebuild(account: str, region: str) -> CodeBuild:
+    """
+    Return the CodeBuild of a region; it lives as long as the process.
+    """
+    partition = get_partition(region)
+    around = MotoSurroundings(account, region, partition)
+    notify = functools.partial(events.publish, account, region)
+    return CodeBuild(account, region, partition, around, notify)
 
 
 @functools.cache
@@ -157,7 +170,8 @@ class MotoSurroundings:
             logs.create_log_stream(group, stream)
         stamp = int(moment * 1000)
         events = [{"timestamp": stamp, "message": line} for line in lines]
-        logs.put_log_events(group, stream, events)
+        # Not by the service, which takes nothing of two hours ahead of the wall.
+        logs.groups[group].put_log_events(stream, events)
 
     def scalable_targets(self) -> set[str]:
         """

@@ -19,7 +19,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import monitoring, regions, reporting, scaling
+from cdk_sagemaker_llm.local import events, monitoring, regions, reporting, scaling
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.functions import registered
@@ -61,6 +61,7 @@ def main(arguments: list[str]) -> None:
     scaling.install()
     monitoring.install()
     moto_glue.install()
+    events.install()
     moto = DomainDispatcherApplication(create_backend_app)
     server = make_server(
         "127.0.0.1",

@@ -28,7 +28,6 @@ from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
 from cdk_sagemaker_llm.local.background import begin
-from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import nested, parameters, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
@@ -316,9 +315,8 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     def _delete(self, stack: EmbeddedStack) -> None:
         if stack.status == "DELETE_IN_PROGRESS":
             return
-        # One that is being made is deleted when what is under way has come to its end,
-        # for which nobody waits where nothing takes time.
-        is_coming = stack.status == "CREATE_IN_PROGRESS" and CLOCK.speed is not None
+        # One that is being made is deleted when what is under way has come to its end.
+        is_coming = stack.status == "CREATE_IN_PROGRESS"
         if stack.status in _AT_WORK and not is_coming:
             raise ValidationError(
                 message=f"Stack [{stack.stack_id}] cannot be deleted while in status "

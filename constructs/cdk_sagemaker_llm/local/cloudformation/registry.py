@@ -9,6 +9,7 @@ import functools
 from moto.cloudformation.parsing import get_model_map
 
 from cdk_sagemaker_llm.local.cloudformation.alarms import AlarmType
+from cdk_sagemaker_llm.local.cloudformation.build_types import ProjectType
 from cdk_sagemaker_llm.local.cloudformation.custom_resources import CustomResourceType
 from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
@@ -21,6 +22,10 @@ from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
     ScalingPolicyType,
 )
 from cdk_sagemaker_llm.local.cloudformation.secrets import SECRET
+from cdk_sagemaker_llm.local.cloudformation.wait_conditions import (
+    WaitConditionHandleType,
+    WaitConditionType,
+)
 
 NESTED = "AWS::CloudFormation::Stack"
 _CUSTOM = "AWS::CloudFormation::CustomResource"
@@ -37,7 +42,10 @@ def resource_type(name: str) -> ResourceType:
         **PLAIN_TYPES,
         "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTargetType(),
         "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicyType(),
+        "AWS::CloudFormation::WaitCondition": WaitConditionType(),
+        "AWS::CloudFormation::WaitConditionHandle": WaitConditionHandleType(),
         "AWS::CloudWatch::Alarm": AlarmType(),
+        "AWS::CodeBuild::Project": ProjectType(),
         "AWS::SecretsManager::Secret": SECRET,
         # moto has a class for it, which would bypass the lifecycle of this package.
         NESTED: NestedStackType(),

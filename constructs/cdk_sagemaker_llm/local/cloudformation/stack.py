@@ -17,7 +17,7 @@ from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.background import wait_until
+from cdk_sagemaker_llm.local.background import wait_for_others
 from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.cloudformation import intrinsics
 from cdk_sagemaker_llm.local.cloudformation import parameters as stack_parameters
@@ -457,7 +457,7 @@ class EmbeddedStack(Stack):
             Whether the stack is gone.
         """
         self.enter("DELETE_IN_PROGRESS", "User Initiated")
-        wait_until(lambda: not self._is_coming)
+        wait_for_others(lambda: not self._is_coming)
         gone = Lifecycle(self).delete()
         if gone:
             self.enter("DELETE_COMPLETE")

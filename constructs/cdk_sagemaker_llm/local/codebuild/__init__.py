@@ -1,0 +1,3 @@
+"""
+CodeBuild: projects, and builds that are run as processes of this machine.
+"""

@@ -1,0 +1,197 @@
+"""
+Projects and builds, as the API shows them.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from cdk_sagemaker_llm.local.clock import now
+
+Shown = dict[str, Any]
+
+IN_PROGRESS, SUCCEEDED, FAILED = "IN_PROGRESS", "SUCCEEDED", "FAILED"
+STOPPED, TIMED_OUT, FAULT = "STOPPED", "TIMED_OUT", "FAULT"
+
+_KEPT = (
+    *("source", "sourceVersion", "cache", "environment", "serviceRole"),
+    *("timeoutInMinutes", "queuedTimeoutInMinutes", "encryptionKey"),
+)
+_TIMEOUT, _QUEUED = 60, 480  # Minutes, where a project says nothing.
+
+
+@dataclass
+class Project:
+    """
+    A project, by what it was created with.
+    """
+
+    arn: str
+    given: Shown
+    created: float
+    changed: float
+    builds: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """
+        Its name.
+        """
+        return str(self.given["name"])
+
+    def shown(self) -> Shown:
+        """
+        Describe it.
+        """
+        return {
+            "timeoutInMinutes": _TIMEOUT,
+            "queuedTimeoutInMinutes": _QUEUED,
+            "cache": {"type": "NO_CACHE"},
+            "badge": {"badgeEnabled": False},
+            **{k: v for k, v in self.given.items() if k != "badgeEnabled"},
+            "arn": self.arn,
+            "created": moment(self.created),
+            "lastModified": moment(self.changed),
+        }
+
+
+@dataclass
+class Phase:
+    """
+    A phase of a build, under way or over.
+    """
+
+    type: str
+    start: float
+    end: float | None = None
+    status: str | None = None
+    code: str = ""
+    message: str = ""
+
+    def shown(self) -> Shown:
+        """
+        Describe it.
+        """
+        told: Shown = {"phaseType": self.type, "startTime": moment(self.start)}
+        if self.end is not None:
+            told |= {
+                "phaseStatus": self.status,
+                "endTime": moment(self.end),
+                "durationInSeconds": int(self.end - self.start),
+                "contexts": [{"statusCode": self.code, "message": self.message}],
+            }
+        return told
+
+
+@dataclass
+class Build:
+    """
+    A build.
+
+    Args:
+        id: Its name: the project's, and a part of its own.
+
+        arn: The same, unmistakable.
+
+        number: Which of its project it is.
+
+        request: What it was started with, laid over its project.
+
+        started: When.
+    """
+
+    id: str
+    arn: str
+    number: int
+    request: Shown
+    started: float
+    initiator: str
+    log_group: str | None
+    log_stream: str
+    status: str = IN_PROGRESS
+    ended: float | None = None
+    phases: list[Phase] = field(default_factory=list)
+
+    @property
+    def project_name(self) -> str:
+        """
+        The project's name.
+        """
+        return str(self.request["name"])
+
+    @property
+    def is_over(self) -> bool:
+        """
+        Whether nothing more will happen.
+        """
+        return self.ended is not None
+
+    @property
+    def timeout(self) -> float:
+        """
+        After how many seconds it is ended.
+        """
+        return 60.0 * int(self.request["timeoutInMinutes"])
+
+    @property
+    def variables(self) -> list[dict[str, str]]:
+        """
+        The environment variables, of the project and of its start.
+        """
+        found: list[dict[str, str]] = self.request["environment"].get(
+            "environmentVariables", []
+        )
+        return found
+
+    def shown(self) -> Shown:
+        """
+        Describe it.
+        """
+        told: Shown = {
+            "id": self.id,
+            "arn": self.arn,
+            "buildNumber": self.number,
+            "startTime": moment(self.started),
+            "currentPhase": self.phases[-1].type if self.phases else "SUBMITTED",
+            "buildStatus": self.status,
+            "projectName": self.project_name,
+            "phases": [phase.shown() for phase in self.phases],
+            "artifacts": {"location": ""},
+            "logs": self._logs(),
+            "buildComplete": self.is_over,
+            "initiator": self.initiator,
+        }
+        told |= {key: self.request[key] for key in _KEPT if key in self.request}
+        if self.ended is not None:
+            told["endTime"] = moment(self.ended)
+        return copy.deepcopy(told)
+
+    def _logs(self) -> Shown:
+        if self.log_group is None:
+            return {"cloudWatchLogs": {"status": "DISABLED"}}
+        partition, _, region, account = self.arn.split(":")[1:5]
+        place = f"arn:{partition}:logs:{region}:{account}:log-group"
+        return {
+            "groupName": self.log_group,
+            "streamName": self.log_stream,
+            "cloudWatchLogs": {"status": "ENABLED"},
+            "cloudWatchLogsArn": f"{place}:{self.log_group}:log-stream:"
+            f"{self.log_stream}",
+        }
+
+
+def moment(seconds: float) -> datetime:
+    """
+    Write a time as an answer has it.
+    """
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def begun(kind: str) -> Phase:
+    """
+    Make a phase that begins now.
+    """
+    return Phase(kind, now())
