@@ -22,6 +22,7 @@ from tests.local.conftest import Cdk
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, MODEL, STAGED, contents
 from tests.local.test_cdk import succeed
+from tests.secrecy import TOKEN
 
 # Several deployments by the real CLI.
 pytestmark = pytest.mark.timeout(600)
@@ -31,7 +32,6 @@ COMMIT = "c1899de289a04d12100db370d81485cdf75e47ca"
 EXAMPLE = f"{sys.executable} examples/staged_weights/app.py"
 APP = f"{sys.executable} -m tests.local.staging.staged_app"
 SECRET = "staged/token"  # noqa: S105 - its name
-TOKEN = "_".join(["hf", "z" * 34])
 
 Deploy = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -216,3 +216,26 @@ def test_two_stacks_share_a_revision(s3: Untyped, deploy: Deploy) -> None:
         assert f"models/tiny--model/{REVISION}.json" in contents(s3, bucket)
         succeed(deploy("destroy", **second))
     assert contents(s3, bucket) == {}
+
+
+def test_a_build_that_was_stopped_is_told_to_the_stack(
+    embedded_aws: EmbeddedAws, s3: Untyped, deploy: Deploy
+) -> None:
+    """
+    The worker cannot say so itself: the rule does, with the phase and the log.
+    """
+    codebuild = embedded_aws.client("codebuild")
+    s3.create_bucket(Bucket="staged-stopped")
+
+    def stop(_: str) -> None:
+        for build in codebuild.list_builds()["ids"]:
+            (found,) = codebuild.batch_get_builds(ids=[build])["builds"]
+            if found["buildStatus"] == "IN_PROGRESS":
+                codebuild.stop_build(id=build)
+
+    with Hub({MODEL: Repository(FILES)}, on_file=stop) as hub:
+        stopped = deploy("deploy", **asked("staged-stopped", hub))
+
+    assert stopped.returncode == 1
+    assert "ended as STOPPED" in stopped.stdout
+    assert f"models/tiny--model/{REVISION}.json" not in contents(s3, "staged-stopped")
