@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,7 @@ def test_the_handle_is_an_address_signed_for_this_stack(stacks: Stacks) -> None:
 
     named = stack.stack_id + "/Handle"
     address, _, query = url.partition("?")
-    assert urllib.request.unquote(address).endswith(
+    assert urllib.parse.unquote(address).endswith(
         f"/cloudformation-waitcondition-us-east-1/{named}"
     )
     assert "X-Amz-Signature=" in query
