@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.examples.synthesis import EXAMPLES
 from tests.secrecy import TOKEN
 
-# These ask the Hub for weights: tests/local/staging deploys them, with a Hub of its own.
+# These ask the Hub for weights: tests/local/staging deploys them, with its own Hub.
 STAGED = {"compiled_engine", "staged_weights"}
 NAMES = sorted({app.parent.name for app in EXAMPLES.glob("*/app.py")} - STAGED)
 ACCOUNT, REGION = "123456789012", "us-east-1"
