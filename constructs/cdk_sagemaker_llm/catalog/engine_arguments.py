@@ -255,20 +255,29 @@ def _row_at(engine: Engine, name: str, release: str) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for entry in _rows(engine)[name]["h"]:
         if is_release_between(at, entry["v"]):
-            row = _changed(row, entry)
+            row = changed_row(row, entry)
     return row
 
 
-def _changed(row: dict[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+def changed_row(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return a row after a change in its history.
+
+    Args:
+        row: The row before it; empty for the first one.
+
+        entry: The change, as the tables keep it.
+    """
     plain = {k: v for k, v in entry.items() if k[0] not in "+-" and k != "drop"}
-    row = {k: v for k, v in {**row, **plain}.items() if k not in entry.get("drop", ())}
+    dropped = entry.get("drop", ())
+    after = {k: v for k, v in {**row, **plain}.items() if k not in dropped}
     for key in _LISTS:
         gone = entry.get(f"-{key}", ())
-        there = [value for value in row.get(key, ()) if value not in gone]
+        there = [value for value in after.get(key, ()) if value not in gone]
         there += entry.get(f"+{key}", ())
-        if key in row or there:
-            row[key] = there
-    return row
+        if key in after or there:
+            after[key] = there
+    return after
 
 
 def _text(value: object) -> str:

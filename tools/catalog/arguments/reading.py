@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tools.catalog.arguments import sglang, vllm
+from tools.catalog.arguments import schemas, sglang, vllm
 from tools.catalog.arguments.parser import Added, Parser
 from tools.catalog.arguments.rows import Known, Row, row_of
 from tools.catalog.reading.modules import Modules
@@ -43,7 +43,7 @@ class Release:
 
 
 def read(
-    engine: str, texts: Callable[[str], str | None], schemas: frozenset[str]
+    engine: str, texts: Callable[[str], str | None], described: frozenset[str]
 ) -> Release:
     """
     Read a release.
@@ -53,7 +53,7 @@ def read(
 
         texts: Returns the text of a file of its package, by its path, or ``None``.
 
-        schemas: The classes that are described beside those that its arguments name.
+        described: The classes that are read beside those that its arguments name.
 
     Raises:
         CannotRead: If its arguments are added in a way that is not understood.
@@ -74,8 +74,8 @@ def read(
             rows[name] = _row(of, reader, name, added, known)
         except CannotRead as error:
             wanting[name] = str(error)
-    named = schemas | {row["schema"] for row in rows.values() if "schema" in row}
-    return Release(rows, wanting, of.schemas(reader, named))
+    named = described | {row["schema"] for row in rows.values() if "schema" in row}
+    return Release(rows, wanting, schemas.read(reader, named))
 
 
 def _row(
@@ -84,7 +84,7 @@ def _row(
     row = row_of(added, known)
     row |= of.details(reader, name, added, known)
     row["src"] = of.source(added)
-    others = [one for one in added.names if one != f"--{name}"]
+    others = sorted(one for one in added.names if one != f"--{name}")
     return {**row, **({"alias": others} if others else {})}
 
 

@@ -28,7 +28,11 @@ _WORDS = 110
 _SHOWN = ("help", "metavar")
 # How the engines say that an argument is on its way out.
 _DEPRECATED = re.compile(
-    r"(?i:\b(is|are|been|be|now) deprecated\b|^\W*deprecated\b|will be removed)"
+    r"^\W*deprecated\b"
+    r"|(?<!\w)(this|it|option|flag|parameter|argument|--[\w-]+`?|[a-z]+_[a-z_]+( \(.*?\))?)"
+    r" (is|are|has been|will be) (now )?deprecated\b"
+    r"|\bwill be (removed|deprecated)\b",
+    re.IGNORECASE,
 )
 _UNWRAPPED = {"_optional_type": {"null": True}, "_parse_type": {}}
 _PLAIN = {str: "str", int: "int", float: "float"}
@@ -121,13 +125,13 @@ def _action(words: Mapping[str, Value], known_here: Known) -> Row:
 
 
 def _deprecated(added: Added) -> Row:
-    if added.words.get("deprecated"):
-        return {"deprecated": True}
     described = added.field.doc if added.field else ""
     for one in (added.words.get("help"), described):
-        if isinstance(one, str) and _DEPRECATED.search(one):
+        if isinstance(one, str) and _DEPRECATED.search(" ".join(one.split())):
             return {"deprecated": " ".join(one.split())[:_WORDS]}
-    return {}
+    name = getattr(added.words.get("action"), "name", "")
+    is_marked = added.words.get("deprecated") or name.startswith("Deprecated")
+    return {"deprecated": True} if is_marked else {}
 
 
 def plain(value: Value) -> Any:  # noqa: ANN401 - what JSON holds

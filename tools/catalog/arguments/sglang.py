@@ -5,7 +5,6 @@ Reading SGLang's arguments: those written out one by one, and those made of fiel
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import replace
 
 from tools.catalog.arguments.parser import Added, Parser
@@ -130,9 +129,3 @@ def details(_: Reader, __: str, added: Added, ___: Known) -> Row:
     choices = added.words.get("choices")
     return {"choices": sorted(choices, key=str)} if choices else {}
 
-
-def schemas(_: Reader, __: Iterable[str]) -> dict[str, Row]:
-    """
-    Return nothing: no parser of SGLang's reads JSON into a class.
-    """
-    return {}

@@ -106,11 +106,12 @@ def _unchecked(
     """
     if name in known_here.registries:
         module, _, attribute = known_here.registries[name].rpartition(".")
-        return list(reader.imported(module, attribute))
+        values = reader.imported(module, attribute)
+        return _values(reader, values) if isinstance(values, Hint) else list(values)
     metavar = added.words.get("metavar")
     if isinstance(metavar, list):
         return metavar
-    return _values(reader, added.field.checked) if added.field else []
+    return _values(reader, known(added.field.checked)) if added.field else []
 
 
 def _values(reader: Reader, hint: Value) -> Sequence[Value]:
@@ -119,7 +120,7 @@ def _values(reader: Reader, hint: Value) -> Sequence[Value]:
     """
     if isinstance(hint, Class) and reader.is_enum(hint):
         return [one.name for one in reader.members(hint)]
-    if isinstance(hint, Unread) or not isinstance(hint, Hint):
+    if not isinstance(hint, Hint):
         return []
     if isinstance(hint.origin, Named) and hint.origin.path.endswith("Literal"):
         return sorted(hint.args)
@@ -127,9 +128,3 @@ def _values(reader: Reader, hint: Value) -> Sequence[Value]:
         return next(filter(None, (_values(reader, one) for one in hint.args)), [])
     return []
 
-
-def schemas(reader: Reader, names: Iterable[str]) -> dict[str, Row]:
-    """
-    Return the keys of configurations, as :mod:`schemas` reads them.
-    """
-    return {}

@@ -15,6 +15,7 @@ from tools.catalog.reading.values import (
     Frame,
     Function,
     Hint,
+    Made,
     Named,
     Super,
     Value,
@@ -24,6 +25,8 @@ from tools.catalog.reading.values import (
 if TYPE_CHECKING:
     from tools.catalog.reading.reader import Reader
 
+# What a field's default is where it has none: never a value.
+_SENTINELS = {"dataclasses.MISSING", "msgspec.NODEFAULT"}
 _UNION = Named("typing.Union")
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -77,6 +80,40 @@ def combine(how: ast.operator, left: Value, right: Value, text: str) -> Value:
         return _OPERATORS[type(how)](left, right)
     except (KeyError, TypeError, ArithmeticError) as error:
         raise CannotRead(f"{text}: {error!r}") from error
+
+
+def truth(value: Value) -> bool:
+    """
+    Return whether a condition holds.
+
+    Raises:
+        CannotRead: If that is not in the text.
+    """
+    if isinstance(value, Named) or _is_of_elsewhere(value):
+        raise CannotRead(f"whether {_said(value)} holds is not in the text")
+    return bool(value)
+
+
+def _is_of_elsewhere(value: Value) -> bool:
+    return isinstance(value, Made) and isinstance(value.of, Named)
+
+
+def _is_open(one: Value, other: Value, *, is_identity: bool) -> bool:
+    """
+    Whether comparing two values would be a guess at what one of them is.
+    """
+    if isinstance(one, Named):
+        if is_identity:
+            return isinstance(other, bool) and one.path not in _SENTINELS
+        return isinstance(other, str | int | float) or (
+            isinstance(other, list | tuple | set | dict)
+            and any(isinstance(item, str | int | float) for item in other)
+        )
+    return _is_of_elsewhere(one) and not isinstance(other, Named | Class | tuple)
+
+
+def _said(value: Value) -> str:
+    return value.of.path if isinstance(value, Made) else value.path  # type: ignore[union-attr] # asked of what is named only
 
 
 def union(parts: Sequence[Value]) -> Hint:
@@ -143,7 +180,7 @@ def _binary(reader: Reader, node: ast.BinOp, frame: Frame) -> Value:
 def _unary(reader: Reader, node: ast.UnaryOp, frame: Frame) -> Value:
     value = reader.evaluate(node.operand, frame)
     if isinstance(node.op, ast.Not):
-        return not value
+        return not truth(value)
     if isinstance(node.op, ast.USub) and isinstance(value, int | float):
         return -value
     raise CannotRead(f"{ast.unparse(node)} is of a form that is not understood")
@@ -153,7 +190,9 @@ def _boolean(reader: Reader, node: ast.BoolOp, frame: Frame) -> Value:
     value: Value = None
     for one in node.values:
         value = reader.evaluate(one, frame)
-        if bool(value) == isinstance(node.op, ast.Or):
+        # What is imported by its name is there, whatever it is.
+        is_true = isinstance(value, Named) or truth(value)
+        if is_true == isinstance(node.op, ast.Or):
             break
     return value
 
@@ -162,6 +201,12 @@ def _compare(reader: Reader, node: ast.Compare, frame: Frame) -> Value:
     left = reader.evaluate(node.left, frame)
     for how, other in zip(node.ops, node.comparators, strict=True):
         right = reader.evaluate(other, frame)
+        same = isinstance(how, ast.Is | ast.IsNot)
+        if any(
+            _is_open(one, another, is_identity=same)
+            for one, another in ((left, right), (right, left))
+        ):
+            raise CannotRead(f"{ast.unparse(node)} depends on what is not in the text")
         try:
             if not _COMPARISONS[type(how)](left, right):
                 return False
@@ -172,7 +217,7 @@ def _compare(reader: Reader, node: ast.Compare, frame: Frame) -> Value:
 
 
 def _conditional(reader: Reader, node: ast.IfExp, frame: Frame) -> Value:
-    chosen = node.body if reader.evaluate(node.test, frame) else node.orelse
+    chosen = node.body if truth(reader.evaluate(node.test, frame)) else node.orelse
     return reader.evaluate(chosen, frame)
 
 
@@ -266,6 +311,12 @@ def _super(reader: Reader, frame: Frame) -> Value:
     return Super(owner, reader.name("cls", frame))
 
 
+def _named(reader: Reader, node: ast.NamedExpr, frame: Frame) -> Value:
+    value = reader.evaluate(node.value, frame)
+    bind(node.target, value, frame)
+    return value
+
+
 def _lambda(_: Reader, node: ast.Lambda, frame: Frame) -> Value:
     return Function(node, frame)
 
@@ -280,7 +331,7 @@ def _comprehended(
     for value in iterated(reader, reader.evaluate(first.iter, frame)):
         inner = Frame(frame.module, {}, frame, frame.owner)
         bind(first.target, value, inner)
-        if all(reader.evaluate(test, inner) for test in first.ifs):
+        if all(truth(reader.evaluate(test, inner)) for test in first.ifs):
             yield from _comprehended(reader, others, inner)
 
 
@@ -350,6 +401,7 @@ _FORMS: dict[type[ast.expr], Callable[[Reader, Any, Frame], Value]] = {
     ast.JoinedStr: _text,
     ast.Subscript: _subscript,
     ast.Call: _call,
+    ast.NamedExpr: _named,
     ast.Lambda: _lambda,
     ast.ListComp: _listed,
     ast.GeneratorExp: _listed,

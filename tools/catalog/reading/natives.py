@@ -104,7 +104,7 @@ def call(
     if isinstance(of, Method):
         return _method(reader, of, args, words)
     if isinstance(of, type):
-        return _convert(reader, of, args)
+        return _convert(reader, of, args, words)
     if callable(of):
         return of(*args, **words)
     raise CannotRead(f"what {reader.said(of)} returns is not known")
@@ -126,7 +126,13 @@ def _method(
     return found(*(known(one) for one in args), **given)
 
 
-def _convert(reader: Reader, of: type, args: Sequence[Value]) -> Value:
+def _convert(
+    reader: Reader, of: type, args: Sequence[Value], words: Mapping[str, Value]
+) -> Value:
+    if of is dict:
+        return {**dict(*args), **words}
+    if words:
+        raise CannotRead(f"{of.__name__} of words is not known")
     if of in (list, tuple, set, frozenset) and args:
         return of(expressions.iterated(reader, args[0]))
     if of is type:
@@ -274,7 +280,7 @@ def field(reader: Reader, of: Class, statement: ast.AnnAssign) -> Field:
     """
     Return the field that a statement of a class declares.
     """
-    frame = Frame(of.module, owner=of)
+    frame = Frame(of.module, body=of)
     value = MISSING if statement.value is None else reader.attempt(
         statement.value, frame
     )

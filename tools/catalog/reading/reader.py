@@ -89,6 +89,8 @@ class Reader:
         while inner is not None:
             if name in inner.names:
                 return known(inner.names[name])
+            if inner.body is not None and _binds(inner.body, name):
+                return self.attribute(inner.body, name)
             inner = inner.outer
         if self.modules.bound(frame.module, name):
             return self.member_of(frame.module, name)
@@ -215,6 +217,7 @@ class Reader:
 
     def _own(self, of: Class, name: str, bound: Value) -> Value:
         frame = Frame(of.module, owner=of)
+        body = Frame(of.module, body=of)
         for one in of.node.body:
             if isinstance(one, ast.FunctionDef) and one.name == name:
                 made = Function(one, frame)
@@ -223,11 +226,11 @@ class Reader:
                 return made
             value = _assigned(one, name)
             if value is not None and self.is_enum(of):
-                return Member(of, name, self.attempt(value, frame))
+                return Member(of, name, self.attempt(value, body))
             if isinstance(one, ast.AnnAssign) and value is not None:
                 return natives.default_of(self, natives.field(self, of, one))
             if value is not None:
-                return self.evaluate(value, frame)
+                return self.evaluate(value, body)
         return Unread(f"{of.name} has no {name}")
 
     def line_of(self, of: Class) -> list[Class]:
@@ -343,6 +346,10 @@ class Reader:
         if isinstance(value, str):
             return self.hint(ast.parse(value.strip(), mode="eval").body, frame)
         return NONE if value is None else value
+
+
+def _binds(of: Class, name: str) -> bool:
+    return any(_assigned(one, name) is not None for one in of.node.body)
 
 
 def _assigned(statement: ast.stmt, name: str) -> ast.expr | None:

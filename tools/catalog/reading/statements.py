@@ -155,9 +155,8 @@ def _is_followed(value: Value) -> bool:
 
 
 def _if(reader: Reader, node: ast.If, frame: Frame) -> None:
-    run(
-        reader, node.body if reader.evaluate(node.test, frame) else node.orelse, frame
-    )
+    holds = expressions.truth(reader.evaluate(node.test, frame))
+    run(reader, node.body if holds else node.orelse, frame)
 
 
 def _for(reader: Reader, node: ast.For, frame: Frame) -> None:

@@ -88,13 +88,25 @@ class Hint:
 @dataclass(eq=False)
 class Frame:
     """
-    The names of a function while it is followed.
+    Where names are looked up while something is followed.
+
+    Args:
+        module: The module that it is in.
+
+        names: The names of a function.
+
+        outer: What that function was defined in.
+
+        owner: The class that it is a method of.
+
+        body: The class whose own statements are read, which see its names.
     """
 
     module: str
     names: dict[str, Value] = field(default_factory=dict)
     outer: Frame | None = None
     owner: Class | None = None
+    body: Class | None = None
 
 
 @dataclass(eq=False)
