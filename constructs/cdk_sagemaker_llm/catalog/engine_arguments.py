@@ -15,7 +15,8 @@ from cdk_sagemaker_llm.catalog._data import load
 Engine = Literal["vllm", "sglang"]
 ENGINES: tuple[Engine, ...] = ("vllm", "sglang")
 
-_FILES: Mapping[str, str] = {
+# The files of the tables, beside this one.
+TABLES: Mapping[str, str] = {
     "vllm": "vllm_serve_args.json",
     "sglang": "sglang_args.json",
 }
@@ -112,7 +113,7 @@ def engine_releases(engine: Engine) -> tuple[str, ...]:
     """
     Return the releases that the table describes, oldest first.
     """
-    return tuple(load(_FILES[engine])["versions"])
+    return tuple(load(TABLES[engine])["versions"])
 
 
 @functools.lru_cache
@@ -222,7 +223,7 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
     ``None`` where that release does not have the class, or takes keys that it does
     not know.
     """
-    row = load(_FILES["vllm"])["schemas"].get(name)
+    row = load(TABLES["vllm"])["schemas"].get(name)
     if row is None:
         return None
     since = row.get("unknown_keys_rejected_since", row["first"])
@@ -238,7 +239,7 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
 
 
 def _rows(engine: Engine) -> Mapping[str, Any]:
-    rows: Mapping[str, Any] = load(_FILES[engine])["args"]
+    rows: Mapping[str, Any] = load(TABLES[engine])["args"]
     return rows
 
 

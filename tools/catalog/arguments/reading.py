@@ -4,7 +4,6 @@ Reading all arguments of a release.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 from collections.abc import Callable, Mapping
@@ -73,14 +72,15 @@ def read(
         try:
             rows[name] = _row(of, reader, name, added, known)
         except CannotRead as error:
-            wanting[name] = str(error)
+            if name in content["rows"][engine]:
+                rows[name] = content["rows"][engine][name]
+            else:
+                wanting[name] = str(error)
     named = described | {row["schema"] for row in rows.values() if "schema" in row}
     return Release(rows, wanting, schemas.read(reader, named))
 
 
-def _row(
-    of: ModuleType, reader: Reader, name: str, added: Added, known: Known
-) -> Row:
+def _row(of: ModuleType, reader: Reader, name: str, added: Added, known: Known) -> Row:
     row = row_of(added, known)
     row |= of.details(reader, name, added, known)
     row["src"] = of.source(added)

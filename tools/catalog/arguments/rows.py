@@ -29,7 +29,8 @@ _SHOWN = ("help", "metavar")
 # How the engines say that an argument is on its way out.
 _DEPRECATED = re.compile(
     r"^\W*deprecated\b"
-    r"|(?<!\w)(this|it|option|flag|parameter|argument|--[\w-]+`?|[a-z]+_[a-z_]+( \(.*?\))?)"
+    r"|(?<!\w)(this|it|option|flag|parameter|argument"
+    r"|--[\w-]+`?|[a-z]+_[a-z_]+( \(.*?\))?)"
     r" (is|are|has been|will be) (now )?deprecated\b"
     r"|\bwill be (removed|deprecated)\b",
     re.IGNORECASE,
@@ -155,4 +156,3 @@ def plain(value: Value) -> Any:  # noqa: ANN401 - what JSON holds
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise CannotRead(f"{value} is no value that a table keeps")
-

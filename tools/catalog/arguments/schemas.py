@@ -49,7 +49,11 @@ def _found(reader: Reader, name: str) -> Class | None:
 
 
 def _keys(reader: Reader, of: Class) -> dict[str, list[Any]]:
-    return {one.name: _kind(reader, known(one.checked)) for one in reader.fields(of) if one.init}
+    return {
+        one.name: _kind(reader, known(one.checked))
+        for one in reader.fields(of)
+        if one.init
+    }
 
 
 def _rejects(reader: Reader, of: Class) -> bool:

@@ -128,4 +128,3 @@ def details(_: Reader, __: str, added: Added, ___: Known) -> Row:
     """
     choices = added.words.get("choices")
     return {"choices": sorted(choices, key=str)} if choices else {}
-

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cdk_sagemaker_llm.catalog.engine_arguments import changed_row
+from cdk_sagemaker_llm.catalog.engine_arguments import changed_row, is_release_between
 from tools.catalog.arguments.reading import Release
 from tools.catalog.arguments.rows import Row
 
@@ -22,16 +22,15 @@ def add(table: Table, release: str, found: Release) -> Table:
     """
     Return a table with one release more, which is newer than all that it has.
     """
-    before: str = table["versions"][-1]
     arguments = dict(table["args"])
-    for name, row in _settled(found.rows, arguments).items():
+    for name, row in settled(found.rows, arguments).items():
         arguments[name] = _continued(
             arguments.get(name), row, release, table["versions"]
         )
     after = {**table, "versions": [*table["versions"], release]}
     after["args"] = dict(sorted(arguments.items()))
     if "schemas" in table:
-        after["schemas"] = _schemas(table["schemas"], found.schemas, release, before)
+        after["schemas"] = _schemas(table["schemas"], found.schemas, release)
     return after
 
 
@@ -46,7 +45,45 @@ def row_at(history: Sequence[Mapping[str, Any]]) -> Row:
     return row
 
 
-def _settled(rows: Mapping[str, Row], names: Mapping[str, Any]) -> dict[str, Row]:
+def at(table: Table, release: str) -> dict[str, Row]:
+    """
+    Return the rows that a table has of a release.
+    """
+    return {
+        name: row_at([h for h in entry["h"] if not _is_after(h["v"], release)])
+        for name, entry in table["args"].items()
+        if is_release_between(release, entry["first"], entry["last"])
+        and release not in entry.get("absent", ())
+    }
+
+
+def schemas_at(table: Table, release: str) -> dict[str, dict[str, Any]]:
+    """
+    Return the keys that a table has of each configuration at a release.
+    """
+    return {
+        name: {
+            key: _kind_at(entry["types"][key], release)
+            for key, span in entry["keys"].items()
+            if not span or is_release_between(release, *span)
+        }
+        for name, entry in table.get("schemas", {}).items()
+        if is_release_between(release, entry["first"], entry["last"])
+    }
+
+
+def _kind_at(kinds: Any, release: str) -> list[Any]:  # noqa: ANN401 - as _kinds
+    if isinstance(kinds, str):
+        return [kinds]
+    found: list[Any] = [k for k in kinds if not _is_after(k[0], release)][-1]
+    return found[1:]
+
+
+def _is_after(one: str, release: str) -> bool:
+    return not is_release_between(release, one)
+
+
+def settled(rows: Mapping[str, Row], names: Mapping[str, Any]) -> dict[str, Row]:
     """
     Return rows by the names that the table has, if the engine now says another first.
     """
@@ -58,8 +95,9 @@ def _settled(rows: Mapping[str, Row], names: Mapping[str, Any]) -> dict[str, Row
             kept = name
         if kept != name:
             aliases = {*row["alias"], f"--{name}"} - {f"--{kept}"}
-            row = {**row, "alias": sorted(aliases)}
-        found[kept] = row
+            found[kept] = {**row, "alias": sorted(aliases)}
+        else:
+            found[name] = row
     return found
 
 
@@ -118,28 +156,28 @@ def _same(one: object, other: object) -> bool:
 
 
 def _schemas(
-    known: Mapping[str, Any], found: Mapping[str, Row], release: str, before: str
+    known: Mapping[str, Any],
+    found: Mapping[str, Mapping[str, Any]],
+    release: str,
 ) -> dict[str, Any]:
     after = dict(known)
     for name in found:
-        after[name] = _schema(known.get(name), found[name], release, before)
+        after[name] = _schema(known.get(name), found[name], release)
     return dict(sorted(after.items()))
 
 
 def _schema(
-    known: Mapping[str, Any] | None, found: Row, release: str, before: str
+    known: Mapping[str, Any] | None, found: Mapping[str, Any], release: str
 ) -> dict[str, Any]:
-    first = known["first"] if known else release
-    spans = {
-        key: span or [first, known["last"]]
-        for key, span in (known["keys"] if known else {}).items()
-    }
+    known = known or {"first": release, "last": release, "keys": {}, "types": {}}
+    first = known["first"]
+    spans = {key: span or [first, known["last"]] for key, span in known["keys"].items()}
     for key in found["keys"]:
         spans[key] = [spans.get(key, [release])[0], release]
-    kinds = dict(known["types"]) if known else {}
+    kinds = dict(known["types"])
     for key, kind in found["keys"].items():
         kinds[key] = _kinds(kinds.get(key), kind, spans[key][0], release)
-    since = known.get("unknown_keys_rejected_since") if known else None
+    since = known.get("unknown_keys_rejected_since")
     since = since or (release if found["rejects"] else None)
     return {
         "first": first,

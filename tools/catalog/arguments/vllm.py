@@ -4,7 +4,7 @@ Reading vLLM's arguments: the front end's, and those of the engine's configurati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tools.catalog.arguments.parser import DECLARED_AS, Added, Parser
@@ -127,4 +127,3 @@ def _values(reader: Reader, hint: Value) -> Sequence[Value]:
     if isinstance(hint.origin, Named) and hint.origin.path.endswith("Union"):
         return next(filter(None, (_values(reader, one) for one in hint.args)), [])
     return []
-

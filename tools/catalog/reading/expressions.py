@@ -123,8 +123,10 @@ def union(parts: Sequence[Value]) -> Hint:
     found: list[Value] = []
     for one in parts:
         value = type(None) if one is None else one
-        same = isinstance(value, Hint) and value.origin == _UNION
-        found += value.args if same else [value]
+        if isinstance(value, Hint) and value.origin == _UNION:
+            found += value.args
+        else:
+            found.append(value)
     return Hint(_UNION, tuple(found))
 
 

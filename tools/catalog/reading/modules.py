@@ -132,6 +132,7 @@ def names_bound(statement: ast.stmt) -> Iterator[str]:
     elif isinstance(statement, ast.Assign):
         targets = (t for t in statement.targets if isinstance(t, ast.Name))
         yield from (t.id for t in targets)
-    elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
-        if isinstance(statement.target, ast.Name):
-            yield statement.target.id
+    elif isinstance(statement, ast.AnnAssign | ast.AugAssign) and isinstance(
+        statement.target, ast.Name
+    ):
+        yield statement.target.id

@@ -10,7 +10,7 @@ import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tools.catalog.reading import expressions
 from tools.catalog.reading.values import (
@@ -49,26 +49,36 @@ def attribute(reader: Reader, of: Value, name: str) -> Value:
     """
     if name == "__module__":
         return _module_of(of)
-    if isinstance(of, Named):
-        path = f"{of.path}.{name}"
-        return reader.surroundings.get(path, Named(path))
-    if isinstance(of, Member) and name in {"name", "value"}:
-        return of.name if name == "name" else of.value
-    if isinstance(of, Field):
-        return getattr(of, name)
-    if isinstance(of, Made):
-        return _of_made(reader, of, name)
-    if isinstance(of, Function) and name in {"__name__", "__doc__"}:
-        return of.name if name == "__name__" else ""
-    if isinstance(of, Method) and name == "path":
-        return of.name
-    if isinstance(of, type) and name == "__name__":
-        return of.__name__
-    if isinstance(of, _OWN) and not isinstance(of, type):
-        return Method(of, name)
+    for kinds, answer in _ATTRIBUTES:
+        if isinstance(of, kinds):
+            return answer(reader, of, name)
+    # What stands for a parser answers for itself.
     if hasattr(of, "add_argument") and hasattr(of, name):
         return getattr(of, name)
     raise CannotRead(f"what {name} of {reader.said(of)} is, is not known")
+
+
+def _of_named(reader: Reader, of: Named, name: str) -> Value:
+    path = f"{of.path}.{name}"
+    return reader.surroundings.get(path, Named(path))
+
+
+def _of_member(_: Reader, of: Member, name: str) -> Value:
+    return {"name": of.name, "value": of.value}[name]
+
+
+def _of_field(_: Reader, of: Field, name: str) -> Value:
+    return getattr(of, name)
+
+
+def _of_type(_: Reader, of: type, name: str) -> Value:
+    if name != "__name__":
+        raise CannotRead(f"what {name} of {of.__name__} is, is not known")
+    return of.__name__
+
+
+def _of_own(_: Reader, of: Value, name: str) -> Value:
+    return Method(of, name)
 
 
 def _module_of(of: Value) -> str:
@@ -93,6 +103,17 @@ def _of_made(reader: Reader, of: Made, name: str) -> Value:
         found = reader.attribute(of.of, name)
         return Method(of, name) if isinstance(found, Function | Method) else found
     return Method(of, name)
+
+
+# What answers for an attribute, by what it is of.
+_ATTRIBUTES: tuple[tuple[Any, Callable[[Reader, Any, str], Value]], ...] = (
+    (Named, _of_named),
+    (Member, _of_member),
+    (Field, _of_field),
+    (Made, _of_made),
+    (type, _of_type),
+    (_OWN, _of_own),
+)
 
 
 def call(
@@ -158,9 +179,8 @@ def _is_instance(reader: Reader, value: Value, of: Value) -> bool:
     if isinstance(value, Made):
         if is_field_call(value):
             return isinstance(of, Named) and of.path.endswith("FieldInfo")
-        return value.of == of or (
-            isinstance(value.of, Class) and of in reader.bases(value.of)
-        )
+        line = reader.bases(value.of) if isinstance(value.of, Class) else [value.of]
+        return of in line
     return False
 
 
@@ -281,8 +301,8 @@ def field(reader: Reader, of: Class, statement: ast.AnnAssign) -> Field:
     Return the field that a statement of a class declares.
     """
     frame = Frame(of.module, body=of)
-    value = MISSING if statement.value is None else reader.attempt(
-        statement.value, frame
+    value = (
+        MISSING if statement.value is None else reader.attempt(statement.value, frame)
     )
     words = value.words if is_field_call(value) else {}
     factory = words.get("default_factory", MISSING)

@@ -146,9 +146,11 @@ class Reader:
             real = next(a.name for a in one.names if (a.asname or a.name) == name)
             return self.imported(source, real)
         if isinstance(one, ast.Import):
-            real = next(a.name for a in one.names if a.asname == name) if any(
-                a.asname == name for a in one.names
-            ) else name
+            real = (
+                next(a.name for a in one.names if a.asname == name)
+                if any(a.asname == name for a in one.names)
+                else name
+            )
             return self.module(real)
         if isinstance(one, ast.AnnAssign | ast.Assign):
             if one.value is None:
