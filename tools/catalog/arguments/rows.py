@@ -155,4 +155,6 @@ def plain(value: Value) -> Any:  # noqa: ANN401 - what JSON holds
         return [plain(one) for one in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Named):
+        raise CannotRead(f"what is not in the text: {value.path}")
     raise CannotRead(f"{value} is no value that a table keeps")

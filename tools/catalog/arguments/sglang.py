@@ -5,10 +5,10 @@ Reading SGLang's arguments: those written out one by one, and those made of fiel
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from tools.catalog.arguments.parser import Added, Parser
 from tools.catalog.arguments.rows import Known, Row
+from tools.catalog.reading import natives
 from tools.catalog.reading.reader import Reader
 from tools.catalog.reading.values import (
     CannotRead,
@@ -16,7 +16,6 @@ from tools.catalog.reading.values import (
     Field,
     Frame,
     Made,
-    Named,
     Unread,
     Value,
 )
@@ -32,16 +31,9 @@ def _fields(reader: Reader, of: Class) -> list[Field]:
     """
     Return the fields of a record; of the server's arguments, those of the classes that
     they are collected from too.
-
-    What cannot be read of one field spoils no other.
     """
     found = [*_collected(reader, of), *reader.fields(of)]
-    return [
-        replace(one, default=Named(f"a default: {one.default.why}"))
-        if isinstance(one.default, Unread)
-        else one
-        for one in found
-    ]
+    return [natives.readable(one) for one in found]
 
 
 def _collected(reader: Reader, of: Class) -> list[Field]:
@@ -60,7 +52,7 @@ def _collected(reader: Reader, of: Class) -> list[Field]:
 
 def _hints(reader: Reader, of: Class, **_: Value) -> dict[str, Value]:
     found = _fields(reader, of)
-    return {one.name: one.type for one in found if not isinstance(one.type, Unread)}
+    return {one.name: one.type for one in found}
 
 
 def _declared_default(reader: Reader, name: str) -> Value:
@@ -92,6 +84,10 @@ def follow(reader: Reader, parser: Parser) -> None:
     """
     reader.surroundings = {**reader.surroundings, **_server_args(reader)}
     of = reader.member_of(_SERVER, "ServerArgs")
+    # A field whose hint cannot be read would be passed over as one without an argument.
+    for one in [*_collected(reader, of), *reader.fields(of)]:
+        if isinstance(one.type, Unread):
+            parser.unread.append(f"{one.name}: {one.type.why}")
     reader.call(reader.attribute(of, "add_cli_args"), [parser], {})
 
 

@@ -78,6 +78,8 @@ def _of_type(_: Reader, of: type, name: str) -> Value:
 
 
 def _of_own(_: Reader, of: Value, name: str) -> Value:
+    if not hasattr(of, name):
+        raise CannotRead(f"{of!r} has no {name}")
     return Method(of, name)
 
 
@@ -188,11 +190,11 @@ def _is_subclass(reader: Reader, value: Value, of: Value) -> bool:
     if isinstance(of, tuple):
         return any(_is_subclass(reader, value, one) for one in of)
     if isinstance(value, Class):
-        bases = [b.origin if isinstance(b, Hint) else b for b in reader.bases(value)]
-        return of in bases
+        line = reader.bases(value)
+        return any(of == (b.origin if isinstance(b, Hint) else b) for b in line)
     if isinstance(value, type) and isinstance(of, type):
         return issubclass(value, of)
-    return value == of
+    return bool(value == of)
 
 
 def _next(reader: Reader, value: Value, *default: Value) -> Value:
@@ -212,6 +214,8 @@ def _get_attribute(reader: Reader, of: Value, name: str, *default: Value) -> Val
 
 
 def _has_attribute(reader: Reader, of: Value, name: str) -> bool:
+    if isinstance(of, Named) and of.module:
+        raise CannotRead(f"whether {of.path} has {name} is not in the text")
     try:
         reader.attribute(of, name)
     except CannotRead:
@@ -256,12 +260,20 @@ def _all_hints(reader: Reader, of: Class, **_: Value) -> dict[str, Value]:
 
 def _fields(reader: Reader, of: Class) -> list[Field]:
     """
-    Return the fields of a record; one hint that cannot be read spoils none but its own.
+    Return the fields of a record; what cannot be read of one spoils no other.
     """
-    return [
-        replace(one, type=Named("unread")) if isinstance(one.type, Unread) else one
-        for one in reader.fields(of)
-    ]
+    return [readable(one) for one in reader.fields(of)]
+
+
+def readable(of: Field) -> Field:
+    """
+    Return a field with a name for what cannot be read of it.
+    """
+    if isinstance(of.type, Unread):
+        of = replace(of, type=Named(of.type.why))
+    if isinstance(of.default, Unread):
+        of = replace(of, default=Named(of.default.why))
+    return of
 
 
 def _copy(_: Reader, value: Value) -> Value:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from tools.catalog.reading.reader import Reader
 
 
+# What is followed is a parser, wherever it comes from.
+_ADDING = "add_argument"
+
+
 class _Return(Exception):  # noqa: N818 - it ends a function, as the statement does
     def __init__(self, value: Value) -> None:
         self.value = value
@@ -141,6 +145,8 @@ def _expression(reader: Reader, node: ast.Expr, frame: Frame) -> None:
 
 
 def _touches(call: ast.Call, frame: Frame) -> bool:
+    if ast.unparse(call.func).endswith(f".{_ADDING}"):
+        return True
     names = {one.id for one in ast.walk(call) if isinstance(one, ast.Name)}
     inner: Frame | None = frame
     while inner is not None:
@@ -151,7 +157,7 @@ def _touches(call: ast.Call, frame: Frame) -> bool:
 
 
 def _is_followed(value: Value) -> bool:
-    return isinstance(value, dict | list | set) or hasattr(value, "add_argument")
+    return isinstance(value, dict | list | set) or hasattr(value, _ADDING)
 
 
 def _if(reader: Reader, node: ast.If, frame: Frame) -> None:
