@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import ENGINES, TABLES, Engine
 from tools.catalog import engines
 from tools.catalog.arguments import tables
 from tools.catalog.arguments.reading import Release
+from tools.catalog.arguments.rows import Row
 
 FLAG = {"default": False, "field": "x", "src": "engine", "type": "bool"}
 
@@ -48,9 +49,7 @@ def table() -> tables.Table:
     }
 
 
-def found(
-    rows: dict[str, tables.Row], schemas: dict[str, Any] | None = None
-) -> Release:
+def found(rows: dict[str, Row], schemas: dict[str, Any] | None = None) -> Release:
     """
     Return what was read of a release.
     """
@@ -134,13 +133,13 @@ def test_an_argument_keeps_its_name() -> None:
     """
     Where the engine says another spelling first, which used to be the other.
     """
-    row = {"alias": ["--size", "-s"], "type": "str"}
-    known = {"size": {}, "x": {}}
+    row: Row = {"alias": ["--size", "-s"], "type": "str"}
+    known: dict[str, Row] = {"size": {}, "x": {}}
 
     assert tables.settled({"dimension": row}, known) == {
         "size": {"alias": ["--dimension", "-s"], "type": "str"}
     }
-    both = {"dimension": row, "size": {"type": "int"}}
+    both: dict[str, Row] = {"dimension": row, "size": {"type": "int"}}
     assert tables.settled(both, known) == both
 
 
