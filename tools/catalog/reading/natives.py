@@ -26,6 +26,7 @@ from tools.catalog.reading.values import (
     Member,
     Method,
     Named,
+    NotThere,
     Unread,
     Value,
     known,
@@ -79,7 +80,7 @@ def _of_type(_: Reader, of: type, name: str) -> Value:
 
 def _of_own(_: Reader, of: Value, name: str) -> Value:
     if not hasattr(of, name):
-        raise CannotRead(f"{of!r} has no {name}")
+        raise NotThere(f"{of!r} has no {name}")
     return Method(of, name)
 
 
@@ -207,7 +208,7 @@ def _next(reader: Reader, value: Value, *default: Value) -> Value:
 def _get_attribute(reader: Reader, of: Value, name: str, *default: Value) -> Value:
     try:
         return reader.attribute(of, name)
-    except CannotRead:
+    except NotThere:
         if default:
             return default[0]
         raise
@@ -218,7 +219,7 @@ def _has_attribute(reader: Reader, of: Value, name: str) -> bool:
         raise CannotRead(f"whether {of.path} has {name} is not in the text")
     try:
         reader.attribute(of, name)
-    except CannotRead:
+    except NotThere:
         return False
     return True
 

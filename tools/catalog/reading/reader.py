@@ -23,6 +23,7 @@ from tools.catalog.reading.values import (
     Method,
     Module,
     Named,
+    NotThere,
     Super,
     Unread,
     Value,
@@ -128,7 +129,7 @@ class Reader:
             return Module(path)
         if self.modules.bound(module, "__getattr__"):
             return Named(path)
-        raise CannotRead(f"{module} has no {name}")
+        raise NotThere(f"{module} has no {name}")
 
     def _bound(self, module: str, name: str, bound: Sequence[Bound]) -> Value:
         fitting = [b for b in bound if b.is_checked_only == self._is_checking]
@@ -210,12 +211,13 @@ class Reader:
         line = self.line_of(of if isinstance(of, Class) else of.of)
         bound = of if isinstance(of, Class) else of.bound
         for one in line if isinstance(of, Class) else line[1:]:
-            found = self._own(one, name, bound)
-            if not isinstance(found, Unread):
-                return found
+            try:
+                return known(self._own(one, name, bound))
+            except NotThere:
+                continue
         if any(self.is_enum(one) for one in line) and isinstance(of, Class):
             return Method(of, name)
-        raise CannotRead(f"{self.said(of)} has no {name}")
+        raise NotThere(f"{self.said(of)} has no {name}")
 
     def _own(self, of: Class, name: str, bound: Value) -> Value:
         frame = Frame(of.module, owner=of)
@@ -233,7 +235,7 @@ class Reader:
                 return natives.default_of(self, natives.field(self, of, one))
             if value is not None:
                 return self.evaluate(value, body)
-        return Unread(f"{of.name} has no {name}")
+        raise NotThere(f"{of.name} has no {name}")
 
     def line_of(self, of: Class) -> list[Class]:
         """

@@ -19,6 +19,12 @@ class CannotRead(Exception):  # noqa: N818 - it is said, not a fault
     """
 
 
+class NotThere(CannotRead):
+    """
+    The text does say: there is no such attribute.
+    """
+
+
 @dataclass(frozen=True)
 class Unread:
     """
