@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tools.catalog.arguments import reading
 from tools.catalog.arguments.reading import Release, read
 from tools.catalog.reading.values import CannotRead
 
@@ -488,3 +489,17 @@ def test_a_parser_that_is_made_elsewhere_is_refused() -> None:
     """
     with pytest.raises(CannotRead, match="makes its server's parser elsewhere"):
         read("vllm", {"vllm/__init__.py": ""}.get, frozenset())
+
+
+def test_a_row_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    It stands where the text does not say, and only there.
+    """
+    row = {"default": None, "field": "model", "src": "engine", "type": "str"}
+    content = {**reading._content(), "rows": {"vllm": {"model": row, "dtype": row}}}
+    monkeypatch.setattr(reading, "_content", lambda: content)
+    found = release(all=('model: str = "a/b"', "model: str = found_out()"))
+
+    assert found.wanting == {}
+    assert found.rows["model"] == row
+    assert found.rows["dtype"]["default"] == "half"
