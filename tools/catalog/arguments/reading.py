@@ -58,7 +58,7 @@ def read(
         CannotRead: If its arguments are added in a way that is not understood.
     """
     of = _ENGINES[engine]
-    content = _content()
+    content = declared()
     reader = Reader(Modules(engine, texts), content["surroundings"], of.INSTEAD)
     parser = Parser(reader)
     of.follow(reader, parser)
@@ -89,6 +89,9 @@ def _row(of: ModuleType, reader: Reader, name: str, added: Added, known: Known) 
 
 
 @functools.cache
-def _content() -> dict[str, Any]:
+def declared() -> dict[str, Any]:
+    """
+    Return what is declared beside this tool, by hand.
+    """
     content: dict[str, Any] = json.loads(_KNOWN.read_text("utf-8"))
     return content

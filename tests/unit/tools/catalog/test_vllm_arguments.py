@@ -496,8 +496,8 @@ def test_a_row_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     It stands where the text does not say, and only there.
     """
     row = {"default": None, "field": "model", "src": "engine", "type": "str"}
-    content = {**reading._content(), "rows": {"vllm": {"model": row, "dtype": row}}}
-    monkeypatch.setattr(reading, "_content", lambda: content)
+    content = {**reading.declared(), "rows": {"vllm": {"model": row, "dtype": row}}}
+    monkeypatch.setattr(reading, "declared", lambda: content)
     found = release(all=('model: str = "a/b"', "model: str = found_out()"))
 
     assert found.wanting == {}
