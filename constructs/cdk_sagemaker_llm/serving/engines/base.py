@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
@@ -26,12 +27,14 @@ from cdk_sagemaker_llm.serving.configuration import (
     settled,
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
+from cdk_sagemaker_llm.serving.engines.checks.options import find_option
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     MODEL_DIR,
     EntryPoint,
 )
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.overlaps import overlap_findings, plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Telling,
     Told,
@@ -127,6 +130,12 @@ class EngineServing:
             return Prepared(None, tuple(found), demand)
         told = self._told(release, self._arguments(model, devices))
         found += told.findings
+        found += overlap_findings(
+            self._given_words(),
+            self.options,
+            self.unchecked_options,
+            partial(self._long_name, release),
+        )
         written = {**self._defaults(model, demand), **self.environment}
         environment = {**written, **told.variables, **self._unchecked(release)}
         found += self._repeated(told.variables)
@@ -239,6 +248,23 @@ class EngineServing:
             rule = replace(rule, supervisor=None)
         telling = Telling(self.engine, number, rule, label)
         return telling.tell(arguments, self.options, words_of(self))
+
+    def _given_words(self) -> dict[str, str]:
+        """
+        Return what the user calls each parameter that is given, by its long name.
+        """
+        given = given_arguments(self)
+        return {name: word for name, word in words_of(self).items() if name in given}
+
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:
+        """
+        Return the long name of the argument that a spelling is of, if it is known.
+        """
+        plain = plain_name(spelling)
+        number = release.engine_version or ""
+        # Parsers take beginnings of names as well.
+        known = find_option(self.engine, number, f"--{plain}").argument
+        return plain if known is None else known.name
 
     def _variable(self, release: EngineRelease, argument: str) -> str:
         """

@@ -27,9 +27,11 @@ from cdk_sagemaker_llm.serving.engines.base import (
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.gguf import GGUF_SUFFIX, gguf_type_of
 from cdk_sagemaker_llm.serving.engines.known_names import (
+    LLAMA_CPP_ALIASES,
     OFF_IN_LLAMA_CPP,
     ON_IN_LLAMA_CPP,
 )
+from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
@@ -233,8 +235,16 @@ class LlamaCpp(EngineServing):
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> Told:
         negated = (*ON_IN_LLAMA_CPP, *OFF_IN_LLAMA_CPP)
-        telling = PlainTelling(rule_of(release), negated)
+        telling = PlainTelling(rule_of(release), negated, aliases=LLAMA_CPP_ALIASES)
         return telling.tell(arguments, self.options, words_of(self))
+
+    def _given_words(self) -> dict[str, str]:
+        found = super(LlamaCpp, self)._given_words()
+        return found if self.model is None else {**found, "model": "model"}
+
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
+        name = plain_name(spelling)
+        return LLAMA_CPP_ALIASES.get(name, name)
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)

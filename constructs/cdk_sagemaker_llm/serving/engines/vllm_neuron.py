@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, rule_of
+from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
@@ -65,6 +66,9 @@ class VllmNeuron(EngineServing):
         The image family of this version.
         """
         return "huggingface-vllm-neuronx"
+
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
+        return plain_name(spelling)
 
     def _told(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
