@@ -38,6 +38,7 @@ from cdk_sagemaker_llm.serving.engines.overlaps import overlap_findings, plain_n
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Telling,
     Told,
+    bounds_findings,
     given_arguments,
     words_of,
 )
@@ -125,7 +126,7 @@ class EngineServing:
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         found = [*chosen.findings, *self._general_findings(model)]
-        found += self._rolling_findings(chosen)
+        found += [*self._rolling_findings(chosen), *bounds_findings(self)]
         if chosen.release is None or release is None:
             return Prepared(None, tuple(found), demand)
         told = self._told(release, self._arguments(model, devices))

@@ -40,6 +40,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
 from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, with_template
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.lmi.typed import Bounds
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
 
 # The newest of each that stays as it is (images of 2026-10).
@@ -154,9 +155,9 @@ class LlamaCpp(EngineServing):
     model: str | None = None
     hf_file: str | None = argument("hf-file")
     mmproj: str | None = argument("mmproj")
-    ctx_size: int | None = argument("ctx-size")
+    ctx_size: int | None = argument("ctx-size", Bounds(least=0))
     n_gpu_layers: int | None = argument("n-gpu-layers")
-    parallel: int | None = argument("parallel")
+    parallel: int | None = argument("parallel", Bounds(least=1, also=(-1,)))
     threads: int | None = argument("threads")
     batch_size: int | None = argument("batch-size")
     ubatch_size: int | None = argument("ubatch-size")

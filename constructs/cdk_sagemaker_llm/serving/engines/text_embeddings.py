@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, HUB_TOKEN
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT
 from cdk_sagemaker_llm.serving.rules import UNREADABLE
 from cdk_sagemaker_llm.wording import nearest
 
@@ -110,7 +111,7 @@ class TextEmbeddings(EngineServing):
     default_prompt: str | None = argument("default-prompt")
     default_prompt_name: str | None = argument("default-prompt-name")
     dense_path: str | None = argument("dense-path")
-    tokenization_workers: int | None = argument("tokenization-workers")
+    tokenization_workers: int | None = argument("tokenization-workers", COUNT)
 
     @property
     def container_family(self) -> str:

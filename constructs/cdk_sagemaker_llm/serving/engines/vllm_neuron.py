@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
 )
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT
 
 # The newest of the catalogue, by the version of optimum-neuron (images of 2026-10).
 NEWEST = "0.4.5"
@@ -54,10 +55,10 @@ class VllmNeuron(EngineServing):
 
     version: str = NEWEST
     _: KW_ONLY
-    tensor_parallel_size: int | None = argument("tensor-parallel-size")
-    batch_size: int | None = argument("batch-size")
-    sequence_length: int | None = argument("sequence-length")
-    data_parallel_size: int | None = argument("data-parallel-size")
+    tensor_parallel_size: int | None = argument("tensor-parallel-size", COUNT)
+    batch_size: int | None = argument("batch-size", COUNT)
+    sequence_length: int | None = argument("sequence-length", COUNT)
+    data_parallel_size: int | None = argument("data-parallel-size", COUNT)
     served_model_name: str | None = argument("served-model-name")
 
     @property

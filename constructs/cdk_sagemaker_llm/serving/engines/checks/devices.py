@@ -4,6 +4,7 @@ Checks of how the engine is split over the accelerators, and of what these are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
@@ -12,6 +13,8 @@ from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.kernels import gpu_findings
 
+_WHOLE = re.compile(r"\d{1,18}")
+_OMNI_GPUS = "num-gpus"
 _TENSOR = {"vllm": "tensor-parallel-size", "sglang": "tp-size"}
 _STAGES = {"vllm": "pipeline-parallel-size", "sglang": "pp-size"}
 _COPIES = {"vllm": "data-parallel-size", "sglang": "dp-size"}
@@ -67,6 +70,25 @@ def check_devices(subject: EngineSubject) -> Iterator[Finding]:
         yield IDLE_DEVICES.finding(
             f"{left} of {present} accelerators: the others stay idle",
             f"set {tensor}, or give each copy fewer accelerators",
+        )
+
+
+def check_omni_devices(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    A diffusion model of vLLM-Omni gets the GPUs that it is to run on.
+
+    Each stage asks for its own (vllm_omni/engine/stage_init_utils.py of 0.28.0).
+    """
+    rule, present = subject.rule, subject.accelerators
+    if rule is None or not present:
+        return
+    variable = rule.variable(_OMNI_GPUS)
+    asked = subject.own.get(variable, "")
+    if _WHOLE.fullmatch(asked) and int(asked) > present:
+        yield TOO_FEW_DEVICES.finding(
+            f"{subject.word(variable)}={asked} needs {asked} accelerators, and there "
+            f"are {present}",
+            f"write {subject.word(variable)}={present}",
         )
 
 
