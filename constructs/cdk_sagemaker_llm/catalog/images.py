@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.catalog.image_rows import (
     region_set,
 )
 from cdk_sagemaker_llm.catalog.image_tags import (
+    base_tag,
     cuda_in,
     is_digest,
     is_of_cpu,
@@ -238,7 +239,8 @@ class ImageRelease:
         if not is_rolling(self.family, self.version):
             return False
         return bool(
-            family_row(self.family)["versions"][self.version]["tag"] == self.tag
+            family_row(self.family)["versions"][self.version]["tag"]
+            == base_tag(self.tag)
         )
 
     @property

@@ -177,7 +177,9 @@ def container_findings(
             instance_type=instance_type,
             network_isolation=network_isolation,
         )
-        return [beside, *found]
+        moves = image.is_rolling and not is_rolling(near.family, near.version)
+        rolling = [_rolling(image, near)] if moves and near.family in ENGINES else []
+        return [beside, *rolling, *found]
     if image.family in LMI:
         return lmi_findings(
             container.environment,
@@ -342,14 +344,17 @@ def _model_data(
 def _rolling_findings(image: ImageRelease) -> list[Finding]:
     if not is_rolling(image.family, image.version):
         return []
-    pinned = pinned_version(image.family, image.version)
-    return [
-        ROLLING_TAG.finding(
-            f"image {image.repository}:{image.tag} is moved to newer releases: the "
-            "same template deploys another engine later",
-            f"take the tag of version {pinned}" if pinned != image.version else "",
-        )
-    ]
+    return [_rolling(image, image)]
+
+
+def _rolling(image: ImageRelease, known: ImageRelease) -> Finding:
+    pinned = pinned_version(known.family, known.version)
+    is_another = known is not image or pinned != image.version
+    return ROLLING_TAG.finding(
+        f"image {image.repository}:{image.tag} is moved to newer releases: the "
+        "same template deploys another engine later",
+        f"take the tag of version {pinned}" if is_another else "",
+    )
 
 
 def _tgi_findings(

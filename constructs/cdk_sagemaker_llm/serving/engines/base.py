@@ -311,9 +311,10 @@ class EngineServing:
             return []
         family = chosen.release.family
         pinned = pinned_version(family, chosen.version)
+        what = f"version {chosen.version} of {family}"
         return [
             ROLLING_TAG.finding(
-                f"version {chosen.version} of {family} is a tag that "
+                f"{f'image {self.image}' if self.image else what} is a tag that "
                 "AWS moves: the next instance may start another engine",
                 f"name {pinned}, or the image's digest in image=",
             )

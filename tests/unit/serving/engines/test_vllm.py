@@ -347,3 +347,22 @@ def test_a_gated_model_is_told_of_once() -> None:
     gated = HuggingFaceModel("meta-llama/Llama-3.1-8B-Instruct")
 
     assert [line[:6] for line in found(Vllm(), gated)] == ["LLM214"]
+
+
+@pytest.mark.parametrize(
+    ("image", "codes"),
+    [
+        ("server-sagemaker-cuda-v2-soci", ["LLM224", "LLM557"]),
+        ("server-sagemaker-cuda-v2.6-soci", ["LLM224"]),
+    ],
+)
+def test_an_image_with_an_index_moves_as_the_one_without(
+    image: str, codes: list[str]
+) -> None:
+    """
+    The message names what was written.
+    """
+    given = prepared(Vllm("2.6", image=image)).findings
+
+    assert [one.code for one in given] == codes
+    assert all(f"image {image} is" in one.message for one in given)

@@ -664,6 +664,14 @@ def test_a_container_with_its_files() -> None:
     assert of(Container(image=image), has_model_data=False) == ["LLM614"]
     rolling = Container(image=find_image("vllm-server", "2"), environment=named)
     assert of(rolling) == ["LLM627"]
+    aws = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/vllm"
+    for tag, codes in {
+        "server-sagemaker-cuda-v2-soci": ["LLM224", "LLM627"],
+        "server-sagemaker-cuda-v2.6-soci": ["LLM224"],
+        "0.28-gpu-py312-soci": ["LLM224", "LLM627"],
+    }.items():
+        beside = ImageRelease.from_uri(f"{aws}:{tag}")
+        assert of(Container(image=beside, environment=named)) == codes
     address = f"111111111111.dkr.ecr.eu-west-1.amazonaws.com/{image.repository}"
     copied = ImageRelease.from_uri(f"{address}:{image.tag}")
     bad = {"SM_VLLM_FOO": "1"}
