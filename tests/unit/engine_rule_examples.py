@@ -83,7 +83,6 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
         {"SM_SGLANG_MODEL_PATH": "a/b", "SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS": "{bad"},
     ),
     "LLM618": _of(SERVER, {}, 4),
-    "LLM619": _of(SGLANG, {"SM_SGLANG_TP_SIZE": "8"}, 8, architecture=HEADS),
     "LLM620": _of(SGLANG, {}, instance_type="ml.g5.xlarge"),
     "LLM621": _of(SERVER, {"SM_VLLM_MAX_LORA_RANK": "64"}),
     "LLM622": _of(

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm import HuggingFaceModel, Sglang
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.serving import check_environment
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
@@ -366,7 +369,8 @@ def test_what_is_too_much_is_what_to_lower(
 
 def test_heads() -> None:
     """
-    vLLM refuses a size that does not divide them; SGLang may.
+    Both engines end with a size that does not divide them, whoever is asked; of
+    attention in parallel each part is one.
     """
     eight = {"SM_VLLM_TENSOR_PARALLEL_SIZE": "8"}
     assert codes(SERVER, eight, 8, architecture=HEADS) == ["LLM517"]
@@ -375,7 +379,35 @@ def test_heads() -> None:
     seven = {"SM_VLLM_TENSOR_PARALLEL_SIZE": "7"}
     assert codes(SERVER, seven, 7, architecture=HEADS) == []
     sglang = {"SM_SGLANG_TP_SIZE": "8"}
-    assert codes(SGLANG, sglang, 8, architecture=HEADS) == ["LLM619"]
+    assert codes(SGLANG, sglang, 8, architecture=HEADS) == ["LLM517"]
+    seven = {"SM_SGLANG_TP_SIZE": "7"}
+    assert codes(SGLANG, seven, 7, architecture=HEADS) == []
+    shared = {"SM_SGLANG_ENABLE_DP_ATTENTION": "true", "SM_SGLANG_DP_SIZE": "2"}
+    assert codes(SGLANG, {**sglang, **shared}, 8, architecture=HEADS) == []
+    of_one = {**shared, "SM_SGLANG_DP_SIZE": "1"}
+    assert codes(SGLANG, {**sglang, **of_one}, 8, architecture=HEADS) == ["LLM517"]
+    other = {"SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS": '{"num_attention_heads": 32}'}
+    assert codes(SGLANG, {**sglang, **other}, 8, architecture=HEADS) == []
+
+
+def test_the_heads_of_sglang_are_judged_once() -> None:
+    """
+    By the class, by the plan and by the check of variables alike.
+    """
+    model = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct")
+    prepared = Sglang(tp_size=8).prepare(model, 8)
+    found = plan_of(prepared.demand, find_instance_type("ml.p4d.24xlarge"), 8)
+
+    assert [one.code for one in prepared.findings] == ["LLM517"]
+    assert fit_findings(found, prepared.demand, prepared.findings) == []
+    environment = {
+        "SM_SGLANG_MODEL_PATH": "Qwen/Qwen2.5-7B-Instruct",
+        "SM_SGLANG_TP_SIZE": "8",
+    }
+    told = check_environment(
+        environment, container="sglang-server", version="1.4", accelerators=8
+    )
+    assert [(one.code, one.severity) for one in told] == [("LLM517", "error")]
 
 
 def test_models() -> None:
