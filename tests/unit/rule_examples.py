@@ -554,7 +554,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(
-        model=QWEN, resources=ResourceRequirements(accelerators=8), serving=Sglang()
+        model=QWEN, resources=ResourceRequirements(accelerators=8), serving=LmiVllm()
     ),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,

@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import device_findings
 from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.host import instance_findings
 from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
@@ -46,6 +47,13 @@ ROLLING_TAG = Rule(
     "LLM627",
     "AWS moves the image's tag to newer releases of the engine",
     "the release data of aws/deep-learning-containers",
+)
+
+
+SHOWN_CREDENTIAL = Rule(
+    "LLM656",
+    "a credential stands in plain text among a container's variables",
+    "the issuers' published forms",
 )
 
 
@@ -96,12 +104,42 @@ def check_environment(
     Raises:
         ValueError: If there is no such container, or an argument is not of its kind.
     """
+    _hold_family(container)
+    found = _checked(
+        environment,
+        container=container,
+        version=version,
+        accelerators=accelerators,
+        architecture=architecture,
+        instance_type=instance_type,
+    )
+    return [*found, *_shown_credentials(environment)]
+
+
+def _hold_family(container: str) -> None:
+    """
+    Refuse a family that there are no checks of.
+
+    Raises:
+        ValueError: If it is one.
+    """
     if container not in CHECKED_FAMILIES:
         near = nearest(container, CHECKED_FAMILIES, count=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(
             f"container must be {any_of(CHECKED_FAMILIES)}, got {container!r}{hint}"
         )
+
+
+def _checked(
+    environment: Mapping[str, str],
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: Config,
+    instance_type: str | None,
+) -> list[Finding]:
     if container in LMI or container in ENGINES:
         try:
             version = find_image(container, version).version
@@ -275,6 +313,20 @@ def file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
     except PropertiesError:
         # The check of the file says what is wrong with it.
         return {}
+
+
+def _shown_credentials(environment: Mapping[str, str]) -> list[Finding]:
+    """
+    Find credentials, with which a container starts all the same: who wrote them into a
+    template is told of an error.
+    """
+    return [
+        SHOWN_CREDENTIAL.finding(
+            f"{one.message}, which DescribeModel shows to whoever may call it",
+            one.remedy,
+        )
+        for one in credential_findings("environment", environment)
+    ]
 
 
 def _placed_findings(

@@ -307,3 +307,36 @@ def test_what_an_engine_runs_on_is_checked(
     )
 
     assert [finding.code for finding in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("environment", "codes"),
+    [
+        ({"HF_TOKEN": "anything"}, ["LLM656"]),
+        ({"HUGGING_FACE_HUB_TOKEN": "anything"}, ["LLM656"]),
+        ({"HF_TOKEN": ""}, []),
+        ({"HF_TOKEN": "{{resolve:secretsmanager:it}}"}, []),
+        ({"HF_TOKEN": "${Token[TOKEN.12]}"}, []),
+        ({"ANY_NAME": "hf" + "_" + "a" * 34}, ["LLM656"]),
+        ({"ANY_NAME": "anything"}, []),
+    ],
+)
+@pytest.mark.parametrize("container", ["vllm-server", "djl-lmi", "huggingface-llm"])
+def test_a_credential_in_plain_text_is_told(
+    container: str, environment: dict[str, str], codes: list[str]
+) -> None:
+    """
+    The container starts with it: it is a warning, which does not repeat it.
+    """
+    version = {"vllm-server": "2.6", "djl-lmi": "0.36.0"}.get(container, "3.3.6")
+    told = check_environment(
+        {"HF_MODEL_ID": "gpt2", **environment},
+        container=container,
+        version=version,
+        accelerators=1,
+    )
+    shown = [one for one in told if one.code == "LLM656"]
+
+    assert [one.code for one in shown] == codes
+    assert all("anything" not in str(one) for one in shown)
+    assert all(one.severity == "warning" for one in shown)
