@@ -132,7 +132,7 @@ def _component(
     *,
     model: HuggingFaceModel | S3Model = GPT2,
     resources: ResourceRequirements | None = None,
-    serving: Sglang | None = None,
+    serving: LmiVllm | None = None,
 ) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         host = _host(stack)

@@ -311,7 +311,7 @@ class EngineServing:
             return []
         family = chosen.release.family
         pinned = pinned_version(family, chosen.version)
-        what = f"version {chosen.version} of {family}"
+        what = f"version {self.version} of {family}"
         return [
             ROLLING_TAG.finding(
                 f"{f'image {self.image}' if self.image else what} is a tag that "

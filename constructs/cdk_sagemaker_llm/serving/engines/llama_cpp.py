@@ -4,6 +4,7 @@ Llama.cpp in AWS's own images, or in Hugging Face's: GGUF files on processors an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
@@ -46,6 +47,7 @@ from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
 # The newest of each that stays as it is (images of 2026-10).
 NEWEST = "1.0.1"
 _NEWEST_OF_HUGGING_FACE = "b9522"
+_BUILD = re.compile(r"b\d+")
 # As many layers as any model has: the images put none on a GPU by themselves.
 _ALL_LAYERS = 999
 # What it downloads of a repository that no type is named of, if there is one.
@@ -177,7 +179,8 @@ class LlamaCpp(EngineServing):
         Hold each field to its kind, and the image to those that there are.
 
         Raises:
-            ValueError: If Hugging Face has no image for the processor.
+            ValueError: If Hugging Face has no image for the processor, or the version
+                is one of its images and the distribution is not.
         """
         # A data class with slots has no super() without arguments.
         super(LlamaCpp, self).__post_init__()
@@ -185,6 +188,12 @@ class LlamaCpp(EngineServing):
             raise ValueError(
                 f"processor must be 'x86_64' of Hugging Face's images, got "
                 f"{self.processor!r}; AWS's are for both"
+            )
+        if self.distribution == "aws" and _BUILD.fullmatch(self.version):
+            raise ValueError(
+                f"version {self.version} is a build of llama.cpp, which Hugging Face's "
+                f"images are of; set distribution='huggingface', whose newest is "
+                f"{_NEWEST_OF_HUGGING_FACE}, or take AWS's {NEWEST}"
             )
         if not self.version:
             is_aws = self.distribution == "aws"

@@ -130,7 +130,8 @@ class Sglang(EngineServing):
         if self.distribution == "huggingface":
             return "huggingface-sglang"
         # The track on Ubuntu counts as SGLang does.
-        return "sglang" if self.version.startswith("0.") else "sglang-server"
+        is_of_track = self.version.lstrip("vV").startswith("0.")
+        return "sglang" if is_of_track else "sglang-server"
 
     def _degrees(
         self, given: Mapping[str, ArgumentValue], devices: int | None

@@ -164,7 +164,8 @@ class Vllm(EngineServing):
         if self.distribution == "huggingface":
             return "huggingface-vllm"
         # The track on Ubuntu counts as vLLM does.
-        return "vllm" if self.version.startswith("0.") else "vllm-server"
+        is_of_track = self.version.lstrip("vV").startswith("0.")
+        return "vllm" if is_of_track else "vllm-server"
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None

@@ -4,6 +4,7 @@ llama.cpp in AWS's own images, and in Hugging Face's.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -552,3 +553,21 @@ def test_components_share_instances_without_accelerators() -> None:
             }
         },
     )
+
+
+def test_a_build_is_of_hugging_faces_images() -> None:
+    """
+    AWS's have versions of their own.
+    """
+    message = (
+        "version b9523 is a build of llama.cpp, which Hugging Face's images are of; "
+        "set distribution='huggingface', whose newest is b9522, or take AWS's 1.0.1"
+    )
+
+    with pytest.raises(ValueError, match=re.escape(message)):
+        LlamaCpp("b9523")
+    assert LlamaCpp("b9522", distribution="huggingface").version == "b9522"
+    found = LlamaCpp("b9523", distribution="huggingface").prepare(HUB, 0).findings
+    assert [str(one) for one in found] == [
+        "LLM102 image huggingface-llamacpp-cpu has no version 'b9523'; use b9522"
+    ]

@@ -366,3 +366,30 @@ def test_an_image_with_an_index_moves_as_the_one_without(
 
     assert [one.code for one in given] == codes
     assert all(f"image {image} is" in one.message for one in given)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        (
+            "latest",
+            (
+                "LLM557 version latest of vllm-server is a tag that AWS moves: the "
+                "next instance may start another engine; name 2.6, or the image's "
+                "digest in image="
+            ),
+        ),
+        ("v0.28.0", "LLM102 image vllm has no version 'v0.28.0'; use 0.28.0"),
+        (
+            "0.10.2",
+            "LLM102 image vllm has no version '0.10.2'; use 0.13.0, 0.14.0 or 0.15.1",
+        ),
+    ],
+)
+def test_a_version_that_is_none_names_those_nearest(version: str, told: str) -> None:
+    """
+    By their numbers, and not by their letters.
+    """
+    (line,) = map(str, prepared(Vllm(version)).findings)
+
+    assert line == told
