@@ -14,7 +14,13 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.client import LlmClient, read_body, read_stream
+from cdk_sagemaker_llm.client import (
+    LlmClient,
+    ModelError,
+    Schema,
+    read_body,
+    read_stream,
+)
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.hosting_requests import (
@@ -153,6 +159,28 @@ def test_client(embedded_aws: EmbeddedAws, vllm: str) -> None:
     assert client.chat("Who are you?", max_new_tokens=4).completion_tokens == 4
     tokens = [token.text for token in client.stream("Once upon", max_new_tokens=4)]
     assert "".join(tokens) == client.generate("Once upon", max_new_tokens=4).text
+
+
+@pytest.mark.parametrize("schema", [None, Schema.OPENAI])
+def test_a_model_that_writes_is_no_embedding_model(
+    embedded_aws: EmbeddedAws, vllm: str, schema: Schema | None
+) -> None:
+    """
+    What it says to a request of another kind is no word on how to ask it.
+    """
+    session = boto3.Session("test", "test", region_name="us-east-1")
+    client = LlmClient(
+        vllm, session=session, endpoint_url=embedded_aws.url, schema=schema
+    )
+
+    with pytest.raises(ModelError) as embedding:
+        client.embed(["one", "two"])
+    with pytest.raises(ModelError) as ranking:
+        client.rerank("one", ["one", "two"])
+
+    assert embedding.value.remedy == "use generate() or chat() for a model that writes"
+    assert ranking.value.remedy == "deploy a reranker, or use embed() or generate()"
+    assert client.generate("Once").text
 
 
 def test_other_tasks(embedded_aws: EmbeddedAws, vllm: str) -> None:
