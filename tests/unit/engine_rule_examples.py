@@ -101,6 +101,16 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM632": _of(SERVER, {"SM_VLLM_MODEL": "a/b:Q4_K_M"}),
     "LLM626": _of(("tei", "1.6.0"), {**AT_HUB, "DENSE_PATH": "2_Dense"}),
     "LLM637": _of(("huggingface-vllm", "0.29.0"), {}, instance_type="ml.g5.xlarge"),
+    "LLM636": _of(("tei", "1.9.3"), {"HF_MODEL_ID": "Qwen/Qwen3-8B-GGUF"}),
+    "LLM638": _of(("tei", "1.9.3"), {"HF_MODEL_ID": "Qwen/Qwen3-8B"}),
+    "LLM633": partial(
+        check_environment,
+        AT_HUB,
+        container="vllm-server",
+        version="2.6",
+        accelerators=1,
+        instance_type="ml.g5.12xlage",
+    ),
     "LLM656": partial(
         check_environment,
         {**AT_HUB, "HF_TOKEN": "anything"},

@@ -528,6 +528,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM551": partial(_model, serving=Vllm(options={"max_num_sequence": 4})),
     "LLM553": partial(_model, serving=Vllm(options={"swap_space": 4})),
     "LLM555": partial(_model, serving=Sglang(lora_paths=["a=b", "c=d"])),
+    "LLM531": partial(_model, serving=Vllm(quantization="")),
+    "LLM533": partial(_model, model=ON_S3, serving=LlamaCpp(options={"port": 80})),
     "LLM557": partial(_model, serving=Vllm("2")),
     "LLM652": partial(
         _model,

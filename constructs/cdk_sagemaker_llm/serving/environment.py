@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.engine_releases import (
     engine_families,
@@ -50,6 +51,9 @@ ROLLING_TAG = Rule(
 )
 
 
+UNKNOWN_TYPE = Rule(
+    "LLM633", "nothing is known of the instance type, which skips what depends on it"
+)
 SHOWN_CREDENTIAL = Rule(
     "LLM656",
     "a credential stands in plain text among a container's variables",
@@ -113,7 +117,8 @@ def check_environment(
         architecture=architecture,
         instance_type=instance_type,
     )
-    return [*found, *_shown_credentials(environment)]
+    unknown = _unknown_type_findings(instance_type)
+    return [*unknown, *found, *_shown_credentials(environment)]
 
 
 def _hold_family(container: str) -> None:
@@ -165,8 +170,12 @@ def _checked(
             architecture,
             instance_type=instance_type,
         )
-        placed = _placed_findings(container, version, instance_type)
-        return [*(one for one in placed if one not in found), *found]
+        image = find_image(container, version)
+        around = [
+            *_placed_findings(image, instance_type),
+            *_rolling_findings(image),
+        ]
+        return [*(one for one in around if one not in found), *found]
     return _tgi_findings(environment, container, version, accelerators, architecture)
 
 
@@ -329,16 +338,27 @@ def _shown_credentials(environment: Mapping[str, str]) -> list[Finding]:
     ]
 
 
-def _placed_findings(
-    family: str, version: str, instance_type: str | None
-) -> list[Finding]:
+def _unknown_type_findings(instance_type: str | None) -> list[Finding]:
+    """
+    Find an instance type that nothing is known of: what depends on it is not checked.
+    """
+    if instance_type is None or is_unresolved(instance_type):
+        return []
+    try:
+        find_instance_type(instance_type)
+    except ValueError as fault:
+        return [UNKNOWN_TYPE.finding(str(fault))]
+    return []
+
+
+def _placed_findings(image: ImageRelease, instance_type: str | None) -> list[Finding]:
     """
     Check an image against what it runs on, as far as the catalogue has that.
     """
     if instance_type is None or instance_type not in instance_type_names():
         return []
     hardware = find_instance_type(instance_type)
-    return instance_findings(hardware, find_image(family, version))
+    return instance_findings(hardware, image)
 
 
 def _recognised(image: ImageRelease) -> ImageRelease:

@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.serving.configuration import (
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
 from cdk_sagemaker_llm.serving.engines.checks.options import find_option
+from cdk_sagemaker_llm.serving.engines.empty import empty_findings, without_empty
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     MODEL_DIR,
@@ -120,6 +121,11 @@ class EngineServing:
         Check the image, and each argument for its release; describe all of it in
         environment variables.
         """
+        empty = empty_findings(self)
+        if empty:
+            # The rest is looked at as if they had been left out.
+            rest = without_empty(self).prepare(model, accelerators)
+            return Prepared(None, (*empty, *rest.findings), rest.demand)
         family, accelerators = self._placed(model, accelerators)
         chosen = choose_image(family, self.version, self.image)
         release = find_engine_release(family, chosen.version)
@@ -248,7 +254,14 @@ class EngineServing:
             # What is doubled for the supervisor stays doubled without it.
             rule = replace(rule, supervisor=None)
         telling = Telling(self.engine, number, rule, label)
-        return telling.tell(arguments, self.options, words_of(self))
+        return telling.tell(arguments, self.options, self._words(release))
+
+    def _words(self, release: EngineRelease) -> dict[str, str]:
+        """
+        Return what the user calls each argument, by its long name.
+        """
+        said = {self._long_name(release, one): one for one in self.options}
+        return {**words_of(self), **said}
 
     def _given_words(self) -> dict[str, str]:
         """
@@ -328,7 +341,9 @@ class EngineServing:
         devices: int | None,
     ) -> list[Finding]:
         words = {
-            self._variable(release, name): word for name, word in words_of(self).items()
+            self._variable(release, f"{form}{name}"): word
+            for name, word in self._words(release).items()
+            for form in ("no-", "")
         }
         # A token is set by reference, after all that is known here.
         has_token = getattr(model, "token", None) is not None
@@ -343,7 +358,9 @@ class EngineServing:
             words=words,
             unchecked=self._unchecked(release),
         )
-        return [_renamed(self._judged(one), words) for one in found]
+        prefix = "" if release.rule is None else rule_of(release).prefix
+        shown = {**{name: name for name in self.environment}, **words}
+        return [_renamed(self._judged(one), shown, prefix) for one in found]
 
     def _judged(self, finding: Finding) -> Finding:
         """
@@ -370,13 +387,17 @@ def rule_of(release: EngineRelease) -> EntryPoint:
     return ENTRY_POINTS[release.rule]
 
 
-def _renamed(finding: Finding, words: Mapping[str, str]) -> Finding:
+def _renamed(finding: Finding, words: Mapping[str, str], prefix: str) -> Finding:
     """
-    Return a finding that calls variables what the user does.
+    Return a finding that calls variables what the user does, and arguments that nobody
+    has written by their names.
     """
 
     def rename(match: re.Match[str]) -> str:
-        return words.get(match[0], match[0])
+        name = match[0]
+        is_other = prefix and name.startswith(prefix) and name != prefix
+        usual = plain_name(name.removeprefix(prefix)) if is_other else name
+        return words.get(name, usual)
 
     return replace(
         finding,

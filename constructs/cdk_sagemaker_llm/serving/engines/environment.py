@@ -141,7 +141,7 @@ def engine_findings(
         hidden=frozenset(environment) - frozenset(known),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=heads_of(kind),
-        architecture=_class(architecture),
+        architecture=_class(kind),
         accelerator_model=hardware.accelerator_model if hardware else None,
         memory_gib=hardware.memory_gib if hardware else None,
         model_data=model_data,

@@ -36,7 +36,6 @@ from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
-    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, with_template
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
@@ -65,6 +64,17 @@ UNREAD_REVISION = Rule(
     "llama.cpp is to take a revision of a model, and always takes the newest",
     "llama-server --help, which has no argument for it",
 )
+SET_BY_IMAGE = Rule(
+    "LLM533",
+    "an option of llama.cpp is one that its image sets itself",
+    "the entry points of aws/deep-learning-containers",
+)
+# Arguments that an entry point writes, or keeps to itself.
+_OF_THE_IMAGE = {
+    "host": "what is in front of llama.cpp calls it there",
+    "port": "SageMaker calls 8080, and the image listens there",
+    "model-dir": "SageMaker puts weights into /opt/ml/model, and it looks there",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +256,7 @@ class LlamaCpp(EngineServing):
     ) -> Told:
         negated = (*ON_IN_LLAMA_CPP, *OFF_IN_LLAMA_CPP)
         telling = PlainTelling(rule_of(release), negated, aliases=LLAMA_CPP_ALIASES)
-        return telling.tell(arguments, self.options, words_of(self))
+        return telling.tell(arguments, self.options, self._words(release))
 
     def _given_words(self) -> dict[str, str]:
         found = super(LlamaCpp, self)._given_words()
@@ -255,6 +265,17 @@ class LlamaCpp(EngineServing):
     def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
         name = plain_name(spelling)
         return LLAMA_CPP_ALIASES.get(name, name)
+
+    def _own_findings(self) -> list[Finding]:
+        return [
+            SET_BY_IMAGE.finding(
+                f"options has {spelling}, which the image sets itself: {why}",
+                "leave it out",
+            )
+            for spelling in self.options
+            for why in [_OF_THE_IMAGE.get(plain_name(spelling))]
+            if why is not None
+        ]
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)
@@ -286,6 +307,7 @@ class LlamaCpp(EngineServing):
 
     def _general_findings(self, model: ModelSource | None) -> list[Finding]:
         found = super(LlamaCpp, self)._general_findings(model)
+        found += self._own_findings()
         if isinstance(model, HuggingFaceModel):
             return found + self._hub_findings(model)
         if isinstance(model, S3Model):

@@ -14,7 +14,6 @@ from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
-    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
@@ -75,4 +74,4 @@ class VllmNeuron(EngineServing):
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> Told:
         telling = PlainTelling(rule_of(release), takes_dashes=False)
-        return telling.tell(arguments, self.options, words_of(self))
+        return telling.tell(arguments, self.options, self._words(release))

@@ -25,7 +25,6 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
     Telling,
     Told,
     argument,
-    argument_fields,
     later_findings,
 )
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
@@ -152,7 +151,7 @@ class VllmOmni(Vllm):
         number = release.engine_version or ""
         rule = ENTRY_POINTS[release.rule or ""]
         label = f"{self.engine_name} {number}".strip()
-        words = {name: word for word, name in argument_fields(self)}
+        words = self._words(release)
         own = {n: v for n, v in arguments.items() if _is_own(n, number)}
         others = {n: v for n, v in arguments.items() if n not in own}
         further = {n: v for n, v in self.options.items() if _is_own(_long(n), number)}

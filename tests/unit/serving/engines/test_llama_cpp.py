@@ -277,10 +277,10 @@ def test_a_long_template_travels_in_a_file() -> None:
             ),
         ),
         (
-            {"alias": ""},
+            {"options": {"api-key": ""}},
             HUB,
             (
-                "LLM555 alias cannot be told to this image: an empty value cannot be "
+                "LLM555 api-key cannot be told to this image: an empty value cannot be "
                 "told: the argument would stand alone"
             ),
         ),
@@ -344,16 +344,16 @@ def test_what_cannot_be_is_refused(
             {"options": {"n_predic": 5}},
             HUB,
             (
-                "LLM624 SM_LLAMA_CPP_N_PREDIC becomes --n-predic, which llama.cpp is "
-                "not known to have; did you mean SM_LLAMA_CPP_N_PREDICT?"
+                "LLM624 n_predic becomes --n-predic, which llama.cpp is "
+                "not known to have; did you mean n-predict?"
             ),
         ),
         (
             {"options": {"mlock": True}},
             HUB,
             (
-                "LLM624 SM_LLAMA_CPP_MLOCK is gone from llama.cpp v0.4.1, which AWS "
-                "has put under older tags; use SM_LLAMA_CPP_LOAD_MODE"
+                "LLM624 mlock is gone from llama.cpp v0.4.1, which AWS "
+                "has put under older tags; use load-mode"
             ),
         ),
         (

@@ -288,11 +288,11 @@ def test_a_cache_in_fp8_is_planned_with_a_byte(dtype: str | None, size: int) -> 
         ),
         (
             Vllm(options={"speculative-config": "{bad"}),
-            "LLM504 speculative_config must be JSON (Expecting property name",
+            "LLM504 speculative-config must be JSON (Expecting property name",
         ),
         (
             Vllm(options={"compilation-config": "{bad"}),
-            "LLM504 SM_VLLM_COMPILATION_CONFIG must be JSON (Expecting property name",
+            "LLM504 compilation-config must be JSON (Expecting property name",
         ),
         (
             Vllm(hf_overrides={"a": {1, 2}}),

@@ -803,3 +803,52 @@ def test_the_image_has_kernels_for_the_gpu(gpu: str, capability: str | None) -> 
     assert [one.code for one in found] == (["LLM620"] if capability else [])
     for one in found:
         assert one.message.endswith(f", and {gpu} has {capability}")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_told"),
+    [("10.0.0.1", True), ("127.0.0.1", False), ("0.0.0.0", False), ("", False)],  # noqa: S104 - what users write
+)
+def test_llama_cpp_stays_where_it_is_called(host: str, *, is_told: bool) -> None:
+    """
+    The nginx of AWS's image calls it; Hugging Face's drops the host.
+    """
+    model = {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF", "SM_LLAMA_CPP_HOST": host}
+    assert codes(("llama-cpp", "1.0.1"), model, 1) == (["LLM612"] if is_told else [])
+    other = {"SM_LLAMACPP_HF_REPO": "a/b-GGUF", "SM_LLAMACPP_HOST": host}
+    assert codes(("huggingface-llamacpp", "b9522"), other, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [
+        ("Qwen/Qwen3-8B-GGUF", ["LLM636"]),
+        ("Qwen/Qwen3-8B", ["LLM638"]),
+        ("Qwen/Qwen3-Embedding-0.6B", []),
+        ("BAAI/bge-m3", []),
+        ("Alibaba-NLP/gte-Qwen2-7B-instruct", []),
+        ("org/unknown-chat", []),
+        ("/opt/ml/model", []),
+    ],
+)
+def test_tei_makes_vectors_of_what_it_reads(model: str, found: list[str]) -> None:
+    """
+    By the model's name and class, as far as they are known.
+    """
+    image, named = ("tei", "1.9.3"), {"HF_MODEL_ID": model}
+
+    assert codes(image, named, 1) == found
+    pooled = {**named, "POOLING": "mean"}
+    assert codes(image, pooled, 1) == [one for one in found if one != "LLM638"]
+
+
+def test_the_class_of_tei_models_may_be_given() -> None:
+    """
+    Where it stands in for what the name does not tell.
+    """
+    image, named = ("tei", "1.9.3"), {"HF_MODEL_ID": "org/own"}
+
+    assert codes(image, named, 1, architecture="LlamaForCausalLM") == ["LLM638"]
+    assert codes(image, named, 1, architecture="BertModel") == []
+    local = {"HF_MODEL_ID": "/opt/ml/model"}
+    assert codes(image, local, 1, architecture="LlamaForCausalLM") == []
