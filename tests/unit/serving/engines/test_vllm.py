@@ -393,3 +393,22 @@ def test_a_version_that_is_none_names_those_nearest(version: str, told: str) -> 
     (line,) = map(str, prepared(Vllm(version)).findings)
 
     assert line == told
+
+
+@pytest.mark.parametrize(
+    ("serving", "family"),
+    [
+        (Vllm(), "vllm-server"),
+        (Vllm("2.4"), "vllm-server"),
+        (Vllm("0.28.0"), "vllm"),
+        (Vllm("0.29.0", distribution="huggingface"), "huggingface-vllm"),
+        (Vllm("0.29.0", distribution="aws"), "vllm"),
+    ],
+)
+def test_the_version_and_whose_it_is_choose_the_family(
+    serving: Vllm, family: str
+) -> None:
+    """
+    The track on Ubuntu counts as vLLM does.
+    """
+    assert serving.container_family == family

@@ -456,6 +456,9 @@ def test_isolation() -> None:
     assert isolated(cached, "cache/hub") == []
     needs = ("config.json", "requirements.txt")
     assert isolated({}, *needs) == ["LLM515"]
+    assert isolated({}, "config.json", "inner/requirements.txt") == []
+    assert isolated({"STANDARD_AUTO_INSTALL_REQ": "1"}, *needs) == ["LLM515"]
+    assert isolated({"PROCESS_AUTO_RECOVERY": "false"}, *needs) == []
     assert isolated({"STANDARD_AUTO_INSTALL_REQ": "false"}, *needs) == []
     assert isolated({"STANDARD_PIP_ARGS": "--no-index"}, *needs) == []
     hub = {"HF_MODEL_ID": "a/b"}
