@@ -173,8 +173,8 @@ def test_environments_of_others() -> None:
         (
             {"version": "1.7", "stage_configs_path": "x"},
             (
-                "stage_configs_path is no argument of vLLM-Omni 0.28.0: it was last seen "
-                "in 0.26.0"
+                "stage_configs_path is no argument of vLLM-Omni 0.28.0: it was last "
+                "seen in 0.26.0"
             ),
         ),
         (
