@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.client import (
     LlmClient,
     ModelError,
     Schema,
+    UnreadableAnswerError,
     read_body,
     read_stream,
 )
@@ -276,6 +277,12 @@ def test_text_embeddings(embedded_aws: EmbeddedAws) -> None:
     endpoint = serve(embedded_aws, TEI, {"HF_MODEL_ID": "BAAI/bge-small-en-v1.5"})
     vectors = ask(embedded_aws, endpoint, {"inputs": ["one", "two"]})
     assert [len(one) for one in vectors] == [384, 384]
+    session = boto3.Session("test", "test", region_name="us-east-1")
+    client = LlmClient(endpoint, session=session, endpoint_url=embedded_aws.url)
+    with pytest.raises(UnreadableAnswerError, match="no text; read them with read_emb"):
+        client.generate("one")
+    with pytest.raises(ModelError, match=r"use embed\(\) for a model that makes"):
+        client.chat("one")
     ranking = serve(embedded_aws, TEI, {"HF_MODEL_ID": "BAAI/bge-reranker-base"})
     ranked = ask(embedded_aws, ranking, {"query": "a b", "texts": ["x", "a b"]})
     assert [one["index"] for one in ranked] == [1, 0]

@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.client.given import (
     refuse,
 )
 from cdk_sagemaker_llm.client.learning import FIRST, schema_wanted
-from cdk_sagemaker_llm.client.reader import Reader
+from cdk_sagemaker_llm.client.reader import NO_TEXT, READ_VECTORS, Reader
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
     Message,
@@ -114,7 +114,10 @@ class Asker:
         def ask(schema: Schema) -> Generation:
             return self._whole(prompt_body(schema, prompt, options, stream=False), call)
 
-        return _ended(self._learning(ask), options)
+        found = self._learning(ask)
+        if found.embeddings is not None:
+            raise UnreadableAnswerError(NO_TEXT, remedy=READ_VECTORS)
+        return _ended(found, options)
 
     def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
         """
