@@ -6,16 +6,36 @@ The weights come from a bucket, there before, with the model in it: SageMaker lo
 once. No container needs the Hugging Face Hub, and no token is anywhere.
 """
 
-from aws_cdk import Acknowledgment, App, CfnOutput, Duration, Stack, Validations
+from aws_cdk import (
+    Acknowledgment,
+    App,
+    CfnOutput,
+    CfnResource,
+    Duration,
+    RemovalPolicy,
+    Stack,
+    Validations,
+)
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from cdk_sagemaker_llm import LlmEndpoint, Network, PrivateAccess, S3Model, Tgi
 
 ISOLATED = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+
+# Lambda user guide, configuration-vpc: what a function's role needs, on no resource.
+ATTACH = [
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+]
 
 # What every Python runtime of Lambda has: boto3, and nothing else.
 HANDLER = """
@@ -64,6 +84,7 @@ class ClosedStack(Stack):
 # checkov:skip=CKV_AWS_111: its guide gives these actions no resource (host-vpc)
 # checkov:skip=CKV_AWS_115: how many ask at once is left to the account's limit
 # checkov:skip=CKV_AWS_116: it is asked and answers at once, and drops nothing
+# checkov:skip=CKV_AWS_158: CloudWatch encrypts the function's lines by its own key
 # checkov:skip=CKV_AWS_173: the variable is an endpoint's name, and no secret
 class PrivateVpc(Stack):
     """
@@ -98,6 +119,17 @@ class PrivateVpc(Stack):
         CfnOutput(self, "FunctionName", value=asker.function_name)
 
     def _make_asker(self, vpc: ec2.IVpc, endpoint_name: str) -> lambda_.Function:
+        lines = logs.LogGroup(self, "Lines", removal_policy=RemovalPolicy.DESTROY)
+        role = iam.Role(
+            self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")
+        )
+        lines.grant_write(role)
+        role.add_to_policy(iam.PolicyStatement(actions=ATTACH, resources=["*"]))
+        unnamed = Acknowledgment(
+            id="AwsSolutions-IAM5[Resource::*]",
+            reason="Lambda's network interfaces do not exist before",
+        )
+        Validations.of(role).acknowledge(unnamed)
         asker = lambda_.Function(
             self,
             "Asker",
@@ -105,16 +137,16 @@ class PrivateVpc(Stack):
             handler="index.handler",
             code=lambda_.Code.from_inline(HANDLER),
             timeout=Duration.seconds(60),
+            role=role,
+            log_group=lines,
             vpc=vpc,
             vpc_subnets=ISOLATED,
             environment={"ENDPOINT": endpoint_name},
         )
-        managed = Acknowledgment(
-            id="AwsSolutions-IAM4",
-            reason="Lambda's own policies for its logs and its network interfaces",
-        )
-        if isinstance(asker.role, iam.Role):
-            Validations.of(asker.role).acknowledge(managed)
+        if isinstance(asker.node.default_child, CfnResource):
+            # The CDK has it wait for a role that it refers to as well.
+            once = {"config": {"ignore_checks": ["W3005"]}}
+            asker.node.default_child.add_metadata("cfn-lint", once)
         return asker
 
 

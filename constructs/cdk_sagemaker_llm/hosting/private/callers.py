@@ -66,8 +66,8 @@ def callers_in(
     policies = Policies(constructs)
     named = list(clients)
     found = [*_hosts(vpc, constructs, policies), *_functions(vpc, constructs, policies)]
-    known = [each.construct for each in found]
-    return [*found, *(_client(each, policies) for each in named if not any(each is one for one in known))]
+    known = {id(each.construct) for each in found}
+    return [*found, *(_client(one, policies) for one in named if id(one) not in known)]
 
 
 def hold_clients(clients: Iterable[ec2.IConnectable]) -> None:
