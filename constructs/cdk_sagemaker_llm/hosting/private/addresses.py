@@ -8,6 +8,8 @@ import ipaddress
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from jsii.errors import JSIIError
+
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.network import Network
@@ -90,7 +92,7 @@ def _addresses_of(network: Network) -> int | None:
 def _addresses_in(subnet: ec2.ISubnet) -> int | None:
     try:
         block = subnet.ipv4_cidr_block
-    except RuntimeError:
+    except (RuntimeError, JSIIError):
         # An imported subnet, of which only the id is known.
         return None
     if not block or is_unresolved(block):

@@ -174,6 +174,9 @@ class PrivateAccess(Construct):
             return False
         if not caller.is_host and service is _RUNTIME:
             return True
+        if service is _S3 and self._calls(caller, _IMAGES):
+            # Where the layers of images are.
+            return True
         policy = EndpointPolicy(service, stack_of(self))
         for permission in caller.permissions or ():
             policy.allow(permission)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from constructs import Construct, IConstruct
+from jsii.errors import JSIIError
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.private.services import Service
@@ -173,7 +173,7 @@ def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
 
 def _has_table(subnet: ec2.ISubnet) -> bool:
     try:
-        table = subnet.route_table.route_table_id
-    except RuntimeError:
+        return bool(subnet.route_table.route_table_id)
+    except (RuntimeError, JSIIError):
+        # jsii has no word for what an import leaves out.
         return False
-    return bool(table) or is_unresolved(table)
