@@ -35,13 +35,12 @@ class Permission:
     resources: tuple[Any, ...]
     stack: Stack
 
-    def nameable_in(self, stack: Stack) -> bool:
+    @property
+    def is_known(self) -> bool:
         """
-        Return whether a stack can name the resources, and depend on no other for it.
-
-        What this stack's own policy names it depends on already.
+        Whether the resources are the same text in every stack.
         """
-        return self.stack is stack or all(map(_is_known, self.resources))
+        return all(map(_is_known, self.resources))
 
 
 class Policies:

@@ -4,7 +4,7 @@ What an endpoint of a VPC lets through: what the callers' roles may do, and no m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from aws_cdk import Aws, Stack
@@ -28,12 +28,14 @@ class EndpointPolicy:
     Args:
         service: The service behind it.
 
-        stack: The stack that the endpoint is in.
+        may_name: Tells whether the resources of a permission can be named.
     """
 
-    def __init__(self, service: Service, stack: Stack) -> None:
+    def __init__(
+        self, service: Service, may_name: Callable[[Permission], bool]
+    ) -> None:
         self._service = service
-        self._stack = stack
+        self._may_name = may_name
         self._is_wide = False
         self._allowed: dict[tuple[tuple[str, ...], bool], list[Any]] = {}
 
@@ -45,7 +47,7 @@ class EndpointPolicy:
         actions = tuple(a for a in permission.actions if name in reached_by(a))
         if not actions:
             return
-        is_wide = not permission.nameable_in(self._stack)
+        is_wide = not self._may_name(permission)
         resources = ["*"] if is_wide else permission.resources
         known = self._allowed.setdefault((actions, is_wide), [])
         known += [each for each in resources if each not in known]
@@ -55,7 +57,7 @@ class EndpointPolicy:
         """
         Let all calls of the account through, where nothing tells which there are.
         """
-        self._allowed.setdefault(((f"{self._service.namespace}:*",), False), ["*"])
+        self._allowed.setdefault(((self._service.all_actions,), False), ["*"])
 
     @property
     def is_empty(self) -> bool:

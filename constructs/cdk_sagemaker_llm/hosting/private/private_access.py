@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.hosting.private.callers import (
     is_in,
     subnets_of,
 )
+from cdk_sagemaker_llm.hosting.private.permissions import Permission
 from cdk_sagemaker_llm.hosting.private.policies import (
     EndpointPolicy,
     invocations,
@@ -35,6 +36,7 @@ from cdk_sagemaker_llm.hosting.private.services import (
 )
 from cdk_sagemaker_llm.hosting.private.standing import (
     NOBODY_THERE,
+    NOT_AWAITED,
     names_findings,
     route_findings,
     taken_findings,
@@ -177,7 +179,7 @@ class PrivateAccess(Construct):
         if service is _S3 and self._calls(caller, _IMAGES):
             # Where the layers of images are.
             return True
-        policy = EndpointPolicy(service, stack_of(self))
+        policy = EndpointPolicy(service, self._may_name)
         for permission in caller.permissions or ():
             policy.allow(permission)
         return not policy.is_empty
@@ -222,7 +224,7 @@ class PrivateAccess(Construct):
         return resource
 
     def _policy(self, service: Service, callers: list[Caller]) -> EndpointPolicy:
-        policy = EndpointPolicy(service, stack_of(self))
+        policy = EndpointPolicy(service, self._may_name)
         for caller in callers:
             for permission in caller.permissions or ():
                 if service.is_of_hosts or not caller.is_host:
@@ -234,6 +236,14 @@ class PrivateAccess(Construct):
         if policy.is_empty:
             policy.allow_all()
         return policy
+
+    def _may_name(self, permission: Permission) -> bool:
+        """
+        Return whether a policy here may name what a role may do it with: this stack
+        depends on no other for it that depends on this one.
+        """
+        theirs = permission.stack
+        return permission.is_known or theirs is stack_of(self) or self._needs(theirs)
 
     def _endpoint_arns(self) -> list[tuple[str, Stack]]:
         return [(each.endpoint_arn, stack_of(each)) for each in self._endpoints()]
@@ -295,10 +305,21 @@ class PrivateAccess(Construct):
             for caller in callers
             for group in caller.connections.security_groups
         }
+        port, said = ec2.Port.tcp(_HTTPS), "calls of AWS by private access"
         for group in groups.values():
-            group.connections.allow_to(
-                self, ec2.Port.tcp(_HTTPS), "calls of AWS by private access"
-            )
+            theirs = Stack.of(group)
+            # In the stack that depends on the other one anyway, or may.
+            is_remote = theirs is not stack_of(self) and not self._needs(theirs)
+            self.security_group.add_ingress_rule(group, port, said, is_remote)
+            group.add_egress_rule(self.security_group, port, said, not is_remote)
+
+    def _needs(self, theirs: Stack) -> bool:
+        """
+        Return whether this stack depends on another: for the VPC, or as the user says.
+        """
+        ours = stack_of(self)
+        is_the_vpcs = theirs is Stack.of(self.vpc) and theirs is not ours
+        return is_the_vpcs or theirs in ours.dependencies
 
     def _rules(self) -> list[CfnResource]:
         """
@@ -315,13 +336,11 @@ class PrivateAccess(Construct):
         """
         Have endpoints of models wait for what their instances call as they start.
         """
-        ours = stack_of(self)
         for each in self._endpoints() if awaited else ():
-            theirs = stack_of(each)
-            if theirs is ours:
+            if self._needs(stack_of(each)):
+                self._findings.append(NOT_AWAITED.finding(*_too_early(each)))
+            else:
                 each.cfn_endpoint.node.add_dependency(*awaited)
-            elif theirs not in ours.dependencies:
-                theirs.add_dependency(ours, "its instances call AWS by private access")
 
 
 @jsii.implements(IAspect)
@@ -355,4 +374,11 @@ def _nobody() -> tuple[str, str]:
     return (
         "nobody of this app calls AWS from inside the VPC, so that no endpoint is made",
         "give models a network in this VPC, or name clients or services",
+    )
+
+
+def _too_early(endpoint: Endpoint) -> tuple[str, str]:
+    return (
+        f"{endpoint.node.path} is deployed before what its instances need to start",
+        "define PrivateAccess in the stack of the VPC, or of the models",
     )

@@ -63,6 +63,14 @@ class Service:
     is_awaited: bool = False
 
     @property
+    def all_actions(self) -> str:
+        """
+        All that can be called of it, as IAM says it.
+        """
+        is_runtime = self.name == "sagemaker.runtime"
+        return f"{self.namespace}:{'InvokeEndpoint*' if is_runtime else '*'}"
+
+    @property
     def aws_service(self) -> ec2.IInterfaceVpcEndpointService:
         """
         The CDK's interface endpoint service, which knows partitions and regions.

@@ -38,6 +38,9 @@ NO_WAY_TO_S3 = Rule(
     "model data is on S3, and its isolated subnets have no endpoint of S3",
     "SageMaker developer guide, host-vpc",
 )
+NOT_AWAITED = Rule(
+    "LLM805", "models are deployed before the endpoints of a VPC that they need"
+)
 NOBODY_THERE = Rule("LLM804", "private access is defined where nobody calls AWS")
 
 
