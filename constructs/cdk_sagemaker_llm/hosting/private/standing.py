@@ -4,6 +4,7 @@ What stands in the way of endpoints in a VPC, and what is missing where there ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from cdk_sagemaker_llm.hosting.scope import stage_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
+
+_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")
 
 ENDPOINT_TWICE = Rule(
     "LLM702",
@@ -96,9 +99,7 @@ def taken_findings(
         )
         for service in wanted
         for other in others
-        if other.service_name is not None
-        and other.service_name.endswith(f".{service.name}")
-        and (service.name == "s3" or other.private_dns_enabled is True)
+        if _is_of(other, service.name) and _is_in_the_way(other)
     ]
 
 
@@ -143,7 +144,7 @@ def s3_findings(construct: Construct, network: Network) -> list[Finding]:
     if any(isinstance(each, ec2.CfnRoute) for each in _below(vpc, defined)):
         return []
     ways = _endpoints_of(vpc, defined)
-    if any(str(each.service_name).endswith(".s3") for each in ways):
+    if any(_is_of(each, "s3") for each in ways):
         return []
     return [
         NO_WAY_TO_S3.finding(
@@ -164,6 +165,20 @@ def _endpoints_of(
         for each in constructs
         if isinstance(each, ec2.CfnVPCEndpoint) and each.vpc_id == vpc.vpc_id
     ]
+
+
+def _is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
+    # The region is in the middle, and S3's name ends in a placeholder of its own.
+    name = _TOKEN.sub("", endpoint.service_name or "")
+    return name.endswith(f".{service}")
+
+
+def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint) -> bool:
+    """
+    Return whether EC2 refuses another: of its routes, or of its private DNS names.
+    """
+    is_gateway = endpoint.vpc_endpoint_type == "Gateway"
+    return is_gateway or endpoint.private_dns_enabled is True
 
 
 def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
