@@ -99,7 +99,7 @@ def taken_findings(
         )
         for service in wanted
         for other in others
-        if _is_of(other, service.name) and _is_in_the_way(other)
+        if _is_of(other, service.name) and _is_in_the_way(other, service)
     ]
 
 
@@ -173,12 +173,13 @@ def _is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
     return name.endswith(f".{service}")
 
 
-def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint) -> bool:
+def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:
     """
     Return whether EC2 refuses another: of its routes, or of its private DNS names.
     """
-    is_gateway = endpoint.vpc_endpoint_type == "Gateway"
-    return is_gateway or endpoint.private_dns_enabled is True
+    if service.name == "s3":
+        return endpoint.vpc_endpoint_type == "Gateway"
+    return endpoint.private_dns_enabled is True
 
 
 def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:

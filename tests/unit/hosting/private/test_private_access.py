@@ -627,11 +627,7 @@ def test_an_endpoint_without_private_dns_is_in_nobodys_way(stack: Stack) -> None
     S3 may be beside interfaces.
     """
     vpc = a_vpc(stack)
-    vpc.add_interface_endpoint(
-        "S3",
-        service=ec2.InterfaceVpcEndpointAwsService.S3,
-        private_dns_enabled=False,
-    )
+    vpc.add_interface_endpoint("S3", service=ec2.InterfaceVpcEndpointAwsService.S3)
     vpc.add_interface_endpoint(
         "Logs",
         service=ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS,
