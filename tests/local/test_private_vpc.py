@@ -65,7 +65,7 @@ def test_the_example_is_deployed_asked_and_deleted(
     made = {each["ServiceName"].split("us-east-1.")[1]: each for each in found}
     assert {name: each["VpcEndpointType"] for name, each in made.items()} == SERVICES
     assert len(in_vpc) == 1
-    (invoking,) = made["sagemaker.runtime"]["PolicyDocument"]["Statement"]
+    (invoking,) = json.loads(made["sagemaker.runtime"]["PolicyDocument"])["Statement"]
     assert invoking["Action"] == "sagemaker:InvokeEndpoint"
     assert invoking["Resource"] == endpoint["EndpointArn"]
     assert model["EnableNetworkIsolation"] is True
