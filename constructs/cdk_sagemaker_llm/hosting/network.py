@@ -37,7 +37,9 @@ class Network:
             If left out, the private ones with a way out are taken.
 
         security_groups:
-            Up to five groups.
+            Up to five groups. SageMaker's network interfaces hold on to them, and to
+            the subnets, some minutes after the endpoint is deleted: what is made in
+            another stack does not fail to be deleted with it.
             If left out, the construct makes one that allows all outbound traffic.
 
         isolated:

@@ -4,15 +4,19 @@ Which services an action is a call of, and what the table says of each.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
 from cdk_sagemaker_llm.hosting.private.services import (
     SERVICES,
+    Service,
     reached_by,
     service_named,
 )
 
+PAGE = Path(__file__).parents[4] / "docs" / "networks.md"
 ACTIONS = {
     "sagemaker:InvokeEndpoint": ("sagemaker.runtime",),
     "sagemaker:InvokeEndpointAsync": ("sagemaker.runtime",),
@@ -69,3 +73,15 @@ def test_the_cdk_knows_each_by_the_same_name() -> None:
         name: name for name in found
     }
     assert len(found) == len(SERVICES) - 1
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda each: each.name)
+def test_the_page_has_a_row_for_each(service: Service) -> None:
+    """
+    In the table's words.
+    """
+    row = " | ".join(
+        [f"`{service.name}`", service.callers, service.why, service.source]
+    )
+
+    assert f"| {row} |\n" in PAGE.read_text(encoding="utf-8")
