@@ -417,6 +417,13 @@ def _from_another_stack(stack: Stack) -> None:
     PrivateAccess(stack, "Private", vpc=vpc)
 
 
+def _after_the_models(stack: Stack) -> None:
+    models = Stack(_app_of(stack), "Models", env=Environment(region="us-east-1"))
+    vpc = _closed(models)
+    _endpoint(models, network=Network(vpc=vpc))
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+
 def _too_much(stack: Stack) -> None:
     role = iam.Role(stack, "Role", assumed_by=SAGEMAKER)
     for number in range(40):
@@ -699,6 +706,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM801": _in_few_addresses(27, 6),
     "LLM802": _from_another_stack,
     "LLM803": _privately,
+    "LLM805": _after_the_models,
     "LLM804": lambda stack: PrivateAccess(stack, "It", vpc=_closed(stack)),
     "LLM248": _started_outside,
     "LLM237": _untouched,
