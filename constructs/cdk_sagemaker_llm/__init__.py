@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         VariantMetricOptions,
     )
     from cdk_sagemaker_llm.hosting.network import Network
+    from cdk_sagemaker_llm.hosting.private.private_access import PrivateAccess
     from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
     from cdk_sagemaker_llm.hosting.rollout import (
         AllAtOnce,
@@ -187,6 +188,7 @@ __all__ = [
     "Plan",
     "PrefixAwareRouting",
     "Prepared",
+    "PrivateAccess",
     "Processor",
     "ProductionVariant",
     "PropertyValue",
@@ -299,6 +301,7 @@ _HOMES = {
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
+    "PrivateAccess": "hosting.private.private_access",
     "Processor": "catalog.instances",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",

@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.hosting.access import access_of, make_execution_role
 from cdk_sagemaker_llm.hosting.arguments import checked
@@ -23,7 +24,7 @@ from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import count_findings
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
@@ -33,6 +34,10 @@ from cdk_sagemaker_llm.serving.configuration import Container, ServingConfigurat
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
+
+    from cdk_sagemaker_llm.hosting.private.standing import s3_findings
+else:
+    s3_findings = later("hosting.private.standing", "s3_findings")
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -115,6 +120,8 @@ class Model(ModelBase):
         self.cfn_model.node.add_dependency(*policies, *_awaited(definition.model))
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
+        if self.network.vpc is not None and (self.artifact or container.weights_uri):
+            at_synth(self, lambda: s3_findings(self, self.network))
 
     @property
     def model_arn(self) -> str:
