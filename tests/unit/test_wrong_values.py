@@ -65,6 +65,7 @@ NOT_CALLED = {
     "CaptureMode",
     "Case",
     "Connection",
+    "ConnectionParameterBase",
     "Container",
     "Copies",
     "EndpointBase",

@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variant_metrics import VariantMetrics
+from cdk_sagemaker_llm.hosting.nag import acknowledge_granted
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -269,7 +270,8 @@ class Endpoint(EndpointBase):
         grant = super().grant_invoke_async(grantee)
         if config.async_inference is None:
             return grant
-        for each in caller_statements(config.async_inference):
+        statements = caller_statements(config.async_inference)
+        for each in statements:
             grant = grant.combine(
                 iam.Grant.add_to_principal(
                     grantee=grantee,
@@ -278,6 +280,7 @@ class Endpoint(EndpointBase):
                     conditions=each.conditions,
                 )
             )
+        acknowledge_granted(grantee, statements)
         return grant
 
     @property
