@@ -11,11 +11,17 @@ of ``Bounded`` runs by a role that the library makes, within the company's bound
 does every role of the app, whichever construct makes it.
 """
 
-from aws_cdk import Annotations, App, CfnOutput, Stack
+from aws_cdk import Acknowledgment, Annotations, App, CfnOutput, Stack, Validations
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, S3Model, Tgi
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    S3Model,
+    Tgi,
+)
 
 BOUNDARY = "platform-boundary"
 RUNTIME = "llm-runtime"
@@ -56,20 +62,26 @@ class BoundedStack(Stack):
             self, "Boundary", BOUNDARY
         )
         iam.PermissionsBoundary.of(self).apply(boundary)
-        chat = LlmEndpoint(
-            self,
-            "Chat",
-            model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"),
-            instance_type="ml.g5.2xlarge",
+        host = InferenceComponentEndpoint(
+            self, "Host", instance_type="ml.g5.2xlarge", max_instance_count=4
         )
-        instances = chat.auto_scale_instance_count(max_capacity=4)
-        instances.scale_on_concurrency("Load", per_instance=8)
-        # Who is on call sees and scales the endpoint, and asks it nothing.
+        chat = host.add_model(
+            "Chat", model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
+        )
+        copies = chat.auto_scale_copy_count(max_capacity=4)
+        copies.scale_on_concurrency("Load", per_copy=8)
+        # Who is on call sees and scales the model, and asks it nothing.
         operator = iam.Role(
             self, "Operator", assumed_by=iam.AccountPrincipal(self.account)
         )
-        chat.grant_describe(operator)
-        chat.grant_scale(operator)
+        host.grant_describe(operator)
+        host.grant_scale(operator, scalable_target=True)
+        Validations.of(operator).acknowledge(
+            Acknowledgment(
+                id="AwsSolutions-IAM5[Resource::*]",
+                reason="bounds of scaling have no resource to name before they exist",
+            )
+        )
 
 
 app = App()

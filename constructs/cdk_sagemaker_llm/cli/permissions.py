@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.cli.assembly import (
     read_assembly,
     read_template,
 )
+from cdk_sagemaker_llm.cli.given import left_open, needed, trusted
 from cdk_sagemaker_llm.cli.roles import Allowed, Holder, condition_text, holders_in
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
 
@@ -43,26 +44,64 @@ def permissions(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the roles as JSON.")
     ] = False,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            help="Print the policy that this role must have, by its name, ARN or place "
+            "in the app; left out, all roles."
+        ),
+    ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Print whom the role must trust instead."),
+    ] = False,
 ) -> None:
     """
     Print role by role what it may do, on what, under which condition, and why.
 
     The reason of each action is the library's own, with the source that asks for it;
-    what other constructs allow is listed as not of this library. Exits with 0, or 2
-    where something cannot be read; whatever else there is is printed.
+    what other constructs allow is listed as not of this library. With --role, one JSON
+    document is printed, ready to be pasted into a policy. Exits with 0, or 2 where
+    something cannot be read or there is no such role; whatever else there is is
+    printed.
     """
+    if trust and role is None:
+        _end("--trust needs --role")
     try:
         found = read_assembly(path) if is_assembly(path) else read_template(path)
     except AssemblyError as fault:
-        typer.echo(f"sagemaker-llm permissions: {fault}", err=True)
-        raise typer.Exit(MISUSE) from fault
+        _end(str(fault))
     unread = _unread(found)
     for reason in unread:
-        typer.echo(f"sagemaker-llm permissions: {reason}", err=True)
+        _tell(reason)
     holders = holders_in(found.stacks)
-    typer.echo(_as_json(holders) if as_json else "\n".join(lines(holders)))
+    if role is not None:
+        typer.echo(_document(path, holders, role, trust=trust))
+    else:
+        typer.echo(_as_json(holders) if as_json else "\n".join(lines(holders)))
     if unread:
         raise typer.Exit(MISUSE)
+
+
+def _document(path: Path, holders: Sequence[Holder], role: str, *, trust: bool) -> str:
+    policy = needed(path, holders, role)
+    if policy is None:
+        known = ", ".join(holder.name or holder.place for holder in holders)
+        _end(f"the app has no role {role!r}" + (f"; it has {known}" if known else ""))
+    document = trusted(path, role) if trust else policy
+    open_ = left_open(document)
+    if open_:
+        _tell(f"put in what only deployment knows: {', '.join(open_)}")
+    return json.dumps(document, indent=2)
+
+
+def _tell(text: str) -> None:
+    typer.echo(f"sagemaker-llm permissions: {text}", err=True)
+
+
+def _end(text: str) -> NoReturn:
+    _tell(text)
+    raise typer.Exit(MISUSE)
 
 
 def lines(holders: Sequence[Holder]) -> Iterator[str]:

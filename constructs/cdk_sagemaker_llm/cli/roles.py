@@ -10,6 +10,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.cli.assembly import Stack, text_of
 from cdk_sagemaker_llm.cli.references import resolve
+from cdk_sagemaker_llm.permissions.documents import statements_of
 from cdk_sagemaker_llm.permissions.reasons import Reason, reason_for
 
 # A policy names whom it is attached to, by the kind.
@@ -239,16 +240,6 @@ def _resources(statement: Mapping[str, Any]) -> Iterator[str]:
     for word, before in (("Resource", ""), ("NotResource", "not ")):
         for resource in _listed(statement.get(word)):
             yield f"{before}{text_of(resource)}"
-
-
-def statements_of(document: object) -> Iterator[Mapping[str, Any]]:
-    """
-    Return the statements of a policy document, as far as they are in the template.
-    """
-    if isinstance(document, Mapping):
-        for statement in _listed(document.get("Statement")):
-            if isinstance(statement, Mapping):
-                yield statement
 
 
 def _listed(value: object) -> Iterable[Any]:
