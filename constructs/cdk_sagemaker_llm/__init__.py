@@ -42,7 +42,10 @@ if TYPE_CHECKING:
         ScaleInStrategy,
     )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
-    from cdk_sagemaker_llm.hosting.connecting import ConnectionParameter
+    from cdk_sagemaker_llm.hosting.connecting import (
+        ConnectionParameter,
+        ConnectionParameterBase,
+    )
     from cdk_sagemaker_llm.hosting.connection import Connection
     from cdk_sagemaker_llm.hosting.data_capture import CaptureMode, DataCapture
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
@@ -146,6 +149,7 @@ __all__ = [
     "Compilation",
     "Connection",
     "ConnectionParameter",
+    "ConnectionParameterBase",
     "Container",
     "Copies",
     "CustomContainer",
@@ -259,6 +263,7 @@ _HOMES = {
     "Compilation": "models",
     "Connection": "hosting.connection",
     "ConnectionParameter": "hosting.connecting",
+    "ConnectionParameterBase": "hosting.connecting",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
     "CustomContainer": "serving.custom",

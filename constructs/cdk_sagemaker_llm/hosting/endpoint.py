@@ -19,6 +19,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.connected import Connected
+from cdk_sagemaker_llm.hosting.grants import EndpointGrants, let_describe
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
@@ -26,6 +27,7 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variant_metrics import VariantMetrics
+from cdk_sagemaker_llm.hosting.nag import acknowledge_granted
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
@@ -81,7 +83,9 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected):
+class EndpointBase(
+    Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected, EndpointGrants
+):
     """
     What endpoints defined here and imported ones have in common.
     """
@@ -112,19 +116,6 @@ class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
 
     def _dialect(self) -> Dialect:
         return common_dialect(())
-
-    @checked
-    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
-        """
-        Let a principal invoke the endpoint, plain and with a response stream.
-
-        One action covers both (API reference, InvokeEndpointWithResponseStream).
-        """
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["sagemaker:InvokeEndpoint"],
-            resource_arns=[self.endpoint_arn],
-        )
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return variant_subject(self, self.endpoint_name, None, variant_name)
@@ -278,6 +269,17 @@ class Endpoint(EndpointBase):
         )
 
     @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the endpoint's state, instances and configuration.
+
+        No model is shown: its variables may hold what only some should see.
+        """
+        config = self.endpoint_config.endpoint_config_arn
+        grant = super().grant_describe(grantee)
+        return grant.combine(let_describe(grantee, "EndpointConfig", config))
+
+    @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
         """
         Let a principal lay requests down, have them answered, and fetch the answers.
@@ -291,7 +293,8 @@ class Endpoint(EndpointBase):
         grant = super().grant_invoke_async(grantee)
         if config.async_inference is None:
             return grant
-        for each in caller_statements(config.async_inference):
+        statements = caller_statements(config.async_inference)
+        for each in statements:
             grant = grant.combine(
                 iam.Grant.add_to_principal(
                     grantee=grantee,
@@ -300,6 +303,7 @@ class Endpoint(EndpointBase):
                     conditions=each.conditions,
                 )
             )
+        acknowledge_granted(grantee, statements)
         return grant
 
     @property
