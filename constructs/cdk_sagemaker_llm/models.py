@@ -109,6 +109,10 @@ class S3Model:
             that it is like, or at least its class, such as ``MistralForCausalLM``.
             If left out, its size is not known, and what depends on that not checked.
 
+        accept_eula:
+            Whether you accept the licence that gated weights of JumpStart ask for.
+            If left out, nothing is accepted, and SageMaker refuses such weights.
+
     Raises:
         ValueError: If the URI is no such prefix, or the catalogue does not have the
             model that it is like.
@@ -117,6 +121,7 @@ class S3Model:
     uri: str
     kms_key: kms.IKey | None = field(default=None, kw_only=True)
     architecture: ModelArchitecture | str | None = field(default=None, kw_only=True)
+    accept_eula: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """
@@ -142,6 +147,7 @@ class S3Model:
         prefix: str,
         *,
         architecture: ModelArchitecture | str | None = None,
+        accept_eula: bool = False,
     ) -> S3Model:
         """
         Name the prefix of a bucket, whose own encryption key is used.
@@ -155,7 +161,12 @@ class S3Model:
                 f"got {prefix!r}"
             )
         uri = f"s3://{bucket.bucket_name}/{prefix.strip('/')}/"
-        return cls(uri, kms_key=bucket.encryption_key, architecture=architecture)
+        return cls(
+            uri,
+            kms_key=bucket.encryption_key,
+            architecture=architecture,
+            accept_eula=accept_eula,
+        )
 
     @property
     def known_architecture(self) -> ModelArchitecture | None:
