@@ -82,8 +82,10 @@ def test_the_librarys_roles_are_sagemakers_alone(assemblies: Path) -> None:
     assert len(ours) > len(APPS)
     for holder in ours:
         assert holder.trusted == (
-            "sagemaker.amazonaws.com if StringEquals aws:SourceAccount = "
-            "${AWS::AccountId}",
+            (
+                "sagemaker.amazonaws.com if StringEquals aws:SourceAccount = "
+                "${AWS::AccountId}"
+            ),
         )
         assert holder.managed_policies == ()
 

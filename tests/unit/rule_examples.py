@@ -449,6 +449,18 @@ def _untouched(stack: Stack) -> object:
     return Model(stack, "It", serving=TGI, model=GPT2, role=role)
 
 
+def _lacking(stack: Stack) -> object:
+    service = iam.ServicePrincipal("sagemaker.amazonaws.com")
+    role = iam.Role(stack, "Ours", assumed_by=service).without_policy_updates()
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
+def _distrusting(stack: Stack) -> object:
+    service = iam.ServicePrincipal("lambda.amazonaws.com")
+    role = iam.Role(stack, "Ours", assumed_by=service)
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
 def _arn_of_another_kind(stack: Stack) -> object:
     arn = "arn:aws:sagemaker:us-east-1:111111111111:model/it"
     return Endpoint.from_endpoint_arn(stack, "It", arn)
@@ -713,6 +725,13 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM804": lambda stack: PrivateAccess(stack, "It", vpc=_closed(stack)),
     "LLM248": _started_outside,
     "LLM237": _untouched,
+    "LLM821": _lacking,
+    "LLM822": _distrusting,
+    "LLM823": partial(
+        _model,
+        serving=LmiVllm(),
+        model=S3Model("s3://weights/a/", accept_eula=True),
+    ),
     "LLM238": _hidden_image,
     "LLM232": partial(
         _model,

@@ -234,7 +234,7 @@ def make_execution_role(scope: Construct, name: str) -> iam.Role:
     role = iam.Role(
         scope,
         name,
-        assumed_by=_sagemaker_of(account_of(scope)),
+        assumed_by=service_of("sagemaker", account_of(scope)),
         description="Runs a language model on SageMaker",
     )
     # Who shares it in this stack adds to the policy beside it.
@@ -264,8 +264,11 @@ def access_of(scope: Construct, role: iam.IRole) -> RoleAccess:
 
 
 @functools.cache
-def _sagemaker_of(account: str) -> iam.ServicePrincipal:
+def service_of(name: str, account: str) -> iam.ServicePrincipal:
+    """
+    Return a service when it acts for an account: no other may have it take the role.
+    """
     return iam.ServicePrincipal(
-        "sagemaker.amazonaws.com",
+        f"{name}.amazonaws.com",
         conditions={"StringEquals": {"aws:SourceAccount": account}},
     )

@@ -175,7 +175,7 @@ def _read(stack: Stack, name: str, known: Mapping[str, str]) -> _Seen | None:
     for each in stack.node.find_all():
         if isinstance(each, iam.CfnRole) and stack.get_logical_id(each) == name:
             found, trust = True, stack.resolve(each.assume_role_policy_document)
-            unseen = _resolved(stack, each.managed_policy_arns or [], known)
+            unseen = _resolved(stack, each.managed_policy_arns, known) or []
             for policy in stack.resolve(each.policies) or []:
                 statements += statements_of(policy.get("policyDocument"))
         elif isinstance(each, iam.CfnPolicy | iam.CfnManagedPolicy) and {
@@ -190,12 +190,18 @@ def _resolved(stack: Stack, value: object, known: Mapping[str, str]) -> Any:  # 
 
 
 def _known(stack: Stack) -> dict[str, str]:
-    names = {
-        "AWS::AccountId": stack.account,
-        "AWS::Region": stack.region,
-        "AWS::Partition": stack.partition,
-    }
-    return {name: each for name, each in names.items() if not is_unresolved(each)}
+    """
+    Return what a stack's own names stand for, as far as synth knows.
+    """
+    names = {"AWS::AccountId": stack.account, "AWS::Region": stack.region}
+    found = {name: each for name, each in names.items() if not is_unresolved(each)}
+    if "AWS::Region" in found:
+        from aws_cdk.region_info import RegionInfo  # noqa: PLC0415 - rarely needed
+
+        partition = RegionInfo.get(found["AWS::Region"]).partition
+        if partition is not None:
+            found["AWS::Partition"] = partition
+    return found
 
 
 def _compact(value: object) -> str:

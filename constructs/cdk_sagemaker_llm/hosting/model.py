@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
-from cdk_sagemaker_llm.hosting.weights import weights_statements
+from cdk_sagemaker_llm.hosting.weights import accepts_eula, weights_statements
 from cdk_sagemaker_llm.models import ModelSource, S3Model
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
 
@@ -180,7 +180,9 @@ class Model(ModelBase):
                 image=self._image.uri,
                 environment=dict(sorted(definition.variables.items())) or None,
                 model_data_url=self.artifact.s3_uri if self.artifact else None,
-                model_data_source=_weights_source(weights_uri),
+                model_data_source=_weights_source(
+                    weights_uri, accepts_eula=accepts_eula(definition.model)
+                ),
             ),
             vpc_config=_vpc_config(self.network),
         )
@@ -213,13 +215,17 @@ def _make_artifact(scope: Construct, container: Container) -> ServingArtifact | 
 
 
 def _weights_source(
-    uri: str | None,
+    uri: str | None, *, accepts_eula: bool
 ) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
     if uri is None:
         return None
+    access = sagemaker.CfnModel.ModelAccessConfigProperty
     return sagemaker.CfnModel.ModelDataSourceProperty(
         s3_data_source=sagemaker.CfnModel.S3DataSourceProperty(
-            s3_uri=uri, s3_data_type="S3Prefix", compression_type="None"
+            s3_uri=uri,
+            s3_data_type="S3Prefix",
+            compression_type="None",
+            model_access_config=access(accept_eula=True) if accepts_eula else None,
         )
     )
 
