@@ -84,11 +84,17 @@ def templates(assembly: Path) -> dict[str, Json]:
     Return the templates of an assembly, with its files under one name.
 
     The hash of a file is the library's own of its contents, and the CDK's of its bytes.
+    What a resource waits for is in the order of constructs' paths, which differ.
     """
-    return {
+    found = {
         path.name: json.loads(_HASH.sub("FILE", path.read_text()))
         for path in sorted(assembly.glob("*.template.json"))
     }
+    for template in found.values():
+        for resource in template["Resources"].values():
+            if "DependsOn" in resource:
+                resource["DependsOn"].sort()
+    return found
 
 
 def _settings(stack: Json, template: Json) -> str:
