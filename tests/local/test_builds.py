@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
+from botocore.parsers import RpcV2CBORParser
+from botocore.serialize import RpcV2CBORSerializer
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -228,6 +231,21 @@ def test_python_is_that_of_the_embedded_aws_and_calls_it(
     assert build["buildStatus"] == "SUCCEEDED", projects.log(build)
     assert "'Name'" in said[0]
     assert said[1:] == ["[]"]
+
+
+@pytest.mark.parametrize("variable", ["A=B", "A\0"])
+def test_a_variable_that_no_process_can_have_fails_the_build(
+    projects: Projects, variable: str
+) -> None:
+    """
+    And not the embedded AWS.
+    """
+    variables = [{"name": variable, "value": "x"}]
+
+    build = projects.run(buildspec(build=["true"]), variables=variables)
+
+    assert build["buildStatus"] == "FAILED"
+    assert phases(build)["BUILD"] == "FAILED"
 
 
 def test_nothing_is_installed_and_the_log_says_so(projects: Projects) -> None:
@@ -533,6 +551,45 @@ def test_requests_are_refused(
 
     assert refused.value.response["Error"]["Code"] == code
     assert words in refused.value.response["Error"]["Message"]
+
+
+def test_the_newest_clients_may_ask_in_cbor(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    And are answered in it, refusals as well.
+    """
+    project = projects.make(buildspec(build=["true"]))
+    operation = projects.client.meta.service_model.operation_model("StartBuild")
+
+    def ask(name: str) -> Untyped:
+        sent = RpcV2CBORSerializer().serialize_to_request(
+            {"projectName": name}, operation
+        )
+        answered = requests.post(
+            embedded_aws.url + sent["url_path"],
+            data=sent["body"],
+            headers={
+                **sent["headers"],
+                "Authorization": "AWS4-HMAC-SHA256 Credential=a/20261122/us-east-1/"
+                "codebuild/aws4_request",
+            },
+            timeout=30,
+            proxies={"http": ""},
+        )
+        told = {
+            "body": answered.content,
+            "headers": answered.headers,
+            "status_code": answered.status_code,
+        }
+        return RpcV2CBORParser().parse(told, operation.output_shape)
+
+    build, refused = ask(project)["build"], ask("nothing")
+
+    assert projects.ended(build["id"])["startTime"].timestamp() == pytest.approx(
+        build["startTime"].timestamp(), abs=0.01
+    )
+    assert refused["Error"]["Code"] == "ResourceNotFoundException"
 
 
 def test_projects_are_refused(embedded_aws: EmbeddedAws, projects: Projects) -> None:
