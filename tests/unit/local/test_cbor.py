@@ -11,6 +11,7 @@ import pytest
 from botocore.parsers import RpcV2CBORParser
 from botocore.serialize import RpcV2CBORSerializer
 from botocore.session import get_session
+from werkzeug.datastructures import Headers
 from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
@@ -24,7 +25,8 @@ def request(path: str, **headers: str) -> Request:
     """
     Make a request.
     """
-    return Request(EnvironBuilder(path, method="POST", headers=headers).get_environ())
+    told = Headers(headers.items())
+    return Request(EnvironBuilder(path, method="POST", headers=told).get_environ())
 
 
 def test_what_botocore_writes_is_read() -> None:
@@ -63,6 +65,8 @@ def test_what_is_written_botocore_reads() -> None:
         "exportedEnvironmentVariables": [],
     }
     written = cbor.answer({"build": build})
+    shape = MODEL.operation_model("StartBuild").output_shape
+    assert shape is not None
 
     read = RpcV2CBORParser().parse(
         {
@@ -70,7 +74,7 @@ def test_what_is_written_botocore_reads() -> None:
             "headers": dict(written.headers),
             "status_code": 200,
         },
-        MODEL.operation_model("StartBuild").output_shape,
+        shape,
     )
 
     assert read["build"] == build
