@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.building.projects import Projects, buildspec, trusting
 from tests.local.hosting_requests import unique
@@ -75,7 +77,6 @@ def listening(projects: Projects, code: str, pattern: Untyped) -> dict[str, Any]
                         "ComputeType": "BUILD_GENERAL1_SMALL",
                         "EnvironmentVariables": [{"Name": "GOOD", "Value": "yes"}],
                     },
-                    "LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}},
                     "ServiceRole": projects.role,
                 },
             },
@@ -173,25 +174,79 @@ def test_a_function_that_fails_is_called_again_twice(
     stacks.delete(name)
 
 
-def test_a_rule_that_is_switched_off_tells_nothing(
-    embedded_aws: EmbeddedAws, projects: Projects
+@pytest.mark.parametrize("by_the_clock", [False, True])
+def test_a_rule_that_is_switched_off_or_by_the_clock_tells_nothing(
+    embedded_aws: EmbeddedAws, projects: Projects, *, by_the_clock: bool
 ) -> None:
     """
-    Until it is on again.
+    Until it is on, or by a pattern.
     """
     stacks, name = Stacks(embedded_aws), unique("stack")
     pattern = {"source": ["aws.codebuild"]}
     stacks.create(name, listening(projects, LISTENER, pattern))
     outputs, events = stacks.outputs(name), embedded_aws.client("events")
-    events.disable_rule(Name=outputs["Rule"])
+    rule = outputs["Rule"]
+    if by_the_clock:
+        events.put_rule(Name=rule, ScheduleExpression="rate(1 day)")
+    else:
+        events.disable_rule(Name=rule)
     projects.ended(projects.start(outputs["Project"]))
-    events.enable_rule(Name=outputs["Rule"])
-    stop = projects.start(outputs["Project"])
-    projects.ended(stop)
+    if by_the_clock:
+        events.put_rule(Name=rule, EventPattern=json.dumps(pattern))
+    else:
+        events.enable_rule(Name=rule)
+    second = projects.start(outputs["Project"])
+    projects.ended(second)
 
     told = heard(embedded_aws, f"/heard/{outputs['Project']}/SUCCEEDED")
 
-    assert told["detail"]["build-id"].endswith(stop)
+    assert told["detail"]["build-id"].endswith(second)
+    stacks.delete(name)
+
+
+ECHO = """
+import json, boto3
+def handler(event, context):
+    name = PREFIX + "-".join(sorted(event))
+    boto3.client("ssm").put_parameter(
+        Name=name, Value=json.dumps(event), Type="String", Overwrite=True)
+"""
+
+
+def test_a_target_may_be_given_another_input(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    One that is always the same, a part of the event, or one made of its parts.
+    """
+    stacks, name = Stacks(embedded_aws), unique("stack")
+    prefix = f"/{unique('echo')}/"
+    pattern = {"source": ["aws.codebuild"], "detail": {"build-status": ["SUCCEEDED"]}}
+    code = ECHO.replace("PREFIX", repr(prefix))
+    template = listening(projects, code, pattern)
+    arn = {"Fn::GetAtt": ["Function", "Arn"]}
+    status = {
+        "InputPathsMap": {"to": "$.detail.build-status", "on": "$.resources"},
+        "InputTemplate": '{"status": <to>, "words": "It is \\"<to>\\".", "of": <on>}',
+    }
+    template["Resources"]["Rule"]["Properties"]["Targets"] = [
+        {"Id": "A", "Arn": arn, "Input": '{"always": 1}'},
+        {"Id": "B", "Arn": arn, "InputPath": "$.detail.additional-information.logs"},
+        {"Id": "C", "Arn": arn, "InputTransformer": status},
+    ]
+    stacks.create(name, template)
+    build = projects.ended(projects.start(stacks.outputs(name)["Project"]))
+
+    assert heard(embedded_aws, f"{prefix}always") == {"always": 1}
+    assert heard(embedded_aws, f"{prefix}of-status-words") == {
+        "status": "SUCCEEDED",
+        "words": 'It is "SUCCEEDED".',
+        "of": [build["arn"]],
+    }
+    assert heard(embedded_aws, f"{prefix}group-name-stream-name") == {
+        "group-name": build["logs"]["groupName"],
+        "stream-name": build["logs"]["streamName"],
+    }
     stacks.delete(name)
 
 
