@@ -50,8 +50,8 @@ _INTERFACES = (
     "names no resource to limit that to (host-vpc)"
 )
 _OF_LAMBDA = (
-    "Lambda makes the interfaces of a function in a VPC, which do not exist before: its "
-    "guide names no resource (configuration-vpc); the function is the example's own"
+    "Lambda makes the interfaces of a function in a VPC, which do not exist before: "
+    "its guide names no resource (configuration-vpc); the function is the example's"
 )
 ARGUED: Mapping[tuple[str, str, str], str] = {
     ("parliament", "UNKNOWN_ACTION", "sagemaker:CallWithBearerToken"): (
