@@ -75,6 +75,7 @@ from tests.unit.serving.lmi.checks.test_rules import (
     WARNINGS,
 )
 from tests.unit.serving.tgi.test_checks import BROKEN, MODEL
+from tests.unit.mirroring_rule_examples import MIRRORING
 from tests.unit.staging_rule_examples import STAGING
 
 GPT2 = HuggingFaceModel("gpt2")
@@ -698,6 +699,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         serving=LmiVllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
     ),
     **CAPACITY,
+    **MIRRORING,
     **STAGING,
 }
 

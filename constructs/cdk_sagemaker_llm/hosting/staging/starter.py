@@ -40,9 +40,20 @@ class Starter:
         scope: Where it is defined.
 
         worker: The code that it runs.
+
+        handler: The function of the code. If left out, it stages models.
+
+        what: What it starts, in a few words.
     """
 
-    def __init__(self, scope: Construct, worker: s3_assets.Asset) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        worker: s3_assets.Asset,
+        *,
+        handler: str = _HANDLER,
+        what: str = "the staging of a model",
+    ) -> None:
         self._scope = scope
         self._log = logs.LogGroup(
             scope,
@@ -54,15 +65,15 @@ class Starter:
             scope,
             "StarterRole",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            description="Starts the staging of a model",
+            description=f"Starts {what}",
         )
         self.function = lambda_.Function(
             scope,
             "Starter",
-            description="Starts the staging of a model, and tells how it ended",
+            description=f"Starts {what}, and tells how it ended",
             runtime=lambda_.Runtime.PYTHON_3_13,
             code=lambda_.Code.from_bucket_v2(worker.bucket, worker.s3_object_key),
-            handler=_HANDLER,
+            handler=handler,
             role=self._role,
             log_group=self._log,
             memory_size=256,
