@@ -63,6 +63,7 @@ from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.engine_rule_examples import ENGINES
+from tests.unit.mirroring_rule_examples import MIRRORING
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
     DS,
@@ -75,7 +76,6 @@ from tests.unit.serving.lmi.checks.test_rules import (
     WARNINGS,
 )
 from tests.unit.serving.tgi.test_checks import BROKEN, MODEL
-from tests.unit.mirroring_rule_examples import MIRRORING
 from tests.unit.staging_rule_examples import STAGING
 
 GPT2 = HuggingFaceModel("gpt2")

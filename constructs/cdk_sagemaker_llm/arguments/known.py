@@ -147,9 +147,7 @@ CLASSES: Mapping[str, Kind] = {
         "an image of the catalogue",
         "write CustomContainer.from_uri(...), or find_image(...)",
     ),
-    "ImageSource": _instance_of(
-        "ImageSource", way_out="write ImageSource.region(...)"
-    ),
+    "ImageSource": _instance_of("ImageSource", way_out="write ImageSource.region(...)"),
     "InstancePool": _instance_of(
         "InstancePool", way_out="write InstancePool('ml.g5.2xlarge', priority=1)"
     ),

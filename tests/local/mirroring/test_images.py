@@ -289,9 +289,7 @@ def test_takes_no_other_contents() -> None:
     source, mine = Repository(), Repository()
     digest = source.add_image(*LAYERS)
     wrong = digest_of(LAYERS[1])
-    with RegistryServer(
-        {"vllm": source, "mine": mine}, corrupted={wrong: 5}
-    ) as server:
+    with RegistryServer({"vllm": source, "mine": mine}, corrupted={wrong: 5}) as server:
         refused = mirror(server, order(digest))
         assert server.corrupted[wrong] == 2
         assert wrong not in mine.blobs

@@ -4,6 +4,7 @@ What a mirrored image may be, checked before anything is made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_codebuild as codebuild
     from aws_cdk import aws_ecr as ecr
 
+_REGION = re.compile(r"[a-z0-9-]+")
 _FORM = "'sha256:' and 64 hexadecimal digits in small letters"
 
 NO_DIGEST = Rule(
@@ -192,7 +194,7 @@ def _other_registry_findings(
             f"source is given, and the image {image.reference} names its own registry",
             "leave source out",
         )
-    elif not registry.account or is_unresolved(registry.account + registry.region):
+    elif not registry.account.isdigit() or not _REGION.fullmatch(registry.region):
         yield NOT_THERE.finding(
             "the image's account or region is known only at deployment",
             "describe it by an address that is known at synth",

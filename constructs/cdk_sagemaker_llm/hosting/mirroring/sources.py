@@ -5,7 +5,7 @@ Where an image is mirrored from.
 from __future__ import annotations
 
 from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.arguments import held
+from cdk_sagemaker_llm.arguments import held, hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 
 # Amazon ECR Public's address, and the alias of AWS Deep Learning Containers there.
@@ -42,6 +42,12 @@ class ImageSource:
     """
 
     region_name: str | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold the field to its kind.
+        """
+        hold_kinds(self)
 
     @classmethod
     @held

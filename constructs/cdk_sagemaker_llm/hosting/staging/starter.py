@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Annotations, Duration, RemovalPolicy
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.staging.places import StagedPlace
 
 _HANDLER = "cdk_sagemaker_llm.staging.starting.handler"
+_NO_VERSION = "@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified"
 # What a build that could not tell its own reason ended with.
 _UNTOLD = ["FAILED", "FAULT", "STOPPED", "TIMED_OUT"]
 
@@ -67,6 +68,8 @@ class Starter:
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             description=f"Starts {what}",
         )
+        # The key is a hash of the contents: another version is another key.
+        Annotations.of(worker.bucket).acknowledge_warning(_NO_VERSION)
         self.function = lambda_.Function(
             scope,
             "Starter",
