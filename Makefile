@@ -125,11 +125,11 @@ memory: setup ## Hold the memory plan against what vLLM reported when it started
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
 	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
 
-catalog: setup ## Rebuild the image catalogue from the SageMaker SDK, and tell what newer engines changed.
+catalog: setup ## Rebuild the images from the SageMaker SDK, and add newer engines' arguments from their packages.
 	@$(BIN)/python -m tools.catalog
 	@$(BIN)/python -m tools.catalog.engines
 
-catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK or the engines' packages.
+catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
 	@$(BIN)/python -m tools.catalog --check
 	@$(BIN)/python -m tools.catalog.engines --check
 

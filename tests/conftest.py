@@ -5,13 +5,15 @@ What every test may use: an app as strict as the real one, and a stack in it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 from hypothesis import settings
+
+from tests.secrecy import TOKEN, in_files
 
 ACCOUNT = "111111111111"
 REGION = "us-east-1"
@@ -26,6 +28,32 @@ ROOT = Path(__file__).parent.parent
 settings.register_profile("suite", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "suite")
+
+
+Reporting = Generator[None, pytest.TestReport, pytest.TestReport]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[
+    None, pytest.TestReport, pytest.TestReport
+]:
+    """
+    Fail what prints or logs the token that tests keep in secrets.
+    """
+    report = yield
+    if any(TOKEN in text for _, text in report.sections):
+        report.outcome = "failed"
+        report.longrepr = "the token of the tests was printed or logged"
+    return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tells_no_token(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """
+    When all is done, no file that a test wrote has that token.
+    """
+    yield
+    assert in_files(tmp_path_factory.getbasetemp()) == []
 
 
 @pytest.fixture(name="app")

@@ -139,6 +139,15 @@ _WORDS: Mapping[EngineName, Words] = {
         batch="max_batch_tokens",
     ),
 }
+
+
+def engine_title(engine: EngineName) -> str:
+    """
+    Return an engine's name as messages write it.
+    """
+    return _WORDS[engine].engine
+
+
 # Bytes of a number, by llama.cpp's type of a cache: a block of 32 has a scale in 16
 # bits, and some have an offset of 16 beside, or a fifth bit each (ggml-common.h).
 _CACHE_TYPES: Mapping[str, float] = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.local.conftest import ROOT
+from tests.secrecy import TOKEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ def test_the_reference_app_has_no_difference_and_no_drift(
     After its deployment; an edit is a difference, a change behind its back is drift.
     """
     aws.client("secretsmanager").create_secret(
-        Name="hugging-face-token", SecretString="a-secret-of-the-test"
+        Name="hugging-face-token", SecretString=TOKEN
     )
     run = partial(cdk, cwd=ROOT, outdir=tmp_path / "cdk.out")
     edited = ("--context", "mistral_max_instances=7")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.secrecy import in_aws
 
 ROOT = Path(__file__).parents[2]
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
@@ -25,10 +26,12 @@ Cdk = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(name="embedded_aws", scope="session")
 def _embedded_aws() -> Iterator[EmbeddedAws]:
     """
-    One server for the whole session; tests name what they make apart.
+    One server for the whole session; tests name what they make apart. When all is done,
+    nothing in it tells the token that they keep in secrets.
     """
     with EmbeddedAws(region=REGION) as aws:
         yield aws
+        assert in_aws(aws) == []
 
 
 @pytest.fixture(name="fresh_aws", scope="module")

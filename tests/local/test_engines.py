@@ -14,7 +14,14 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.client import LlmClient, read_body, read_stream
+from cdk_sagemaker_llm.client import (
+    LlmClient,
+    ModelError,
+    Schema,
+    UnreadableAnswerError,
+    read_body,
+    read_stream,
+)
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.hosting_requests import (
@@ -155,6 +162,28 @@ def test_client(embedded_aws: EmbeddedAws, vllm: str) -> None:
     assert "".join(tokens) == client.generate("Once upon", max_new_tokens=4).text
 
 
+@pytest.mark.parametrize("schema", [None, Schema.OPENAI])
+def test_a_model_that_writes_is_no_embedding_model(
+    embedded_aws: EmbeddedAws, vllm: str, schema: Schema | None
+) -> None:
+    """
+    What it says to a request of another kind is no word on how to ask it.
+    """
+    session = boto3.Session("test", "test", region_name="us-east-1")
+    client = LlmClient(
+        vllm, session=session, endpoint_url=embedded_aws.url, schema=schema
+    )
+
+    with pytest.raises(ModelError) as embedding:
+        client.embed(["one", "two"])
+    with pytest.raises(ModelError) as ranking:
+        client.rerank("one", ["one", "two"])
+
+    assert embedding.value.remedy == "use generate() or chat() for a model that writes"
+    assert ranking.value.remedy == "deploy a reranker, or use embed() or generate()"
+    assert client.generate("Once").text
+
+
 def test_other_tasks(embedded_aws: EmbeddedAws, vllm: str) -> None:
     """
     Completions, embeddings and rankings have bodies, and models, of their own.
@@ -248,6 +277,12 @@ def test_text_embeddings(embedded_aws: EmbeddedAws) -> None:
     endpoint = serve(embedded_aws, TEI, {"HF_MODEL_ID": "BAAI/bge-small-en-v1.5"})
     vectors = ask(embedded_aws, endpoint, {"inputs": ["one", "two"]})
     assert [len(one) for one in vectors] == [384, 384]
+    session = boto3.Session("test", "test", region_name="us-east-1")
+    client = LlmClient(endpoint, session=session, endpoint_url=embedded_aws.url)
+    with pytest.raises(UnreadableAnswerError, match="no text; read them with read_emb"):
+        client.generate("one")
+    with pytest.raises(ModelError, match=r"use embed\(\) for a model that makes"):
+        client.chat("one")
     ranking = serve(embedded_aws, TEI, {"HF_MODEL_ID": "BAAI/bge-reranker-base"})
     ranked = ask(embedded_aws, ranking, {"query": "a b", "texts": ["x", "a b"]})
     assert [one["index"] for one in ranked] == [1, 0]

@@ -5,7 +5,7 @@ Where model data may lie, what is looked up of it, and how often it is read.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -289,6 +289,13 @@ class CountingBucket:
     ) -> None:
         """
         Write nothing.
+        """
+
+    def notify(
+        self, source: str, kind: str, detail: dict[str, Any], resource: str
+    ) -> None:
+        """
+        Tell nobody.
         """
 
     def scalable_targets(self) -> set[str]:

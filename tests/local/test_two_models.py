@@ -13,6 +13,7 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.local.conftest import ACCOUNT, REGION, ROOT, cdk_runner
+from tests.secrecy import TOKEN
 
 APP = ROOT / "examples" / "two_models_one_instance" / "app.py"
 
@@ -24,7 +25,7 @@ def test_four_copies_of_two_models_share_one_instance(tmp_path: Path) -> None:
     """
     with EmbeddedAws(region=REGION) as aws:
         aws.client("secretsmanager").create_secret(
-            Name="hugging-face-token", SecretString="a-secret-of-the-test"
+            Name="hugging-face-token", SecretString=TOKEN
         )
         cdk = cdk_runner(aws, tmp_path)
         app = ("--app", f"{sys.executable} {APP}", "--outputs-file", "out.json")

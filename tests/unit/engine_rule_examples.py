@@ -13,7 +13,7 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.component_specification import variable_findings
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
-from cdk_sagemaker_llm.serving.environment import container_findings
+from cdk_sagemaker_llm.serving.environment import check_environment, container_findings
 
 SERVER, UBUNTU = ("vllm-server", "2.6"), ("vllm", "0.20.2")
 SGLANG, OMNI = ("sglang-server", "1.4"), ("vllm-omni", "1.8")
@@ -83,7 +83,6 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
         {"SM_SGLANG_MODEL_PATH": "a/b", "SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS": "{bad"},
     ),
     "LLM618": _of(SERVER, {}, 4),
-    "LLM619": _of(SGLANG, {"SM_SGLANG_TP_SIZE": "8"}, 8, architecture=HEADS),
     "LLM620": _of(SGLANG, {}, instance_type="ml.g5.xlarge"),
     "LLM621": _of(SERVER, {"SM_VLLM_MAX_LORA_RANK": "64"}),
     "LLM622": _of(
@@ -102,6 +101,23 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM632": _of(SERVER, {"SM_VLLM_MODEL": "a/b:Q4_K_M"}),
     "LLM626": _of(("tei", "1.6.0"), {**AT_HUB, "DENSE_PATH": "2_Dense"}),
     "LLM637": _of(("huggingface-vllm", "0.29.0"), {}, instance_type="ml.g5.xlarge"),
+    "LLM636": _of(("tei", "1.9.3"), {"HF_MODEL_ID": "Qwen/Qwen3-8B-GGUF"}),
+    "LLM638": _of(("tei", "1.9.3"), {"HF_MODEL_ID": "Qwen/Qwen3-8B"}),
+    "LLM633": partial(
+        check_environment,
+        AT_HUB,
+        container="vllm-server",
+        version="2.6",
+        accelerators=1,
+        instance_type="ml.g5.12xlage",
+    ),
+    "LLM656": partial(
+        check_environment,
+        {**AT_HUB, "HF_TOKEN": "anything"},
+        container="vllm-server",
+        version="2.6",
+        accelerators=1,
+    ),
     "LLM627": lambda: container_findings(
         Container(image=find_image("vllm-server", "2")), accelerators=1
     ),

@@ -134,7 +134,7 @@ def _component(
     *,
     model: HuggingFaceModel | S3Model = GPT2,
     resources: ResourceRequirements | None = None,
-    serving: Sglang | None = None,
+    serving: LmiVllm | None = None,
 ) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         host = _host(stack)
@@ -530,6 +530,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM551": partial(_model, serving=Vllm(options={"max_num_sequence": 4})),
     "LLM553": partial(_model, serving=Vllm(options={"swap_space": 4})),
     "LLM555": partial(_model, serving=Sglang(lora_paths=["a=b", "c=d"])),
+    "LLM531": partial(_model, serving=Vllm(quantization="")),
+    "LLM533": partial(_model, model=ON_S3, serving=LlamaCpp(options={"port": 80})),
     "LLM557": partial(_model, serving=Vllm("2")),
     "LLM652": partial(
         _model,
@@ -556,7 +558,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
     "LLM190": partial(_endpoint, model=MIXTRAL),
     "LLM191": _component(
-        model=QWEN, resources=ResourceRequirements(accelerators=8), serving=Sglang()
+        model=QWEN, resources=ResourceRequirements(accelerators=8), serving=LmiVllm()
     ),
     "LLM192": _component(model=ON_S3),
     "LLM193": _filled_at_deployment,

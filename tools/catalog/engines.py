@@ -1,40 +1,30 @@
 """
-Holding the engines' argument tables against their packages: ``python -m
-tools.catalog.engines``.
+Rebuilding the tables of the engines' arguments: ``python -m tools.catalog.engines``.
 
-It tells what releases that no table describes yet add and drop, and with ``--check``
-fails unless the newest described ones have exactly the spellings that the tables say.
-The packages' sources are read by their syntax trees and never imported; of a wheel only
-those files are fetched. Kinds, choices and defaults are not read again: what they are
-computed of is spread over hundreds of files. A row is written by hand from what is told
-here. Of some older releases less is found than there is, where a loop makes options:
-four of vLLM 0.11.1, one of SGLang 0.5.13.
+Releases that no table describes yet are read and added; with ``--check`` nothing is
+written, and it fails unless the newest described ones are as the tables say. The
+packages' sources are read by their syntax trees and never imported; of a wheel only
+those files are fetched that are asked for. What cannot be read is said, and then that
+release is not added: ``arguments/known.json`` is where a hand helps.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
+import datetime as dt
+import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from pathlib import Path
 
-from cdk_sagemaker_llm.catalog.engine_arguments import (
-    ENGINES,
-    Engine,
-    engine_releases,
-    spellings,
-)
+from cdk_sagemaker_llm.catalog.engine_arguments import ENGINES, TABLES, Engine
 from tools.catalog import wheels
+from tools.catalog.arguments import tables
+from tools.catalog.arguments.reading import Release, read
+from tools.catalog.reading.values import CannotRead
 
-_WANTED: Mapping[str, str] = {
-    "vllm": r"vllm/(engine/arg_utils|entrypoints/(\w+/)*cli_args)\.py",
-    "sglang": r"sglang/srt/(server_args|arg_groups/fields/\w+)\.py",
-}
-# What each engine declares arguments in, beside calls of add_argument.
-_DECLARING = ("FrontendArgs", "BaseFrontendArgs")
-# argparse's own.
-_OF_THE_PARSER = {"--help", "-h"}
+CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
 _NEWEST = 3
 
 
@@ -44,127 +34,121 @@ def main(arguments: list[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m tools.catalog.engines")
     parser.add_argument(
-        "--check", action="store_true", help="fail if the newest tables differ"
+        "--check",
+        action="store_true",
+        help="compare, write nothing, fail if it differs",
     )
-    parser.add_argument("--release", help="look at this release of the engine alone")
+    parser.add_argument("--release", help="compare this described release alone")
     parser.add_argument("--engine", choices=ENGINES, help="look at this one alone")
     options = parser.parse_args(arguments)
-    differs = False
+    failed = False
     for engine in [options.engine] if options.engine else ENGINES:
-        for release in _releases(engine, options.release, check=options.check):
-            lines = list(differences(engine, release))
-            differs = differs or bool(lines)
-            for line in lines or ["as the table says"]:
-                sys.stdout.write(f"{engine} {release}: {line}\n")
-    return int(options.check and differs)
+        if options.check or options.release:
+            failed |= not _compare(engine, options.release)
+        else:
+            failed |= not _rebuild(engine)
+    return int(failed)
 
 
-def differences(engine: Engine, release: str) -> Iterator[str]:
+def _rebuild(engine: Engine) -> bool:
     """
-    Tell what a release has beyond the table, and what it has not.
+    Add what is newer than the table, as far as it can be read.
     """
-    texts = wheels.sources(engine, release, _WANTED[engine])
-    found = options_in(texts.values())
-    known = described(engine, release)
-    yield from (f"has {one}, which the table has not" for one in sorted(found - known))
-    yield from (f"has no {one}, which the table has" for one in sorted(known - found))
+    path = CATALOG / TABLES[engine]
+    table = json.loads(path.read_text("utf-8"))
+    newer = _newer(engine, table["versions"][-1])
+    if not newer:
+        _say(f"{path.name} has the newest release of {engine}")
+    for release in newer:
+        found = _read(engine, release, table)
+        if found is None:
+            return False
+        before = table
+        table = tables.add(table, release, found)
+        table["date"] = str(dt.datetime.now(tz=dt.UTC).date())
+        path.write_text(tables.render(table), encoding="utf-8")
+        for line in _changed(before, table, release):
+            _say(f"{engine} {release}: {line}")
+        _say(f"{path.name} has {release}: review the change like code")
+    return True
 
 
-def described(engine: Engine, release: str) -> set[str]:
+def _compare(engine: Engine, only: str | None) -> bool:
     """
-    Return every spelling that the table has of a release, without ``--no-`` forms.
+    Say where releases differ from the table.
     """
-    return set(spellings(engine, release))
+    table = json.loads((CATALOG / TABLES[engine]).read_text("utf-8"))
+    agrees = True
+    for release in [only] if only else table["versions"][-_NEWEST:]:
+        found = _read(engine, release, table)
+        lines = [] if found is None else list(differences(table, release, found))
+        agrees = agrees and found is not None and not lines
+        for line in lines or ["as the table says"] * (found is not None):
+            _say(f"{engine} {release}: {line}")
+    return agrees
 
 
-def options_in(texts: Iterable[str]) -> set[str]:
+def differences(table: tables.Table, release: str, found: Release) -> Iterator[str]:
     """
-    Return the options that sources add to a parser, by call or by declaration.
+    Tell how a release differs from what a table says of it.
     """
-    found: set[str] = set()
-    for text in texts:
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Call):
-                found.update(_added(node))
-            elif isinstance(node, ast.ClassDef):
-                found.update(_declared(node))
-    return found - _OF_THE_PARSER
+    told = tables.at(table, release)
+    rows = tables.settled(found.rows, told)
+    for name in sorted({*told, *rows}):
+        if name not in told:
+            yield f"has --{name}, which the table has not"
+        elif name not in rows:
+            yield f"has no --{name}, which the table has"
+        else:
+            for line in tables.differs(told[name], rows[name]):
+                yield f"--{name}: {line}"
+    kept = tables.schemas_at(table, release)
+    for name, of in found.schemas.items():
+        if kept.get(name) != of["keys"]:
+            yield f"{name}: its keys are {json.dumps(of['keys'])}"
 
 
-def _added(call: ast.Call) -> Iterator[str]:
-    if getattr(call.func, "attr", "") != "add_argument":
-        return
-    for one in call.args:
-        if isinstance(one, ast.Constant) and str(one.value).startswith("-"):
-            yield str(one.value)
-
-
-def _declared(node: ast.ClassDef) -> Iterator[str]:
-    is_frontend = node.name in _DECLARING
-    for one in node.body:
-        if not isinstance(one, ast.AnnAssign) or not isinstance(one.target, ast.Name):
-            continue
-        if is_frontend and not _is_of_the_class(one.annotation):
-            yield _option(one.target.id)
-        elif _is_annotated(one.annotation):
-            yield from _of_annotation(one.target.id, one.annotation)
-
-
-def _is_of_the_class(annotation: ast.expr) -> bool:
-    return "ClassVar" in ast.unparse(annotation)
-
-
-def _is_annotated(annotation: ast.expr) -> bool:
+def _read(engine: Engine, release: str, table: tables.Table) -> Release | None:
     """
-    Whether it is SGLang's ``A[type, "help"]`` or ``A[type, Arg(...)]``.
+    Read a release; say what wants a hand, if something does.
     """
-    return isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in {
-        "A",
-        "Annotated",
-    }
+    texts = wheels.opened(engine, release)
+    try:
+        found = read(engine, texts, frozenset(table.get("schemas", ())))
+    except CannotRead as error:
+        _say(f"{engine} {release}: cannot be read: {error}")
+        return None
+    for name, why in found.wanting.items():
+        _say(f"{engine} {release}: --{name} wants a hand: {why}")
+    return None if found.wanting else found
 
 
-def _of_annotation(name: str, annotation: ast.expr) -> Iterator[str]:
-    calls = [node for node in ast.walk(annotation) if isinstance(node, ast.Call)]
-    if any(ast.unparse(call.func) == "Derived" for call in calls):
-        return
-    given = {
-        word.arg: word.value
-        for call in calls
-        if ast.unparse(call.func) == "Arg"
-        for word in call.keywords
-    }
-    if "no_cli" in given and ast.literal_eval(given["no_cli"]):
-        return
-    named = given.get("cli_name")
-    shown = str(ast.literal_eval(named)) if named else _option(name)
-    # A name without dashes is one of a positional argument.
-    if shown.startswith("-"):
-        yield shown
-    aliases = given.get("aliases")
-    yield from ast.literal_eval(aliases) if aliases else ()
+def _changed(before: tables.Table, after: tables.Table, release: str) -> Iterator[str]:
+    """
+    Tell what a release brought.
+    """
+    for name, entry in after["args"].items():
+        if entry["first"] == release:
+            yield f"adds --{name}"
+        elif entry["last"] == before["versions"][-1]:
+            yield f"drops --{name}"
+        elif entry["h"][-1]["v"] == release:
+            change = {key: one for key, one in entry["h"][-1].items() if key != "v"}
+            yield f"changes --{name}: {json.dumps(change)}"
 
 
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _releases(engine: Engine, only: str | None, *, check: bool) -> list[str]:
-    if only is not None:
-        return [only]
-    known = list(engine_releases(engine))
-    if check:
-        return known[-_NEWEST:]
+def _newer(engine: Engine, known: str) -> list[str]:
     listed = [one for one in wheels.published(engine) if re.fullmatch(r"[\d.]+", one)]
-    return sorted((one for one in listed if _is_after(one, known[-1])), key=_numbers)
-
-
-def _is_after(release: str, other: str) -> bool:
-    return _numbers(release) > _numbers(other)
+    newer = (one for one in listed if _numbers(one) > _numbers(known))
+    return sorted(newer, key=_numbers)
 
 
 def _numbers(release: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", release)]
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":

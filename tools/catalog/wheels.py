@@ -12,6 +12,7 @@ import subprocess
 import sys
 import urllib.request
 import zipfile
+from collections.abc import Callable
 from http.client import HTTPResponse
 from typing import Any
 
@@ -90,29 +91,24 @@ def published(package: str) -> list[str]:
     return list(dict.fromkeys(release for _, release in _links(package)))
 
 
-def sources(package: str, release: str, wanted: str) -> dict[str, str]:
+def opened(package: str, release: str) -> Callable[[str], str | None]:
     """
-    Return texts from a release's wheel by their paths in it.
+    Return what reads a release's wheel: a file's text by its path in it, or ``None``.
 
     Args:
         package: The package's name.
 
         release: Its version.
 
-        wanted: A pattern of the paths.
-
     Raises:
-        ValueError: If there is no such wheel, or it has none of them.
+        ValueError: If there is no such wheel.
     """
     address = next((link for link, of in _links(package) if of == release), None)
     if address is None:
         raise ValueError(f"the index has no wheel of {package} {release}")
-    remote = io.BufferedReader(RemoteFile(address), _BUFFER)
-    with zipfile.ZipFile(remote) as archive:
-        names = [name for name in archive.namelist() if re.fullmatch(wanted, name)]
-        if not names:
-            raise ValueError(f"the wheel of {package} {release} has no {wanted}")
-        return {name: archive.read(name).decode() for name in names}
+    archive = zipfile.ZipFile(io.BufferedReader(RemoteFile(address), _BUFFER))
+    names = set(archive.namelist())
+    return lambda path: archive.read(path).decode() if path in names else None
 
 
 def _ask(address: str, method: str, **headers: str) -> HTTPResponse:

@@ -15,7 +15,8 @@ from cdk_sagemaker_llm.catalog._data import load
 Engine = Literal["vllm", "sglang"]
 ENGINES: tuple[Engine, ...] = ("vllm", "sglang")
 
-_FILES: Mapping[str, str] = {
+# The files of the tables, beside this one.
+TABLES: Mapping[str, str] = {
     "vllm": "vllm_serve_args.json",
     "sglang": "sglang_args.json",
 }
@@ -112,7 +113,7 @@ def engine_releases(engine: Engine) -> tuple[str, ...]:
     """
     Return the releases that the table describes, oldest first.
     """
-    return tuple(load(_FILES[engine])["versions"])
+    return tuple(load(TABLES[engine])["versions"])
 
 
 @functools.lru_cache
@@ -222,7 +223,7 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
     ``None`` where that release does not have the class, or takes keys that it does
     not know.
     """
-    row = load(_FILES["vllm"])["schemas"].get(name)
+    row = load(TABLES["vllm"])["schemas"].get(name)
     if row is None:
         return None
     since = row.get("unknown_keys_rejected_since", row["first"])
@@ -238,7 +239,7 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
 
 
 def _rows(engine: Engine) -> Mapping[str, Any]:
-    rows: Mapping[str, Any] = load(_FILES[engine])["args"]
+    rows: Mapping[str, Any] = load(TABLES[engine])["args"]
     return rows
 
 
@@ -255,20 +256,29 @@ def _row_at(engine: Engine, name: str, release: str) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for entry in _rows(engine)[name]["h"]:
         if is_release_between(at, entry["v"]):
-            row = _changed(row, entry)
+            row = changed_row(row, entry)
     return row
 
 
-def _changed(row: dict[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+def changed_row(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return a row after a change in its history.
+
+    Args:
+        row: The row before it; empty for the first one.
+
+        entry: The change, as the tables keep it.
+    """
     plain = {k: v for k, v in entry.items() if k[0] not in "+-" and k != "drop"}
-    row = {k: v for k, v in {**row, **plain}.items() if k not in entry.get("drop", ())}
+    dropped = entry.get("drop", ())
+    after = {k: v for k, v in {**row, **plain}.items() if k not in dropped}
     for key in _LISTS:
         gone = entry.get(f"-{key}", ())
-        there = [value for value in row.get(key, ()) if value not in gone]
+        there = [value for value in after.get(key, ()) if value not in gone]
         there += entry.get(f"+{key}", ())
-        if key in row or there:
-            row[key] = there
-    return row
+        if key in after or there:
+            after[key] = there
+    return after
 
 
 def _text(value: object) -> str:

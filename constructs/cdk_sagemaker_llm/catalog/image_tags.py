@@ -23,9 +23,18 @@ _NEWEST = re.compile(r"\A(?:server|omni|serve-ml)-sagemaker-c(?:uda|pu)\Z")
 _ROLLING = re.compile(
     r"\A(?:server|omni|serve-ml)-sagemaker-c(?:uda|pu)(?:-v\d+)?\Z|\A0\.\d+-gpu-"
 )
+# What AWS puts behind a tag whose image has an index for pulling it lazily.
+_INDEXED = "-soci"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _CPU = re.compile(r"(?:\A|-)cpu(?:-|\Z)")
 _CUDA = re.compile(r"-cu(\d+)(\d)(?:-|$)")
+
+
+def base_tag(tag: str) -> str:
+    """
+    Return the tag of the same image without an index for pulling it lazily (SOCI).
+    """
+    return tag.removesuffix(_INDEXED)
 
 
 def version_in(tag: str) -> str | None:
@@ -34,9 +43,10 @@ def version_in(tag: str) -> str | None:
 
     ``latest`` is that of a tag that follows all releases of its family.
     """
-    if _NEWEST.match(tag):
+    base = base_tag(tag)
+    if _NEWEST.match(base):
         return "latest"
-    found = (form.search(tag) for form in _NAMED)
+    found = (form.search(base) for form in _NAMED)
     return next((match[1] for match in found if match), None)
 
 
@@ -59,7 +69,7 @@ def moves(tag: str) -> bool:
     """
     Whether AWS moves a tag of this form from one release to the next.
     """
-    return _ROLLING.match(tag) is not None
+    return _ROLLING.match(base_tag(tag)) is not None
 
 
 def is_digest(text: str) -> bool:

@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.catalog.image_rows import (
     region_set,
 )
 from cdk_sagemaker_llm.catalog.image_tags import (
+    base_tag,
     cuda_in,
     is_digest,
     is_of_cpu,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 _CPU_FAMILIES = ("-cpu", "-arm64")
 _DIGEST_MARK = "sha256:"
+# What other registries call the newest image.
+_NEWEST_WORDS = ("latest", "newest", "stable", "main")
+_NUMBERED = re.compile(r"\d+(?:\.\d+)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
 _ECR_URI = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/"
@@ -252,7 +256,8 @@ class ImageRelease:
         if not is_rolling(self.family, self.version):
             return False
         return bool(
-            family_row(self.family)["versions"][self.version]["tag"] == self.tag
+            family_row(self.family)["versions"][self.version]["tag"]
+            == base_tag(self.tag)
         )
 
     @property
@@ -421,9 +426,24 @@ def _unknown_version(family: str, version: str) -> str:
             f"the version of image {family} is known only at deployment, and is looked "
             f"up at synth; use one such as {known[-1]}"
         )
-    if _numbers(version) > max(map(_numbers, known)):
-        # By its letters 9.9.9 is nearest to whatever ends in 9: the newest is meant.
-        near = [one for one in reversed(known) if "-" not in one][:3]
-    else:
-        near = nearest(version, known) or known[-3:]
+    near = _near_versions(version, known)
     return f"image {family} has no version {version!r}; use {any_of(near)}"
+
+
+def _near_versions(version: str, known: list[str]) -> list[str]:
+    """
+    Return versions that were likely meant, the likeliest first.
+    """
+    if version.lower() in _NEWEST_WORDS:
+        return known[-1:]
+    bare = version.lstrip("vV")
+    if bare in known:
+        return [bare]
+    if _NUMBERED.fullmatch(bare) is None:
+        return nearest(version, known) or known[-3:]
+    # By its letters 9.9.9 is nearest to whatever ends in 9, and 0.10.2 to 0.18.2.
+    plain = [one for one in known if "-" not in one] or known
+    before = [one for one in plain if _numbers(one) < _numbers(bare)]
+    after = [one for one in plain if _numbers(one) >= _numbers(bare)]
+    around = [*before[-1:], *after[:1], *reversed(before[:-1])]
+    return around[:3] if before else after[:3]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from cdk_sagemaker_llm.catalog.image_rows import all_accounts
+from cdk_sagemaker_llm.catalog.image_tags import base_tag
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
     find_image,
@@ -114,7 +115,8 @@ def family_at(address: str) -> str | None:
     if match is None:
         return None
     marks = _FAMILIES.get(match[1].rsplit("/", 1)[-1], {})
-    return next((marks[mark] for mark in marks if re.search(mark, match[2])), None)
+    tag = base_tag(match[2])
+    return next((marks[mark] for mark in marks if re.search(mark, tag)), None)
 
 
 @functools.cache

@@ -149,12 +149,18 @@ class _Chat:
         if self._details:
             note(summary(answer, answering.seconds, answering.first))
         else:
-            note(pace(answer, answering.seconds) + _cut(answer))
+            note(pace(answer, answering.seconds) + cut_off(answer))
 
 
-def _cut(answer: Generation) -> str:
-    is_cut = answer.finish_reason is FinishReason.LENGTH
-    return ", cut off at its length" if is_cut else ""
+def cut_off(answer: Generation) -> str:
+    """
+    Say whether an answer ended at its length, and whether that was before it began.
+    """
+    if answer.finish_reason is not FinishReason.LENGTH:
+        return ""
+    is_thought = bool(answer.reasoning) and not answer.text.strip()
+    rest = " while the model thought: raise --max-new-tokens" if is_thought else ""
+    return f", cut off at its length{rest}"
 
 
 def _is_interactive() -> bool:

@@ -37,6 +37,7 @@ from cdk_sagemaker_llm.serving.adapter_specification import (
 )
 from cdk_sagemaker_llm.serving.component_specification import variable_findings
 from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.environment import (
     CHECKED_FAMILIES,
     container_findings,
@@ -258,7 +259,8 @@ def _findings(subject: _Subject) -> list[Finding]:
         network_isolation=subject.is_isolated,
         instance_type=types.pop() if len(types) == 1 else None,
     )
-    return found + [finding for finding in told if finding not in found]
+    shown = credential_findings("environment", _environment(subject.container))
+    return found + [one for one in [*told, *shown] if one not in found]
 
 
 def _left_out(subject: _Subject) -> Iterator[str]:

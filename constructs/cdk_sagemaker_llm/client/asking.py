@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.client.given import (
     refuse,
 )
 from cdk_sagemaker_llm.client.learning import FIRST, schema_wanted
-from cdk_sagemaker_llm.client.reader import Reader
+from cdk_sagemaker_llm.client.reader import NO_TEXT, READ_VECTORS, Reader
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
     Message,
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     import boto3
 
 _Answer = TypeVar("_Answer")
+_WRITES = "use generate() or chat() for a model that writes"
+_RANKS_NOT = "deploy a reranker, or use embed() or generate()"
 
 
 class Asker:
@@ -112,7 +114,10 @@ class Asker:
         def ask(schema: Schema) -> Generation:
             return self._whole(prompt_body(schema, prompt, options, stream=False), call)
 
-        return _ended(self._learning(ask), options)
+        found = self._learning(ask)
+        if found.embeddings is not None:
+            raise UnreadableAnswerError(NO_TEXT, remedy=READ_VECTORS)
+        return _ended(found, options)
 
     def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
         """
@@ -163,11 +168,10 @@ class Asker:
         def ask(schema: Schema) -> Generation:
             return self._whole(embedding_body(schema, texts, given), call)
 
-        found = self._learning(ask).embeddings
+        found = self._of_no_text(ask, _WRITES).embeddings
         if found is None:
             raise UnreadableAnswerError(
-                "the model answered a text, no embeddings",
-                remedy="use generate() or chat() for a model that writes",
+                "the model answered a text, no embeddings", remedy=_WRITES
             )
         if len(found.vectors) != len(texts):
             raise UnreadableAnswerError(
@@ -196,11 +200,10 @@ class Asker:
             body = rerank_body(schema, query, listed_texts, top_n, given)
             return self._whole(body, call)
 
-        found = self._learning(ask).ranking
+        found = self._of_no_text(ask, _RANKS_NOT).ranking
         if found is None:
             raise UnreadableAnswerError(
-                "the model answered no ranking",
-                remedy="deploy a reranker, or use embed() or generate()",
+                "the model answered no ranking", remedy=_RANKS_NOT
             )
         wanted = len(listed_texts) if top_n is None else min(top_n, len(listed_texts))
         best = list(found[:wanted])
@@ -210,6 +213,21 @@ class Asker:
                 f"the scores of {len(indices)} texts came for {len(listed_texts)}"
             )
         return best
+
+    def _of_no_text(
+        self, ask: Callable[[Schema], Generation], remedy: str
+    ) -> Generation:
+        """
+        Ask for what is no text; who asks for prompts or chats instead makes none else.
+        """
+        try:
+            return self._learning(ask)
+        except ModelError as error:
+            # Asked with ``inputs``, an engine of embeddings may want another form.
+            is_asked_well = self._schema is not FIRST
+            if is_asked_well and schema_wanted(error.model_message) is not None:
+                error.remedy = remedy
+            raise
 
     def continue_to_end(
         self,

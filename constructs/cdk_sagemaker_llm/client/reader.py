@@ -34,6 +34,9 @@ MAX_BYTES = 33_554_432
 """How much of an answer is kept if nothing else is said: 32 MiB."""
 
 # Some engines end a stream so whose prompt is too long.
+# What is said of an answer of vectors, and the way out.
+NO_TEXT = "the answer is embeddings, no text"
+READ_VECTORS = "read them with read_embeddings() or embed()"
 _UNSAID = "nothing of it came: ask without streaming, or read the log, for the reason"
 # What a token takes beside its text, where all of them are kept.
 _TOKEN_SIZE = 64
@@ -80,8 +83,8 @@ class Reader:
             yield from self._read(chunks)
             if self._embeddings is not None:
                 raise UnreadableAnswerError(
-                    "the answer is embeddings, no text",
-                    remedy="read them with read_embeddings() or embed()",
+                    NO_TEXT,
+                    remedy=READ_VECTORS,
                 )
             if self._ranking is not None:
                 raise UnreadableAnswerError(

@@ -23,6 +23,12 @@ _REMEDIES = {
     "chat()",
     Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
 }
+# What TEI's router says to a body without what its model is asked with.
+_MISSING = {
+    "missing field `inputs`": "it is asked with texts alone: use embed() for a model "
+    "that makes vectors",
+    "missing field `query`": "it ranks texts: use rerank()",
+}
 
 # The words of SageMaker for a container that did not answer in time.
 _TOO_SLOW = "timed out while waiting for a response from container"
@@ -71,6 +77,9 @@ def _remedy(failure: Failure) -> str:
     wanted = schema_wanted(failure.message)
     if wanted is not None:
         return _REMEDIES[wanted]
+    for words, remedy in _MISSING.items():
+        if words in failure.message:
+            return remedy
     if failure.status == 503:  # noqa: PLR2004 - HTTP's number
         return "its queue is full or its engine is down: scale out, or read its log"
     if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line

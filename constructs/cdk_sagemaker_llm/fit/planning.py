@@ -10,7 +10,7 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.gguf import gguf_bits
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.demand import Assumptions, EngineName
+from cdk_sagemaker_llm.demand import Assumptions, EngineName, engine_title
 from cdk_sagemaker_llm.fit.outcomes import outcome_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case, Release, release_of
@@ -232,8 +232,8 @@ def _hardware(instance_type: InstanceType | str, engine: EngineName) -> Instance
         return hardware
     if not hardware.accelerators:
         raise ValueError(
-            f"{hardware} has no GPU, and what {engine} takes of a host's own memory is "
-            "not modelled"
+            f"{hardware} has no GPU, and what {engine_title(engine)} takes of a host's "
+            "own memory is not modelled"
         )
     if not hardware.accelerator_memory_gib:
         raise ValueError(

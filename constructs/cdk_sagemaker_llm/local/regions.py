@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 from moto.applicationautoscaling.models import applicationautoscaling_backends
 from moto.cloudwatch.models import cloudwatch_backends
@@ -63,8 +64,7 @@ def codebuild(account: str, region: str) -> CodeBuild:
     """
     partition = get_partition(region)
     around = MotoSurroundings(account, region, partition)
-    notify = functools.partial(events.publish, account, region)
-    return CodeBuild(account, region, partition, around, notify)
+    return CodeBuild(account, region, partition, around)
 
 
 @functools.cache
@@ -172,6 +172,15 @@ class MotoSurroundings:
         events = [{"timestamp": stamp, "message": line} for line in lines]
         # Not by the service, which takes nothing of two hours ahead of the wall.
         logs.groups[group].put_log_events(stream, events)
+
+    def notify(
+        self, source: str, kind: str, detail: dict[str, Any], resource: str
+    ) -> None:
+        """
+        Tell EventBridge of what has happened, and wait for nobody.
+        """
+        place = (self._account, self._region)
+        events.publish(*place, source, kind, detail, resource)
 
     def scalable_targets(self) -> set[str]:
         """

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.engine_releases import (
     engine_families,
@@ -27,6 +28,7 @@ from cdk_sagemaker_llm.catalog.known_images import (
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import device_findings
 from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.host import instance_findings
 from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
@@ -50,6 +52,16 @@ ROLLING_TAG = Rule(
     "LLM627",
     "AWS moves the image's tag to newer releases of the engine",
     "the release data of aws/deep-learning-containers",
+)
+
+
+UNKNOWN_TYPE = Rule(
+    "LLM633", "nothing is known of the instance type, which skips what depends on it"
+)
+SHOWN_CREDENTIAL = Rule(
+    "LLM656",
+    "a credential stands in plain text among a container's variables",
+    "the issuers' published forms",
 )
 
 
@@ -100,12 +112,43 @@ def check_environment(
     Raises:
         ValueError: If there is no such container, or an argument is not of its kind.
     """
+    _hold_family(container)
+    found = _checked(
+        environment,
+        container=container,
+        version=version,
+        accelerators=accelerators,
+        architecture=architecture,
+        instance_type=instance_type,
+    )
+    unknown = _unknown_type_findings(instance_type)
+    return [*unknown, *found, *_shown_credentials(environment)]
+
+
+def _hold_family(container: str) -> None:
+    """
+    Refuse a family that there are no checks of.
+
+    Raises:
+        ValueError: If it is one.
+    """
     if container not in CHECKED_FAMILIES:
         near = nearest(container, CHECKED_FAMILIES, count=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(
             f"container must be {any_of(CHECKED_FAMILIES)}, got {container!r}{hint}"
         )
+
+
+def _checked(
+    environment: Mapping[str, str],
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: Config,
+    instance_type: str | None,
+) -> list[Finding]:
     if container in LMI or container in ENGINES:
         try:
             version = find_image(container, version).version
@@ -131,8 +174,12 @@ def check_environment(
             architecture,
             instance_type=instance_type,
         )
-        placed = _placed_findings(container, version, instance_type)
-        return [*(one for one in placed if one not in found), *found]
+        image = find_image(container, version)
+        around = [
+            *_placed_findings(image, instance_type),
+            *_rolling_findings(image),
+        ]
+        return [*(one for one in around if one not in found), *found]
     return _tgi_findings(environment, container, version, accelerators, architecture)
 
 
@@ -181,7 +228,9 @@ def container_findings(
             instance_type=instance_type,
             network_isolation=network_isolation,
         )
-        return [beside, *found]
+        moves = image.is_rolling and not is_rolling(near.family, near.version)
+        rolling = [_rolling(image, near)] if moves and near.family in ENGINES else []
+        return [beside, *rolling, *found]
     if image.family in LMI:
         return lmi_findings(
             container.environment,
@@ -279,16 +328,41 @@ def file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
         return {}
 
 
-def _placed_findings(
-    family: str, version: str, instance_type: str | None
-) -> list[Finding]:
+def _shown_credentials(environment: Mapping[str, str]) -> list[Finding]:
+    """
+    Find credentials, with which a container starts all the same: who wrote them into a
+    template is told of an error.
+    """
+    return [
+        SHOWN_CREDENTIAL.finding(
+            f"{one.message}, which DescribeModel shows to whoever may call it",
+            one.remedy,
+        )
+        for one in credential_findings("environment", environment)
+    ]
+
+
+def _unknown_type_findings(instance_type: str | None) -> list[Finding]:
+    """
+    Find an instance type that nothing is known of: what depends on it is not checked.
+    """
+    if instance_type is None or is_unresolved(instance_type):
+        return []
+    try:
+        find_instance_type(instance_type)
+    except ValueError as fault:
+        return [UNKNOWN_TYPE.finding(str(fault))]
+    return []
+
+
+def _placed_findings(image: ImageRelease, instance_type: str | None) -> list[Finding]:
     """
     Check an image against what it runs on, as far as the catalogue has that.
     """
     if instance_type is None or instance_type not in instance_type_names():
         return []
     hardware = find_instance_type(instance_type)
-    return instance_findings(hardware, find_image(family, version))
+    return instance_findings(hardware, image)
 
 
 def _recognised(image: ImageRelease) -> ImageRelease:
@@ -346,14 +420,17 @@ def _model_data(
 def _rolling_findings(image: ImageRelease) -> list[Finding]:
     if not is_rolling(image.family, image.version):
         return []
-    pinned = pinned_version(image.family, image.version)
-    return [
-        ROLLING_TAG.finding(
-            f"image {image.repository}:{image.tag} is moved to newer releases: the "
-            "same template deploys another engine later",
-            f"take the tag of version {pinned}" if pinned != image.version else "",
-        )
-    ]
+    return [_rolling(image, image)]
+
+
+def _rolling(image: ImageRelease, known: ImageRelease) -> Finding:
+    pinned = pinned_version(known.family, known.version)
+    is_another = known is not image or pinned != image.version
+    return ROLLING_TAG.finding(
+        f"image {image.repository}:{image.tag} is moved to newer releases: the "
+        "same template deploys another engine later",
+        f"take the tag of version {pinned}" if is_another else "",
+    )
 
 
 def _tgi_findings(

@@ -173,24 +173,25 @@ def tell(event: Mapping[str, Any]) -> None:
     """
     detail, sagemaker = event["detail"], boto3.client("sagemaker")
     if "ProcessingJobName" in detail:
-        name = detail["ProcessingJobName"]
+        name, group = detail["ProcessingJobName"], "ProcessingJobs"
         job = sagemaker.describe_processing_job(ProcessingJobName=name)
         status = job["ProcessingJobStatus"]
         output = job["ProcessingOutputConfig"]["Outputs"][0]["S3Output"]["S3Uri"]
     else:
-        name = detail["TrainingJobName"]
+        name, group = detail["TrainingJobName"], "TrainingJobs"
         job = sagemaker.describe_training_job(TrainingJobName=name)
         status = job["TrainingJobStatus"]
         output = job["OutputDataConfig"]["S3OutputPath"]
     bucket, _, key = output.removeprefix("s3://").partition("/")
     made = Made(bucket, key.partition(JOBS)[0], name)
-    made.end("" if status == "Completed" else _reason(name, status, job))
+    log = f"its log is {name} in /aws/sagemaker/{group}"
+    reason = f"job {name} ended as {status}: {_why(job)}; {log}"
+    made.end("" if status == "Completed" else reason)
 
 
-def _reason(name: str, status: str, job: Mapping[str, Any]) -> str:
+def _why(job: Mapping[str, Any]) -> str:
     said = [job.get("FailureReason", ""), job.get("ExitMessage", "")]
-    why = "; ".join(filter(None, said)) or "it says no reason"
-    return f"job {name} ended as {status}: {why}; its log has more"
+    return "; ".join(filter(None, said)) or "it says no reason"
 
 
 def _note(base: str, name: str) -> str:

@@ -29,10 +29,13 @@ class Repository:
         files: Its files, by path.
 
         token: What opens it, if it is gated; empty if it is not.
+
+        revision: Its commit.
     """
 
     files: Mapping[str, bytes]
     token: str = ""
+    revision: str = REVISION
 
 
 @dataclass(slots=True)
@@ -113,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         if found is None or repository is None:
             # The Hub does not tell what is private from what is not there.
             self._refuse(401, "RepoNotFound", "Repository Not Found", with_body)
-        elif found["revision"] != REVISION:
+        elif found["revision"] != repository.revision:
             self._refuse(404, "RevisionNotFound", "Invalid rev id", with_body)
         elif info:
             self._send(json.dumps(_info(found["model"], repository)).encode(), {})
@@ -188,7 +191,7 @@ def _info(model: str, repository: Repository) -> dict[str, Any]:
     return {
         "id": model,
         "modelId": model,
-        "sha": REVISION,
+        "sha": repository.revision,
         "private": False,
         "gated": "manual" if repository.token else False,
         "tags": [],

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.conftest import REGION, ROOT
 from tests.local.staging.hub_server import REVISION, Hub, Repository
+from tests.secrecy import TOKEN
 
 MODEL = "tiny/model"
 FILES = {
@@ -38,7 +39,6 @@ STAGED = [
     "model-00002-of-00002.safetensors",
     "tokenizer.json",
 ]
-TOKEN = "_".join(["hf", "x" * 34])
 
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 

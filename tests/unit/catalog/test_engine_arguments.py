@@ -89,6 +89,22 @@ def test_choices_come_and_go() -> None:
     assert "fp8_per_channel" in newest.known
 
 
+@pytest.mark.parametrize("release", ["0.5.20", "0.5.21", "0.5.22", "0.5.23"])
+def test_parsers_of_sglang(release: str) -> None:
+    """
+    From 0.5.21 on their names are in a module of their own, and still checked.
+    """
+    tools = find_argument("sglang", "tool-call-parser", release)
+    reasoning = find_argument("sglang", "reasoning-parser", release)
+    assert tools is not None
+    assert reasoning is not None
+    assert {"auto", "qwen25", "deepseekv3"} <= set(tools.choices)
+    assert {"auto", "qwen3", "gpt-oss"} <= set(reasoning.choices)
+    newer = release in {"0.5.21", "0.5.22", "0.5.23"}
+    assert ("deepseekv41" in tools.choices) is newer
+    assert ("beam" in reasoning.choices) is (release == "0.5.23")
+
+
 def test_spellings() -> None:
     """
     Other spellings lead to the long name.

@@ -397,6 +397,11 @@ def test_the_sdks_other_names_of_versions_are_taken(
         ("vllm", "0.31.0", "image vllm has no version '0.31.0'; use 0.30.0, 0.29.0 or"),
         ("vllm-server", "3", "image vllm-server has no version '3'; use 2.6, 2.5 or"),
         ("vllm-server", "v2.6", "has no version 'v2.6'; use 2.6"),
+        ("vllm", "0.10.2", "has no version '0.10.2'; use 0.13.0, 0.14.0 or 0.15.1"),
+        ("vllm", "0.27.0", "has no version '0.27.0'; use 0.26.0, 0.27.1 or 0.25.1"),
+        ("vllm", "V0.28.0", "has no version 'V0.28.0'; use 0.28.0"),
+        ("sglang", "latest", "has no version 'latest'; use 0.5.20"),
+        ("vllm-omni", "Newest", "has no version 'Newest'; use 1.8"),
         ("djl-lmi", "latest", "image djl-lmi has no version 'latest'"),
         ("huggingface-llm", "3.3", "image huggingface-llm has no version '3.3'"),
         ("vllm-sever", "2.6", "unknown container family 'vllm-sever'; use vllm-server"),
@@ -502,6 +507,13 @@ def test_an_image_for_another_service_is_none(image: str) -> None:
         ("vllm-server", "111111111111.dkr.ecr.us-east-1.amazonaws.com/v:1", False),
         ("vllm", "0.30-gpu-py312-cu130-ubuntu24.04-sagemaker-v1", True),
         ("vllm", "0.30.0-gpu-py312-cu130-ubuntu24.04-sagemaker", False),
+        ("vllm-server", "server-sagemaker-cuda-v2-soci", True),
+        ("vllm-server", "server-sagemaker-cuda-soci", True),
+        ("vllm-server", "server-sagemaker-cuda-v2.6-soci", False),
+        ("vllm", "0.30-gpu-py312-soci", True),
+        ("vllm", "0.30.0-gpu-py312-cu130-ubuntu24.04-sagemaker-soci", False),
+        ("llama-cpp", "server-sagemaker-cuda-v1.0-soci", True),
+        ("llama-cpp", "server-sagemaker-cuda-v1.0.1-soci", False),
         ("djl-lmi", "0.36.0-lmi27.0.0-cu130", False),
     ],
 )
@@ -512,6 +524,27 @@ def test_a_tag_that_moves_is_told(family: str, image: str, *, rolls: bool) -> No
     near = nearest_version(family, named_version(image) or image_versions(family)[-1])
 
     assert ImageRelease.of(family, image, near=near).is_rolling is rolls
+
+
+@pytest.mark.parametrize(
+    ("tag", "family", "version"),
+    [
+        ("server-sagemaker-cuda-v2-soci", "vllm-server", "2"),
+        ("server-sagemaker-cuda-v2.6-soci", "vllm-server", "2.6"),
+        ("0.28.0-gpu-py312-cu130-ubuntu24.04-sagemaker-soci", "vllm", "0.28.0"),
+        ("0.28.0-gpu-py312-soci", "vllm", "0.28.0"),
+        ("0.28.0-gpu-py312-cu130-ubuntu24.04-ec2-soci", None, None),
+    ],
+)
+def test_an_index_makes_no_other_image(
+    tag: str, family: str | None, version: str | None
+) -> None:
+    """
+    What stands before ``-soci`` says which image it is.
+    """
+    known = image_near(f"{USUAL}/vllm:{tag}")
+
+    assert (known and known.family, known and known.version) == (family, version)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ The argument tables against the engines' packages, from an index on this machine
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import zipfile
@@ -14,34 +15,54 @@ from pathlib import Path
 import pytest
 
 from tools.catalog import engines, wheels
+from tools.catalog.arguments import tables
 
 Served = tuple[Path, list[int]]
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 LARGE = 8_000_000
-VLLM = """
-class EngineArgs:
+# A release as small as one can be: arguments written out.
+SERVER = "sglang/srt/server_args.py"
+CLASS = """
+class ServerArgs:
+    @staticmethod
     def add_cli_args(parser):
-        group = parser.add_argument_group(title="Model")
-        group.add_argument("--model", **kwargs["model"])
-        group.add_argument("--quantization", "-q", type=str)
-        parser.add_argument("positional")
-
-class BaseFrontendArgs:
-    lora_modules: list[str] | None = None
-    kept: ClassVar[int] = 1
-
-class Other:
-    not_an_option: int = 1
+        parser.add_argument("--rank", type=int, default=0, help="The rank.")
+        parser.add_argument("--mode", type=str, choices=["b", "a"])
 """
-SGLANG = """
-class Parallel:
-    tp_size: A[int, Arg(help="size", aliases=["--tensor-parallel-size"])] = 1
-    node_rank: A[int, "The rank."] = 0
-    hidden: A[int, Arg(help="", no_cli=True)] = 0
-    shown: A[int, Arg(help="", cli_name="--other-name")] = 0
-    rank: A[int, Derived(doc="")]
-    plain: int = 0
-"""
+TABLE = {
+    "about": "what",
+    "date": "2026-01-01",
+    "versions": ["1.0"],
+    "args": {
+        "mode": {
+            "first": "1.0",
+            "last": "1.0",
+            "h": [
+                {
+                    "v": "1.0",
+                    "choices": ["a", "b"],
+                    "default": None,
+                    "field": "mode",
+                    "src": "server_args",
+                    "type": "str",
+                }
+            ],
+        },
+        "rank": {
+            "first": "1.0",
+            "last": "1.0",
+            "h": [
+                {
+                    "v": "1.0",
+                    "default": 0,
+                    "field": "rank",
+                    "src": "server_args",
+                    "type": "int",
+                }
+            ],
+        },
+    },
+}
 
 
 class Index(BaseHTTPRequestHandler):
@@ -134,66 +155,102 @@ def publish(folder: Path, name: str, version: str, **files: str) -> None:
         wheel.writestr(f"{info}/RECORD", "")
 
 
-def test_options_of_vllm() -> None:
+@pytest.fixture(name="table")
+def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
-    What is added by name, and the fields of the frontend's class.
+    Have the command keep a table of its own; return its path.
     """
-    expected = {"--model", "--quantization", "-q", "--lora-modules"}
-
-    assert engines.options_in([VLLM]) == expected
-
-
-def test_options_of_sglang() -> None:
-    """
-    Each declared field but those that say otherwise, with its other spellings.
-    """
-    expected = {"--tp-size", "--tensor-parallel-size", "--node-rank", "--other-name"}
-
-    assert engines.options_in([SGLANG]) == expected
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    monkeypatch.setattr(engines, "CATALOG", folder)
+    path = folder / "sglang_args.json"
+    path.write_text(tables.render(TABLE), "utf-8")
+    return path
 
 
 def test_a_release_that_is_as_the_table_says(
-    index: Served, capsys: pytest.CaptureFixture[str]
+    index: Served, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
     Nothing is found, and the check passes.
     """
-    known = sorted(engines.described("vllm", "0.33.0"))
-    text = "\n".join(f"parser.add_argument({one!r})" for one in known)
-    publish(index[0], "vllm", "0.33.0", **{"vllm/engine/arg_utils.py": text})
+    publish(index[0], "sglang", "1.0", **{SERVER: CLASS})
 
-    status = engines.main(["--check", "--engine", "vllm", "--release", "0.33.0"])
-    assert status == 0
-    assert capsys.readouterr().out == "vllm 0.33.0: as the table says\n"
+    assert engines.main(["--check", "--engine", "sglang"]) == 0
+    assert capsys.readouterr().out == "sglang 1.0: as the table says\n"
+    assert table.read_text("utf-8") == tables.render(TABLE)
 
 
-def test_a_newer_release(index: Served, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_that_is_not_as_the_table_says(
+    index: Served, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """
-    What it adds and drops is told; only a check fails of it.
+    Spellings, kinds and defaults are compared, nothing is written, the check fails.
     """
-    known = sorted(engines.described("sglang", "0.5.23") - {"--node-rank"})
-    text = "\n".join(f"parser.add_argument({one!r})" for one in [*known, "--new-one"])
-    path = "sglang/srt/arg_groups/fields/all.py"
-    for version in ("0.5.22", "0.5.23", "0.5.24", "0.6.0rc1"):
-        publish(index[0], "sglang", version, **{path: text})
+    changed = CLASS.replace("int, default=0", "float, default=0")
+    publish(index[0], "sglang", "1.0", **{SERVER: changed})
+
+    assert engines.main(["--release", "1.0", "--engine", "sglang"]) == 1
+    said = 'sglang 1.0: --rank: type is "float", and the table has int\n'
+    assert capsys.readouterr().out == said
+    assert table.read_text("utf-8") == tables.render(TABLE)
+
+
+def test_newer_releases_are_added(
+    index: Served, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    In their order, previews left out, and those that the table has not fetched again.
+    """
+    more = CLASS + '        parser.add_argument("--new-one", action="store_true")\n'
+    publish(index[0], "sglang", "1.0", **{"sglang/elsewhere.py": ""})
+    publish(index[0], "sglang", "1.10", **{SERVER: more})
+    publish(index[0], "sglang", "1.9", **{SERVER: CLASS.replace('"b"', '"c"')})
+    publish(index[0], "sglang", "2.0rc1", **{"sglang/elsewhere.py": ""})
 
     assert engines.main(["--engine", "sglang"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "sglang 0.5.24: has --new-one, which the table has not",
-        "sglang 0.5.24: has no --node-rank, which the table has",
+        'sglang 1.9: changes --mode: {"+choices": ["c"], "-choices": ["b"]}',
+        "sglang_args.json has 1.9: review the change like code",
+        'sglang 1.10: changes --mode: {"+choices": ["b"], "-choices": ["c"]}',
+        "sglang 1.10: adds --new-one",
+        "sglang_args.json has 1.10: review the change like code",
     ]
-    options = ["--engine", "sglang", "--release", "0.5.24"]
-    assert engines.main([*options, "--check"]) == 1
+    written = json.loads(table.read_text("utf-8"))
+    assert written["versions"] == ["1.0", "1.9", "1.10"]
+    assert written["date"] > "2026-01-01"
+    assert engines.main(["--engine", "sglang"]) == 0
+    assert "has the newest release of sglang" in capsys.readouterr().out
+    assert engines.main(["--engine", "sglang", "--release", "1.10"]) == 0
 
 
-def test_a_wheel_without_those_files(index: Served) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CLASS.replace("default=0", "default=found()"), "--rank wants a hand: found"),
+        (
+            CLASS.replace("parser.add", "other.add"),
+            "cannot be read: other is not bound",
+        ),
+        ("", "cannot be read: this release keeps its server's arguments elsewhere"),
+    ],
+    ids=["a default", "a parser", "another place"],
+)
+def test_what_cannot_be_read_is_not_written(
+    index: Served,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    said: str,
+) -> None:
     """
-    Nothing is guessed of a release that keeps its arguments elsewhere.
+    It is said, and the table stays as it is.
     """
-    publish(index[0], "vllm", "0.99.0", **{"vllm/elsewhere.py": VLLM})
+    publish(index[0], "sglang", "1.1", **{SERVER: text})
 
-    with pytest.raises(ValueError, match=r"the wheel of vllm 0\.99\.0 has no vllm/"):
-        list(engines.differences("vllm", "0.99.0"))
+    assert engines.main(["--engine", "sglang"]) == 1
+    assert said in capsys.readouterr().out
+    assert table.read_text("utf-8") == tables.render(TABLE)
 
 
 def test_only_what_is_read_is_fetched(index: Served) -> None:
@@ -202,8 +259,10 @@ def test_only_what_is_read_is_fetched(index: Served) -> None:
     """
     publish(index[0], "vllm", "0.99.0", **{"vllm/a.py": "x = 1"})
 
-    assert wheels.sources("vllm", "0.99.0", r"vllm/\w+\.py") == {"vllm/a.py": "x = 1"}
+    read = wheels.opened("vllm", "0.99.0")
+    assert read("vllm/a.py") == "x = 1"
+    assert read("vllm/b.py") is None
     assert sum(index[1]) < LARGE / 2
     with pytest.raises(ValueError, match=r"the index has no wheel of vllm 0\.1\.0"):
-        wheels.sources("vllm", "0.1.0", "x")
+        wheels.opened("vllm", "0.1.0")
     assert wheels.published("vllm") == ["0.99.0"]

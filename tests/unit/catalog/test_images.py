@@ -248,8 +248,8 @@ def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
         (
             lambda: find_image("djl-tensorrtllm", "0.26.1"),
             (
-                "image djl-tensorrtllm has no version '0.26.1'; use 0.26.0, 0.32.0 or "
-                "0.29.0"
+                "image djl-tensorrtllm has no version '0.26.1'; use 0.26.0, 0.27.0 or "
+                "0.25.0"
             ),
         ),
         (
@@ -258,7 +258,7 @@ def test_the_cuda_version_is_the_tags(tag: str, cuda: str | None) -> None:
         ),
         (
             lambda: find_image("djl-deepspeed", "latest"),
-            "image djl-deepspeed has no version 'latest'; use 0.25.0, 0.26.0 or 0.27.0",
+            "image djl-deepspeed has no version 'latest'; use 0.27.0",
         ),
         (
             lambda: find_image("djl-lmi", "0.36.0").uri("us-esat-1"),

@@ -135,6 +135,40 @@ BROKEN = {**MODEL, "OPTION_DTYPE": "fp4"}
             [],
             True,
         ),
+        # A token is told of whatever its form, and its name alone would be none.
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": SERVER,
+                    "Environment": {**MODEL, "HF_TOKEN": "anything"},
+                }
+            },
+            ["LLM107"],
+            [],
+            True,
+        ),
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": LMI,
+                    "Environment": {**MODEL, "NAME": "hf" + "_" + "a" * 34},
+                }
+            },
+            ["LLM107"],
+            [],
+            True,
+        ),
+        (
+            {
+                "PrimaryContainer": {
+                    "Image": SERVER,
+                    "Environment": {**MODEL, "HF_TOKEN": ""},
+                }
+            },
+            [],
+            [],
+            True,
+        ),
         (
             {"PrimaryContainer": {"Image": ROLLING, "Environment": MODEL}},
             ["LLM627"],

@@ -217,3 +217,25 @@ def test_what_is_left_out_is_marked(length: int, dots: str) -> None:
     message = error_of(Failure("m" * length, 500)).message
 
     assert message == f"the container failed with status 500: {'m' * 500}{dots}"
+
+
+@pytest.mark.parametrize(
+    ("field", "remedy"),
+    [
+        (
+            "inputs",
+            "it is asked with texts alone: use embed() for a model that makes vectors",
+        ),
+        ("query", "it ranks texts: use rerank()"),
+        ("texts", "correct the request as the container says"),
+    ],
+)
+def test_what_tei_misses_says_what_it_is_for(field: str, remedy: str) -> None:
+    """
+    A chat is none of it.
+    """
+    told = "Failed to deserialize the JSON body into the target type: missing field "
+    found = error_of(Failure(f"{told}`{field}`", 422))
+
+    assert isinstance(found, ModelError)
+    assert found.remedy == remedy

@@ -245,7 +245,7 @@ def test_fails_if_an_engine_needs_a_gpu() -> None:
     What vLLM takes of a host is not modelled.
     """
     with pytest.raises(
-        ValueError, match=r"^ml\.m7i\.4xlarge has no GPU, and what vllm"
+        ValueError, match=r"^ml\.m7i\.4xlarge has no GPU, and what vLLM"
     ):
         plan(LLAMA_8B, CPU)
 

@@ -277,7 +277,7 @@ def test_a_described_instance_type_needs_its_accelerators() -> None:
     )
     bare = InstanceType.of("ml.p9.huge", accelerators=1, vcpus=8, memory_gib=64)
 
-    with pytest.raises(ValueError, match=r"^ml\.p9\.huge has no GPU, and what vllm"):
+    with pytest.raises(ValueError, match=r"^ml\.p9\.huge has no GPU, and what vLLM"):
         plan(LLAMA.format("7b"), none)
     with pytest.raises(ValueError, match=r"ml\.p9\.huge has no accelerator memory"):
         plan(LLAMA.format("7b"), bare)

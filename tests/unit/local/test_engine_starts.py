@@ -83,8 +83,31 @@ def test_hugging_faces_image_says_what_it_turned_on() -> None:
     assert cached == "[hf-opt] LMCache CPU offload enabled"
     off = started(*image, **MODEL, HF_ENABLE_OPTIMIZATIONS="0")
     assert off.log[0] == "[hf-opt] disabled (HF_ENABLE_OPTIMIZATIONS=0)"
-    bare = started(*image, **MODEL, HF_ENABLE_LMCACHE="0")
-    assert bare.log[0] == "[hf-opt] PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    expands = "[hf-opt] PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    bare = {**MODEL, "HF_ENABLE_LMCACHE": "0"}
+    assert started(*image, **bare).log[0] == expands
+    switches: tuple[dict[str, str], ...] = (
+        {"HF_ENABLE_EXPANDABLE_SEGMENTS": "0"},
+        {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:512"},
+    )
+    for switch in switches:
+        off = started(*image, **{**bare, **switch})
+        assert "expandable_segments" not in str(off.log)
+        assert started(*image, **{**MODEL, **switch}).log[0] == cached
+
+
+@pytest.mark.parametrize(
+    ("switch", "is_on"), [("1", True), ("", True), ("true", False), ("2", False)]
+)
+def test_hugging_faces_script_goes_by_1_alone(switch: str, *, is_on: bool) -> None:
+    """
+    An empty value is none, to the shell.
+    """
+    given = {**MODEL, "HF_ENABLE_OPTIMIZATIONS": switch}
+    log = started("huggingface-vllm", "0.29.0", **given).log
+
+    assert ("LMCache CPU offload enabled" in log[1]) == is_on
+    assert (log[0] == f"[hf-opt] disabled (HF_ENABLE_OPTIMIZATIONS={switch})") != is_on
 
 
 @pytest.mark.parametrize(

@@ -279,7 +279,7 @@ def test_a_degree_that_is_written_is_checked_in_a_folder_too() -> None:
         ("vllm-server", "2.6", "ml.c7i.xlarge", ["LLM521"]),
         ("vllm-server", "2.6", "ml.inf2.xlarge", ["LLM127"]),
         ("vllm-server", "2.6", "ml.g5.xlarge", []),
-        ("vllm-server", "2.6", "ml.z9.xlarge", []),
+        ("vllm-server", "2.6", "ml.z9.xlarge", ["LLM633"]),
         ("llama-cpp-arm64", "1.0.1", "ml.c7i.xlarge", ["LLM523"]),
         ("llama-cpp-cpu", "1.0.1", "ml.c7g.xlarge", ["LLM523"]),
         ("llama-cpp-arm64", "1.0.1", "ml.c7g.xlarge", []),
@@ -307,3 +307,80 @@ def test_what_an_engine_runs_on_is_checked(
     )
 
     assert [finding.code for finding in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("environment", "codes"),
+    [
+        ({"HF_TOKEN": "anything"}, ["LLM656"]),
+        ({"HUGGING_FACE_HUB_TOKEN": "anything"}, ["LLM656"]),
+        ({"HF_TOKEN": ""}, []),
+        ({"HF_TOKEN": "{{resolve:secretsmanager:it}}"}, []),
+        ({"HF_TOKEN": "${Token[TOKEN.12]}"}, []),
+        ({"ANY_NAME": "hf" + "_" + "a" * 34}, ["LLM656"]),
+        ({"ANY_NAME": "anything"}, []),
+    ],
+)
+@pytest.mark.parametrize("container", ["vllm-server", "djl-lmi", "huggingface-llm"])
+def test_a_credential_in_plain_text_is_told(
+    container: str, environment: dict[str, str], codes: list[str]
+) -> None:
+    """
+    The container starts with it: it is a warning, which does not repeat it.
+    """
+    version = {"vllm-server": "2.6", "djl-lmi": "0.36.0"}.get(container, "3.3.6")
+    told = check_environment(
+        {"HF_MODEL_ID": "gpt2", **environment},
+        container=container,
+        version=version,
+        accelerators=1,
+    )
+    shown = [one for one in told if one.code == "LLM656"]
+
+    assert [one.code for one in shown] == codes
+    assert all("anything" not in str(one) for one in shown)
+    assert all(one.severity == "warning" for one in shown)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "codes"),
+    [
+        ("ml.g6.12xlarge", []),
+        ("ml.g6.12xlage", ["LLM633"]),
+        ("", ["LLM633"]),
+        ("${Token[TOKEN.12]}", []),
+        (None, []),
+    ],
+)
+@pytest.mark.parametrize("container", ["vllm-server", "djl-lmi", "huggingface-llm"])
+def test_an_unknown_instance_type_is_told(
+    container: str, instance_type: str | None, codes: list[str]
+) -> None:
+    """
+    What depends on it is not checked.
+    """
+    version = {"vllm-server": "2.6", "djl-lmi": "0.36.0"}.get(container, "3.3.6")
+    told = check_environment(
+        {"HF_MODEL_ID": "gpt2"},
+        container=container,
+        version=version,
+        accelerators=None,
+        instance_type=instance_type,
+    )
+
+    assert [one.code for one in told if one.code == "LLM633"] == codes
+
+
+def test_a_version_that_moves_is_told() -> None:
+    """
+    As of a template's image.
+    """
+
+    def told(version: str) -> list[str]:
+        found = check_environment(
+            MODEL, container="vllm-server", version=version, accelerators=1
+        )
+        return [one.code for one in found]
+
+    assert told("2") == ["LLM627"]
+    assert told("2.6") == []

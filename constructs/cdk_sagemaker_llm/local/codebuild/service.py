@@ -44,8 +44,6 @@ _OVERRIDES = {
 }
 
 Answer = dict[str, Any]
-# Tells EventBridge: source, kind, detail, and what it is about.
-Notify = Callable[[str, str, Answer, str], None]
 
 
 class CodeBuild:
@@ -60,8 +58,6 @@ class CodeBuild:
         partition: The partition.
 
         around: The other services there.
-
-        notify: What tells EventBridge.
     """
 
     def __init__(
@@ -70,12 +66,10 @@ class CodeBuild:
         region: str,
         partition: str,
         around: Surroundings,
-        notify: Notify,
     ) -> None:
         self._account, self._partition = account, partition
         self._prefix = f"arn:{partition}:codebuild:{region}:{account}"
         self._around = around
-        self._notify = notify
         self._projects: dict[str, Project] = {}
         self._builds: dict[str, Build] = {}
         self._runs: dict[str, Run] = {}
@@ -218,7 +212,7 @@ class CodeBuild:
         return build
 
     def _tell(self, build: Build) -> None:
-        self._notify(
+        self._around.notify(
             notices.SOURCE,
             notices.STATE_CHANGE,
             notices.state_change(build),

@@ -81,10 +81,7 @@ class Variables:
 
     def _secret(self, reference: str) -> str:
         value = self._read_secret(reference)
-        # Each of its lines by itself: the log has lines. The longest first, so that
-        # none is left of which another one is a part.
-        self._hidden += [line for line in value.splitlines() if line.strip()]
-        self._hidden.sort(key=len, reverse=True)
+        self._hide(value)
         return value
 
     def _read_secret(self, reference: str) -> str:
@@ -109,9 +106,16 @@ class Variables:
         found = ssm_backends[self._account][self._region].get_parameter(name)
         if found is None:
             raise VariableError(f"Parameter Store: [ParameterNotFound: {name}]")
-        value = str(found.value)
-        self._hidden += [line for line in value.splitlines() if line.strip()]
+        is_secure = found.parameter_type == "SecureString"
+        value = str(found.decrypt(found.value) if is_secure else found.value)
+        self._hide(value)
         return value
+
+    def _hide(self, value: str) -> None:
+        # Each of its lines by itself: the log has lines. The longest first, so that
+        # none is left of which another one is a part.
+        self._hidden += [line for line in value.splitlines() if line.strip()]
+        self._hidden.sort(key=len, reverse=True)
 
 
 def _member(text: str, key: str, name: str) -> str:

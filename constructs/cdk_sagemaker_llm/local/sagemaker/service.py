@@ -1,5 +1,5 @@
 """
-SageMaker hosting as one service: operations by name, tags, and a report.
+SageMaker hosting, and jobs, as one service: operations by name, tags, and a report.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.local.sagemaker.components import Components
 from cdk_sagemaker_llm.local.sagemaker.definitions import Definitions
 from cdk_sagemaker_llm.local.sagemaker.endpoints import Endpoints
 from cdk_sagemaker_llm.local.sagemaker.fleet import report
+from cdk_sagemaker_llm.local.sagemaker.jobs import running as jobs
 from cdk_sagemaker_llm.local.sagemaker.queueing import work_everywhere
 from cdk_sagemaker_llm.local.sagemaker.store import Record, tags_of
 from cdk_sagemaker_llm.local.sagemaker.world import Operation, World
@@ -21,7 +22,7 @@ TAG_OPERATIONS = frozenset({"AddTags", "ListTags", "DeleteTags"})
 
 class SageMaker:
     """
-    The hosting half of SageMaker's API in one region.
+    The part of SageMaker's API in one region that hosting and its jobs need.
     """
 
     def __init__(self, world: World) -> None:
@@ -30,6 +31,7 @@ class SageMaker:
             **Definitions(world).operations(),
             **Endpoints(world).operations(),
             **Components(world).operations(),
+            **jobs.operations(world),
             "AddTags": self._add_tags,
             "ListTags": self._list_tags,
             "DeleteTags": self._delete_tags,

@@ -5,7 +5,7 @@ What hosting needs to know about the services around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from cdk_sagemaker_llm.local.sagemaker.locations import Location
 
@@ -61,6 +61,22 @@ class Surroundings(Protocol):
             lines: What is written.
 
             moment: When, in seconds since 1970.
+        """
+
+    def notify(
+        self, source: str, kind: str, detail: dict[str, Any], resource: str
+    ) -> None:
+        """
+        Tell EventBridge of what has happened, and wait for nobody.
+
+        Args:
+            source: The service, such as ``aws.sagemaker``.
+
+            kind: What EventBridge calls the detail's type.
+
+            detail: What has happened.
+
+            resource: The ARN of what it has happened to.
         """
 
     def scalable_targets(self) -> set[str]:

@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.local.faults import Fault
 from cdk_sagemaker_llm.local.reporting import report
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of
 from cdk_sagemaker_llm.local.sagemaker.engines import start_log
+from cdk_sagemaker_llm.local.sagemaker.jobs import engines
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on
 from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
@@ -91,7 +92,11 @@ def trouble_of(
             f"{subject} starts correctly when invoked with 'docker run <image> "
             "serve'",
         )
-    said, starts = start_log(world, _container(world, variant, copy))
+    container = _container(world, variant, copy)
+    said, starts = start_log(world, container)
+    # Engines that were compiled for something else keep LMI from loading its model.
+    if unloadable := engines.refusal(world, container, kind, _reserved(copy)):
+        said, starts = unloadable, False
     if said:
         group = _write_log(world, endpoint, variant, copy, said)
         if not starts:
@@ -145,6 +150,10 @@ def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, A
         own = specification.get("Container", {})
     found = world.deployed_models.get(model)
     return containers_of(found.request)[0] if found else own
+
+
+def _reserved(copy: Copy) -> int | None:
+    return None if copy.needs is None else int(copy.needs.accelerators or 0)
 
 
 def _write_log(

@@ -166,6 +166,8 @@ class World:
     traffic: Traffic = field(init=False)
     # An endpoint goes on serving a model that has been deleted.
     deployed_models: dict[str, Record] = field(default_factory=dict)
+    # Beside hosting: of each kind of job.
+    jobs: list[Shelf[Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """
@@ -173,20 +175,21 @@ class World:
         """
         self.artifacts = Artifacts(self.surroundings)
         self.traffic = Traffic(self.clock)
-        self.models = Shelf("model", self._arn("model"))
-        self.configs = Shelf("endpoint configuration", self._arn("endpoint-config"))
+        self.models = Shelf("model", self.arn("model"))
+        self.configs = Shelf("endpoint configuration", self.arn("endpoint-config"))
         # The API reference of CreateEndpoint: the name is case-insensitive there.
-        self.endpoints = Shelf("endpoint", self._arn("endpoint"), str.lower)
+        self.endpoints = Shelf("endpoint", self.arn("endpoint"), str.lower)
         self.components = Shelf(
             "inference component",
-            self._arn("inference-component"),
+            self.arn("inference-component"),
         )
 
     def shelves(self) -> tuple[Shelf[Any], ...]:
         """
         Return every kind there is.
         """
-        return (self.models, self.configs, self.endpoints, self.components)
+        hosting = (self.models, self.configs, self.endpoints, self.components)
+        return (*hosting, *self.jobs)
 
     def components_on(self, endpoint: Endpoint) -> list[Component]:
         """
@@ -215,6 +218,9 @@ class World:
         container = found.request.get("PrimaryContainer") or every[0]
         return str(container.get("Image", ""))
 
-    def _arn(self, resource: str) -> str:
+    def arn(self, resource: str) -> str:
+        """
+        Return the ARN of a kind of resource, up to the name.
+        """
         place = f"{self.region}:{self.account}"
         return f"arn:{self.partition}:sagemaker:{place}:{resource}/"

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
@@ -27,15 +28,19 @@ from cdk_sagemaker_llm.serving.configuration import (
     settled,
 )
 from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
+from cdk_sagemaker_llm.serving.engines.checks.options import find_option
+from cdk_sagemaker_llm.serving.engines.empty import empty_findings, without_empty
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     MODEL_DIR,
     EntryPoint,
 )
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.overlaps import overlap_findings, plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Telling,
     Told,
+    bounds_findings,
     given_arguments,
     words_of,
 )
@@ -118,17 +123,28 @@ class EngineServing:
         Check the image, and each argument for its release; describe all of it in
         environment variables.
         """
+        empty = empty_findings(self)
+        if empty:
+            # The rest is looked at as if they had been left out.
+            rest = without_empty(self).prepare(model, accelerators)
+            return Prepared(None, (*empty, *rest.findings), rest.demand)
         family, accelerators = self._placed(model, accelerators)
         chosen = choose_image(family, self.version, self.image)
         release = find_engine_release(family, chosen.version)
         demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
         devices = settled(accelerators, demand)
         found = [*chosen.findings, *self._general_findings(model)]
-        found += self._rolling_findings(chosen)
+        found += [*self._rolling_findings(chosen), *bounds_findings(self)]
         if chosen.release is None or release is None:
             return Prepared(None, tuple(found), demand)
         told = self._told(release, self._arguments(model, devices))
         found += told.findings
+        found += overlap_findings(
+            self._given_words(),
+            self.options,
+            self.unchecked_options,
+            partial(self._long_name, release),
+        )
         written = {**self._defaults(model, demand), **self.environment}
         environment = {**written, **told.variables, **self._unchecked(release)}
         found += self._repeated(told.variables)
@@ -240,7 +256,31 @@ class EngineServing:
             # What is doubled for the supervisor stays doubled without it.
             rule = replace(rule, supervisor=None)
         telling = Telling(self.engine, number, rule, label)
-        return telling.tell(arguments, self.options, words_of(self))
+        return telling.tell(arguments, self.options, self._words(release))
+
+    def _words(self, release: EngineRelease) -> dict[str, str]:
+        """
+        Return what the user calls each argument, by its long name.
+        """
+        said = {self._long_name(release, one): one for one in self.options}
+        return {**words_of(self), **said}
+
+    def _given_words(self) -> dict[str, str]:
+        """
+        Return what the user calls each parameter that is given, by its long name.
+        """
+        given = given_arguments(self)
+        return {name: word for name, word in words_of(self).items() if name in given}
+
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:
+        """
+        Return the long name of the argument that a spelling is of, if it is known.
+        """
+        plain = plain_name(spelling)
+        number = release.engine_version or ""
+        # Parsers take beginnings of names as well.
+        known = find_option(self.engine, number, f"--{plain}").argument
+        return plain if known is None else known.name
 
     def _variable(self, release: EngineRelease, argument: str) -> str:
         """
@@ -286,9 +326,10 @@ class EngineServing:
             return []
         family = chosen.release.family
         pinned = pinned_version(family, chosen.version)
+        what = f"version {self.version} of {family}"
         return [
             ROLLING_TAG.finding(
-                f"version {chosen.version} of {family} is a tag that "
+                f"{f'image {self.image}' if self.image else what} is a tag that "
                 "AWS moves: the next instance may start another engine",
                 f"name {pinned}, or the image's digest in image=",
             )
@@ -302,7 +343,9 @@ class EngineServing:
         devices: int | None,
     ) -> list[Finding]:
         words = {
-            self._variable(release, name): word for name, word in words_of(self).items()
+            self._variable(release, f"{form}{name}"): word
+            for name, word in self._words(release).items()
+            for form in ("no-", "")
         }
         # A token is set by reference, after all that is known here.
         has_token = getattr(model, "token", None) is not None
@@ -317,7 +360,9 @@ class EngineServing:
             words=words,
             unchecked=self._unchecked(release),
         )
-        return [_renamed(self._judged(one), words) for one in found]
+        prefix = "" if release.rule is None else rule_of(release).prefix
+        shown = {**{name: name for name in self.environment}, **words}
+        return [_renamed(self._judged(one), shown, prefix) for one in found]
 
     def _judged(self, finding: Finding) -> Finding:
         """
@@ -344,13 +389,17 @@ def rule_of(release: EngineRelease) -> EntryPoint:
     return ENTRY_POINTS[release.rule]
 
 
-def _renamed(finding: Finding, words: Mapping[str, str]) -> Finding:
+def _renamed(finding: Finding, words: Mapping[str, str], prefix: str) -> Finding:
     """
-    Return a finding that calls variables what the user does.
+    Return a finding that calls variables what the user does, and arguments that nobody
+    has written by their names.
     """
 
     def rename(match: re.Match[str]) -> str:
-        return words.get(match[0], match[0])
+        name = match[0]
+        is_other = prefix and name.startswith(prefix) and name != prefix
+        usual = plain_name(name.removeprefix(prefix)) if is_other else name
+        return words.get(name, usual)
 
     return replace(
         finding,

@@ -131,7 +131,7 @@ def engine_findings(
     if image is None:
         return []
     kind = _kind(environment, architecture)
-    known = _known(environment, unchecked)
+    known = everything = _known(environment, unchecked)
     if image.engine == "vllm-omni":
         known = dict(without_own(known, image))
     hardware = _hardware(instance_type)
@@ -141,7 +141,7 @@ def engine_findings(
         hidden=frozenset(environment) - frozenset(known),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=heads_of(kind),
-        architecture=_class(architecture),
+        architecture=_class(kind),
         accelerator_model=hardware.accelerator_model if hardware else None,
         memory_gib=hardware.memory_gib if hardware else None,
         model_data=model_data,
@@ -149,6 +149,7 @@ def engine_findings(
         model_type=_said(kind, "model_type", str),
         context_length=_said(kind, "context_length", int),
         words=words or {},
+        own={name: everything[name] for name in everything if name not in known},
     )
     subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
     found = subject_findings(subjects[0])

@@ -52,6 +52,12 @@ LLAMA_CPP = tuple(
     yarn-beta-slow yarn-ext-factor yarn-orig-ctx
     """.split()  # noqa: SIM905 - a list of two hundred literals is no easier to read
 )
+# Other spellings of what has a parameter.
+LLAMA_CPP_ALIASES: Mapping[str, str] = {
+    "embedding": "embeddings",
+    "gpu-layers": "n-gpu-layers",
+    "rerank": "reranking",
+}
 # Gone since v0.4.1, which came under the tags of b10433.
 GONE_FROM_LLAMA_CPP = ("mmap", "mlock", "direct-io", "no-mmap")
 

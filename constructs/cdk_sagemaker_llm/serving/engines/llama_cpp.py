@@ -4,6 +4,7 @@ Llama.cpp in AWS's own images, or in Hugging Face's: GGUF files on processors an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
@@ -27,22 +28,25 @@ from cdk_sagemaker_llm.serving.engines.base import (
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.gguf import GGUF_SUFFIX, gguf_type_of
 from cdk_sagemaker_llm.serving.engines.known_names import (
+    LLAMA_CPP_ALIASES,
     OFF_IN_LLAMA_CPP,
     ON_IN_LLAMA_CPP,
 )
+from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
-    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, with_template
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.lmi.typed import Bounds
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
 
 # The newest of each that stays as it is (images of 2026-10).
 NEWEST = "1.0.1"
 _NEWEST_OF_HUGGING_FACE = "b9522"
+_BUILD = re.compile(r"b\d+")
 # As many layers as any model has: the images put none on a GPU by themselves.
 _ALL_LAYERS = 999
 # What it downloads of a repository that no type is named of, if there is one.
@@ -60,6 +64,17 @@ UNREAD_REVISION = Rule(
     "llama.cpp is to take a revision of a model, and always takes the newest",
     "llama-server --help, which has no argument for it",
 )
+SET_BY_IMAGE = Rule(
+    "LLM533",
+    "an option of llama.cpp is one that its image sets itself",
+    "the entry points of aws/deep-learning-containers",
+)
+# Arguments that an entry point writes, or keeps to itself.
+_OF_THE_IMAGE = {
+    "host": "what is in front of llama.cpp calls it there",
+    "port": "SageMaker calls 8080, and the image listens there",
+    "model-dir": "SageMaker puts weights into /opt/ml/model, and it looks there",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +167,9 @@ class LlamaCpp(EngineServing):
     model: str | None = None
     hf_file: str | None = argument("hf-file")
     mmproj: str | None = argument("mmproj")
-    ctx_size: int | None = argument("ctx-size")
+    ctx_size: int | None = argument("ctx-size", Bounds(least=0))
     n_gpu_layers: int | None = argument("n-gpu-layers")
-    parallel: int | None = argument("parallel")
+    parallel: int | None = argument("parallel", Bounds(least=1, also=(-1,)))
     threads: int | None = argument("threads")
     batch_size: int | None = argument("batch-size")
     ubatch_size: int | None = argument("ubatch-size")
@@ -174,7 +189,8 @@ class LlamaCpp(EngineServing):
         Hold each field to its kind, and the image to those that there are.
 
         Raises:
-            ValueError: If Hugging Face has no image for the processor.
+            ValueError: If Hugging Face has no image for the processor, or the version
+                is one of its images and the distribution is not.
         """
         # A data class with slots has no super() without arguments.
         super(LlamaCpp, self).__post_init__()
@@ -182,6 +198,12 @@ class LlamaCpp(EngineServing):
             raise ValueError(
                 f"processor must be 'x86_64' of Hugging Face's images, got "
                 f"{self.processor!r}; AWS's are for both"
+            )
+        if self.distribution == "aws" and _BUILD.fullmatch(self.version):
+            raise ValueError(
+                f"version {self.version} is a build of llama.cpp, which Hugging Face's "
+                f"images are of; set distribution='huggingface', whose newest is "
+                f"{_NEWEST_OF_HUGGING_FACE}, or take AWS's {NEWEST}"
             )
         if not self.version:
             is_aws = self.distribution == "aws"
@@ -233,8 +255,27 @@ class LlamaCpp(EngineServing):
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> Told:
         negated = (*ON_IN_LLAMA_CPP, *OFF_IN_LLAMA_CPP)
-        telling = PlainTelling(rule_of(release), negated)
-        return telling.tell(arguments, self.options, words_of(self))
+        telling = PlainTelling(rule_of(release), negated, aliases=LLAMA_CPP_ALIASES)
+        return telling.tell(arguments, self.options, self._words(release))
+
+    def _given_words(self) -> dict[str, str]:
+        found = super(LlamaCpp, self)._given_words()
+        return found if self.model is None else {**found, "model": "model"}
+
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
+        name = plain_name(spelling)
+        return LLAMA_CPP_ALIASES.get(name, name)
+
+    def _own_findings(self) -> list[Finding]:
+        return [
+            SET_BY_IMAGE.finding(
+                f"options has {spelling}, which the image sets itself: {why}",
+                "leave it out",
+            )
+            for spelling in self.options
+            for why in [_OF_THE_IMAGE.get(plain_name(spelling))]
+            if why is not None
+        ]
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)
@@ -266,6 +307,7 @@ class LlamaCpp(EngineServing):
 
     def _general_findings(self, model: ModelSource | None) -> list[Finding]:
         found = super(LlamaCpp, self)._general_findings(model)
+        found += self._own_findings()
         if isinstance(model, HuggingFaceModel):
             return found + self._hub_findings(model)
         if isinstance(model, S3Model):

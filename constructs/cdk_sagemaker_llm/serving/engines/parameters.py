@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     spellings,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.values import OUT_OF_BOUNDS
 from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
 from cdk_sagemaker_llm.serving.engines.spans import way_out, when_known
 from cdk_sagemaker_llm.serving.engines.writing import (
@@ -27,6 +28,7 @@ from cdk_sagemaker_llm.serving.engines.writing import (
     UntellableError,
     write,
 )
+from cdk_sagemaker_llm.serving.lmi.typed import Bounds
 from cdk_sagemaker_llm.serving.rules import REPEATED, UNREADABLE
 from cdk_sagemaker_llm.wording import nearest
 
@@ -51,11 +53,30 @@ UNSUPERVISED = Rule(
 )
 
 
-def argument(name: str) -> Any:  # noqa: ANN401 - stands for a field of any type
+def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - stands for a field of any type
     """
     Declare a parameter that is an argument of the engine, if it is given.
+
+    Args:
+        name: The argument's long name.
+
+        bounds:
+            Which numbers every release takes.
+            If left out, any, or the checks of the variables know.
     """
-    return field(default=None, metadata={"argument": name})
+    return field(default=None, metadata={"argument": name, "bounds": bounds})
+
+
+def bounds_findings(serving: DataclassInstance) -> Iterator[Finding]:
+    """
+    Check each parameter against its bounds.
+    """
+    for one in fields(serving):
+        bounds: Bounds | None = one.metadata.get("bounds")
+        value = getattr(serving, one.name)
+        fault = None if bounds is None else bounds.fault(value)
+        if fault is not None:
+            yield OUT_OF_BOUNDS.finding(f"{one.name} must be {fault}, got {value!r}")
 
 
 def argument_fields(serving: DataclassInstance) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribut
 from cdk_sagemaker_llm.serving.engines.checks.json_texts import certain
 from cdk_sagemaker_llm.serving.engines.parameters import argument
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE
 
 # The newest minor version of the track that AWS recommends (images of 2026-10).
 NEWEST = "1.4"
@@ -97,12 +98,12 @@ class Sglang(EngineServing):
     version: str = NEWEST
     _: KW_ONLY
     distribution: ImageDistribution = "aws"
-    tp_size: int | None = argument("tp-size")
-    dp_size: int | None = argument("dp-size")
-    pp_size: int | None = argument("pp-size")
-    context_length: int | None = argument("context-length")
-    mem_fraction_static: float | None = argument("mem-fraction-static")
-    max_running_requests: int | None = argument("max-running-requests")
+    tp_size: int | None = argument("tp-size", COUNT)
+    dp_size: int | None = argument("dp-size", COUNT)
+    pp_size: int | None = argument("pp-size", COUNT)
+    context_length: int | None = argument("context-length", COUNT)
+    mem_fraction_static: float | None = argument("mem-fraction-static", SHARE)
+    max_running_requests: int | None = argument("max-running-requests", COUNT)
     chunked_prefill_size: int | None = argument("chunked-prefill-size")
     dtype: str | None = argument("dtype")
     quantization: str | None = argument("quantization")
@@ -129,7 +130,8 @@ class Sglang(EngineServing):
         if self.distribution == "huggingface":
             return "huggingface-sglang"
         # The track on Ubuntu counts as SGLang does.
-        return "sglang" if self.version.startswith("0.") else "sglang-server"
+        is_of_track = self.version.lstrip("vV").startswith("0.")
+        return "sglang" if is_of_track else "sglang-server"
 
     def _degrees(
         self, given: Mapping[str, ArgumentValue], devices: int | None

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.serving.configuration import Accelerators, settled
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
 from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
 from cdk_sagemaker_llm.serving.engines.known_names import TEI_SINCE
+from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     OTHER_RELEASE,
     Told,
@@ -27,6 +28,7 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, HUB_TOKEN
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT
 from cdk_sagemaker_llm.serving.rules import UNREADABLE
 from cdk_sagemaker_llm.wording import nearest
 
@@ -109,7 +111,7 @@ class TextEmbeddings(EngineServing):
     default_prompt: str | None = argument("default-prompt")
     default_prompt_name: str | None = argument("default-prompt-name")
     dense_path: str | None = argument("dense-path")
-    tokenization_workers: int | None = argument("tokenization-workers")
+    tokenization_workers: int | None = argument("tokenization-workers", COUNT)
 
     @property
     def container_family(self) -> str:
@@ -146,6 +148,9 @@ class TextEmbeddings(EngineServing):
     ) -> str:
         return argument.replace("-", "_").upper()
 
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
+        return plain_name(spelling)
+
     def _token_variables(self, release: EngineRelease) -> tuple[str, ...]:
         # It refuses both together.
         reads = _is_known(HUB_TOKEN, release)
@@ -174,7 +179,7 @@ class TextEmbeddings(EngineServing):
         self, typed: Mapping[str, ArgumentValue], found: list[Finding]
     ) -> Iterator[tuple[str, str, ArgumentValue]]:
         for spelling, value in self.options.items():
-            name = spelling.lstrip("-").replace("_", "-").lower()
+            name = plain_name(spelling)
             if name in typed:
                 found.append(repeated(spelling))
                 continue

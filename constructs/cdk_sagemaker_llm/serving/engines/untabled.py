@@ -8,10 +8,11 @@ variables, and no more than a warning.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
+from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     UNTELLABLE,
     Told,
@@ -39,11 +40,14 @@ class PlainTelling:
             that begins with ``no-``.
 
         takes_dashes: Whether the parser takes a value that begins with a dash.
+
+        aliases: The long names of other spellings.
     """
 
     rule: EntryPoint
     negated: Sequence[str] = ()
     takes_dashes: bool = True
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def tell(
         self,
@@ -63,7 +67,7 @@ class PlainTelling:
         """
         found: list[Finding] = []
         variables: dict[str, str] = {}
-        for name, value in [*typed.items(), *_options(options, typed, found)]:
+        for name, value in [*typed.items(), *self._options(options, typed, found)]:
             shown = names.get(name, name)
             later = later_findings(shown, value)
             found += later
@@ -75,6 +79,20 @@ class PlainTelling:
                 message = f"{shown} cannot be told to this image: {fault}"
                 found.append(UNTELLABLE.finding(message))
         return Told(variables, tuple(found))
+
+    def _options(
+        self,
+        options: Mapping[str, ArgumentValue],
+        typed: Mapping[str, ArgumentValue],
+        found: list[Finding],
+    ) -> Iterator[tuple[str, ArgumentValue]]:
+        for spelling, value in options.items():
+            name = plain_name(spelling)
+            name = self.aliases.get(name, name)
+            if name in typed:
+                found.append(repeated(spelling))
+            else:
+                yield name, value
 
     def _written(self, name: str, value: ArgumentValue) -> dict[str, str]:
         if isinstance(value, bool):
@@ -95,19 +113,6 @@ class PlainTelling:
         if name in self.negated:
             return {self.rule.variable(f"no-{name}"): bare}
         return {}
-
-
-def _options(
-    options: Mapping[str, ArgumentValue],
-    typed: Mapping[str, ArgumentValue],
-    found: list[Finding],
-) -> Iterator[tuple[str, ArgumentValue]]:
-    for spelling, value in options.items():
-        name = spelling.lstrip("-").replace("_", "-").lower()
-        if name in typed:
-            found.append(repeated(spelling))
-        else:
-            yield name, value
 
 
 def _text(value: ArgumentValue) -> str:

@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.serving.engines.templates import (
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.images import is_catalogued
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, Bounds
 from cdk_sagemaker_llm.serving.loading import (
     BYTES_PER_SECOND,
     LONG_SECONDS,
@@ -33,6 +34,8 @@ from cdk_sagemaker_llm.serving.loading import (
 NEWEST = "2.6"
 # vLLM gives up on its own engine after 600 s, however long SageMaker would wait.
 _READY_SECONDS = 600
+# -1 is another word for auto.
+_LENGTH = Bounds(least=1, also=(-1,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +128,25 @@ class Vllm(EngineServing):
     version: str = NEWEST
     _: KW_ONLY
     distribution: ImageDistribution = "aws"
-    tensor_parallel_size: int | None = argument("tensor-parallel-size")
-    pipeline_parallel_size: int | None = argument("pipeline-parallel-size")
-    data_parallel_size: int | None = argument("data-parallel-size")
-    max_model_len: int | Literal["auto"] | None = argument("max-model-len")
-    gpu_memory_utilization: float | None = argument("gpu-memory-utilization")
+    tensor_parallel_size: int | None = argument("tensor-parallel-size", COUNT)
+    pipeline_parallel_size: int | None = argument("pipeline-parallel-size", COUNT)
+    data_parallel_size: int | None = argument("data-parallel-size", COUNT)
+    max_model_len: int | Literal["auto"] | None = argument("max-model-len", _LENGTH)
+    gpu_memory_utilization: float | None = argument("gpu-memory-utilization", SHARE)
     dtype: str | None = argument("dtype")
     quantization: str | None = argument("quantization")
     kv_cache_dtype: str | None = argument("kv-cache-dtype")
     enable_prefix_caching: bool | None = argument("enable-prefix-caching")
     enable_chunked_prefill: bool | None = argument("enable-chunked-prefill")
-    max_num_seqs: int | None = argument("max-num-seqs")
-    max_num_batched_tokens: int | None = argument("max-num-batched-tokens")
+    max_num_seqs: int | None = argument("max-num-seqs", COUNT)
+    max_num_batched_tokens: int | None = argument("max-num-batched-tokens", COUNT)
     enforce_eager: bool | None = argument("enforce-eager")
     load_format: str | None = argument("load-format")
     trust_remote_code: bool | None = argument("trust-remote-code")
     served_model_name: str | Sequence[str] | None = argument("served-model-name")
     enable_lora: bool | None = argument("enable-lora")
-    max_loras: int | None = argument("max-loras")
-    max_lora_rank: int | None = argument("max-lora-rank")
+    max_loras: int | None = argument("max-loras", COUNT)
+    max_lora_rank: int | None = argument("max-lora-rank", COUNT)
     speculative_config: Mapping[str, Any] | None = argument("speculative-config")
     tool_call_parser: str | None = argument("tool-call-parser")
     reasoning_parser: str | None = argument("reasoning-parser")
@@ -162,7 +165,8 @@ class Vllm(EngineServing):
         if self.distribution == "huggingface":
             return "huggingface-vllm"
         # The track on Ubuntu counts as vLLM does.
-        return "vllm" if self.version.startswith("0.") else "vllm-server"
+        is_of_track = self.version.lstrip("vV").startswith("0.")
+        return "vllm" if is_of_track else "vllm-server"
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None

@@ -10,13 +10,14 @@ from typing import ClassVar
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.serving.engines.base import EngineServing, rule_of
+from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
 from cdk_sagemaker_llm.serving.engines.parameters import (
     Told,
     argument,
-    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT
 
 # The newest of the catalogue, by the version of optimum-neuron (images of 2026-10).
 NEWEST = "0.4.5"
@@ -53,10 +54,10 @@ class VllmNeuron(EngineServing):
 
     version: str = NEWEST
     _: KW_ONLY
-    tensor_parallel_size: int | None = argument("tensor-parallel-size")
-    batch_size: int | None = argument("batch-size")
-    sequence_length: int | None = argument("sequence-length")
-    data_parallel_size: int | None = argument("data-parallel-size")
+    tensor_parallel_size: int | None = argument("tensor-parallel-size", COUNT)
+    batch_size: int | None = argument("batch-size", COUNT)
+    sequence_length: int | None = argument("sequence-length", COUNT)
+    data_parallel_size: int | None = argument("data-parallel-size", COUNT)
     served_model_name: str | None = argument("served-model-name")
 
     @property
@@ -66,8 +67,11 @@ class VllmNeuron(EngineServing):
         """
         return "huggingface-vllm-neuronx"
 
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
+        return plain_name(spelling)
+
     def _told(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> Told:
         telling = PlainTelling(rule_of(release), takes_dashes=False)
-        return telling.tell(arguments, self.options, words_of(self))
+        return telling.tell(arguments, self.options, self._words(release))

@@ -25,7 +25,6 @@ from cdk_sagemaker_llm.serving.engines.parameters import (
     Telling,
     Told,
     argument,
-    argument_fields,
     later_findings,
 )
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
@@ -34,6 +33,7 @@ from cdk_sagemaker_llm.serving.engines.writing import (
     UntellableError,
     write,
 )
+from cdk_sagemaker_llm.serving.lmi.typed import COUNT
 from cdk_sagemaker_llm.serving.rules import REPEATED
 
 # The newest minor version of the track (images of 2026-10).
@@ -99,13 +99,13 @@ class VllmOmni(Vllm):
 
     version: str = NEWEST
     _: KW_ONLY
-    num_gpus: int | None = argument("num-gpus")
+    num_gpus: int | None = argument("num-gpus", COUNT)
     deploy_config: str | None = argument("deploy-config")
     stage_configs_path: str | None = argument("stage-configs-path")
-    stage_init_timeout: int | None = argument("stage-init-timeout")
-    ulysses_degree: int | None = argument("ulysses-degree")
-    ring_degree: int | None = argument("ring-degree")
-    cfg_parallel_size: int | None = argument("cfg-parallel-size")
+    stage_init_timeout: int | None = argument("stage-init-timeout", COUNT)
+    ulysses_degree: int | None = argument("ulysses-degree", COUNT)
+    ring_degree: int | None = argument("ring-degree", COUNT)
+    cfg_parallel_size: int | None = argument("cfg-parallel-size", COUNT)
     cache_backend: str | None = argument("cache-backend")
     cache_config: Mapping[str, Any] | None = argument("cache-config")
     enable_cpu_offload: bool | None = argument("enable-cpu-offload")
@@ -151,7 +151,7 @@ class VllmOmni(Vllm):
         number = release.engine_version or ""
         rule = ENTRY_POINTS[release.rule or ""]
         label = f"{self.engine_name} {number}".strip()
-        words = {name: word for word, name in argument_fields(self)}
+        words = self._words(release)
         own = {n: v for n, v in arguments.items() if _is_own(n, number)}
         others = {n: v for n, v in arguments.items() if n not in own}
         further = {n: v for n, v in self.options.items() if _is_own(_long(n), number)}

@@ -227,6 +227,13 @@ class LmiServing:
             REPEATED.finding(f"options repeats {key}, which has a parameter of its own")
             for key in sorted(set(extra) & set(typed))
         ]
+        found += [
+            REPEATED.finding(
+                f"unchecked_options repeats {key}, which options says already",
+                "keep one of them",
+            )
+            for key in sorted(set(self.options) & set(self.unchecked_options))
+        ]
         found += credential_findings("options", extra)
         if isinstance(model, HuggingFaceModel) and not errors_of(found):
             has_token = model.token is not None

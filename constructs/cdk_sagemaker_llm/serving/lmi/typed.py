@@ -36,12 +36,15 @@ class Bounds:
         most: The greatest number.
 
         choices: The words; empty for any.
+
+        also: Numbers that are taken beside those.
     """
 
     least: float | None = None
     above: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    also: tuple[int, ...] = ()
 
     def fault(self, value: object) -> str | None:
         """
@@ -56,7 +59,7 @@ class Bounds:
         return self._words() if wrong else None
 
     def _holds(self, number: float) -> bool:
-        return (
+        return number in self.also or (
             (self.least is None or number >= self.least)
             and (self.above is None or number > self.above)
             and (self.most is None or number <= self.most)
@@ -64,7 +67,8 @@ class Bounds:
 
     def _words(self) -> str:
         words = {"at least": self.least, "above": self.above, "at most": self.most}
-        return " and ".join(f"{w} {n:g}" for w, n in words.items() if n is not None)
+        said = " and ".join(f"{w} {n:g}" for w, n in words.items() if n is not None)
+        return ", or ".join([said, *map(str, self.also)])
 
 
 COUNT = Bounds(least=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 
+from cdk_sagemaker_llm.architectures.gguf import gguf_bytes
 from cdk_sagemaker_llm.catalog.accelerators import Accelerator, find_accelerator
 from cdk_sagemaker_llm.fit.cache import token_bytes
 from cdk_sagemaker_llm.fit.plans import Plan
@@ -110,9 +111,21 @@ def _weights_read(plan: Plan, sequences: int) -> float:
     together: all weights are treated as if they were in experts.
     """
     model = plan.architecture
-    whole = model.weight_bytes(plan.setting.weight_bits) / plan.tensor_parallel_degree
+    whole = _weight_bytes(plan) / plan.tensor_parallel_degree
     idle = 1 - model.active_parameter_count / model.parameter_count
     return float(whole * (1 - idle**sequences))
+
+
+def _weight_bytes(plan: Plan) -> int:
+    """
+    Return the bytes of all weights, as they are stored.
+    """
+    model, gguf_type = plan.architecture, plan.setting.gguf_type
+    if gguf_type is None:
+        return model.weight_bytes(plan.setting.weight_bits)
+    quantizable, all_of_them = model.quantizable_parameter_count, model.parameter_count
+    usual, _ = gguf_bytes(gguf_type, quantizable, all_of_them)
+    return usual
 
 
 def _counts(most: int) -> list[int]:

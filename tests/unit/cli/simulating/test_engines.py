@@ -93,6 +93,8 @@ def test_other_images_have_none() -> None:
     assert engine_settings(None, {}) is None
     lmi = image("djl-inference:0.36.0-lmi28.0.0-cu130")
     assert engine_settings(lmi, {"OPTION_MODEL_ID": "a/b"}) is None
+    tei = image("tei:2.0.1-tei1.9.3-gpu-py310-cu129-ubuntu24.04")
+    assert engine_settings(tei, {"HF_MODEL_ID": "a/b"}) is None
 
 
 def test_an_engine_that_does_not_start() -> None:

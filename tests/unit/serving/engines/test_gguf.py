@@ -136,7 +136,7 @@ def test_the_way_out_is_named() -> None:
     (found,) = findings_of(Vllm(), HuggingFaceModel("a/b-GGUF:Q4_K_M"), 1)
 
     assert str(found) == (
-        "LLM525 SM_VLLM_MODEL=a/b-GGUF:Q4_K_M is a GGUF file, and vLLM 0.30.0 has no "
+        "LLM525 model=a/b-GGUF:Q4_K_M is a GGUF file, and vLLM 0.30.0 has no "
         "loader of its own for it; serve it with LlamaCpp, or bring a requirements.txt "
         "with vllm-gguf-plugin, or take a version with vLLM before 0.24.0"
     )

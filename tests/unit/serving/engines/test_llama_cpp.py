@@ -4,6 +4,7 @@ llama.cpp in AWS's own images, and in Hugging Face's.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -276,10 +277,10 @@ def test_a_long_template_travels_in_a_file() -> None:
             ),
         ),
         (
-            {"alias": ""},
+            {"options": {"api-key": ""}},
             HUB,
             (
-                "LLM555 alias cannot be told to this image: an empty value cannot be "
+                "LLM555 api-key cannot be told to this image: an empty value cannot be "
                 "told: the argument would stand alone"
             ),
         ),
@@ -343,16 +344,16 @@ def test_what_cannot_be_is_refused(
             {"options": {"n_predic": 5}},
             HUB,
             (
-                "LLM624 SM_LLAMA_CPP_N_PREDIC becomes --n-predic, which llama.cpp is "
-                "not known to have; did you mean SM_LLAMA_CPP_N_PREDICT?"
+                "LLM624 n_predic becomes --n-predic, which llama.cpp is "
+                "not known to have; did you mean n-predict?"
             ),
         ),
         (
             {"options": {"mlock": True}},
             HUB,
             (
-                "LLM624 SM_LLAMA_CPP_MLOCK is gone from llama.cpp v0.4.1, which AWS "
-                "has put under older tags; use SM_LLAMA_CPP_LOAD_MODE"
+                "LLM624 mlock is gone from llama.cpp v0.4.1, which AWS "
+                "has put under older tags; use load-mode"
             ),
         ),
         (
@@ -552,3 +553,21 @@ def test_components_share_instances_without_accelerators() -> None:
             }
         },
     )
+
+
+def test_a_build_is_of_hugging_faces_images() -> None:
+    """
+    AWS's have versions of their own.
+    """
+    message = (
+        "version b9523 is a build of llama.cpp, which Hugging Face's images are of; "
+        "set distribution='huggingface', whose newest is b9522, or take AWS's 1.0.1"
+    )
+
+    with pytest.raises(ValueError, match=re.escape(message)):
+        LlamaCpp("b9523")
+    assert LlamaCpp("b9522", distribution="huggingface").version == "b9522"
+    found = LlamaCpp("b9523", distribution="huggingface").prepare(HUB, 0).findings
+    assert [str(one) for one in found] == [
+        "LLM102 image huggingface-llamacpp-cpu has no version 'b9523'; use b9522"
+    ]

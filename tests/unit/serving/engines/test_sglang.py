@@ -196,11 +196,11 @@ def test_version_and_distribution_name_the_image(
         ),
         (
             Sglang(options={"json-model-override-args": "{bad"}),
-            "LLM558 json_model_override_args must be JSON (Expecting property name",
+            "LLM558 json-model-override-args must be JSON (Expecting property name",
         ),
         (
             Sglang(options={"model-loader-extra-config": "{bad"}),
-            "LLM558 SM_SGLANG_MODEL_LOADER_EXTRA_CONFIG must be JSON (Expecting",
+            "LLM558 model-loader-extra-config must be JSON (Expecting",
         ),
         (
             Sglang(json_model_override_args={"a": {1, 2}}),

@@ -211,7 +211,7 @@ def test_a_gated_model_with_a_token_is_no_doubt(stack: Stack) -> None:
     ("given", "found"),
     [
         ({"dtype": "bfloat16"}, ["LLM527"]),
-        ({"dtype": ""}, ["LLM527"]),
+        ({"options": {"dtype": ""}}, ["LLM527"]),
         ({"dtype": "Float16"}, ["LLM527"]),
         ({"pooling": "max"}, ["LLM527"]),
         ({"pooling": "last_token"}, ["LLM527"]),

@@ -288,11 +288,11 @@ def test_a_cache_in_fp8_is_planned_with_a_byte(dtype: str | None, size: int) -> 
         ),
         (
             Vllm(options={"speculative-config": "{bad"}),
-            "LLM504 speculative_config must be JSON (Expecting property name",
+            "LLM504 speculative-config must be JSON (Expecting property name",
         ),
         (
             Vllm(options={"compilation-config": "{bad"}),
-            "LLM504 SM_VLLM_COMPILATION_CONFIG must be JSON (Expecting property name",
+            "LLM504 compilation-config must be JSON (Expecting property name",
         ),
         (
             Vllm(hf_overrides={"a": {1, 2}}),
@@ -347,3 +347,68 @@ def test_a_gated_model_is_told_of_once() -> None:
     gated = HuggingFaceModel("meta-llama/Llama-3.1-8B-Instruct")
 
     assert [line[:6] for line in found(Vllm(), gated)] == ["LLM214"]
+
+
+@pytest.mark.parametrize(
+    ("image", "codes"),
+    [
+        ("server-sagemaker-cuda-v2-soci", ["LLM224", "LLM557"]),
+        ("server-sagemaker-cuda-v2.6-soci", ["LLM224"]),
+    ],
+)
+def test_an_image_with_an_index_moves_as_the_one_without(
+    image: str, codes: list[str]
+) -> None:
+    """
+    The message names what was written.
+    """
+    given = prepared(Vllm("2.6", image=image)).findings
+
+    assert [one.code for one in given] == codes
+    assert all(f"image {image} is" in one.message for one in given)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        (
+            "latest",
+            (
+                "LLM557 version latest of vllm-server is a tag that AWS moves: the "
+                "next instance may start another engine; name 2.6, or the image's "
+                "digest in image="
+            ),
+        ),
+        ("v0.28.0", "LLM102 image vllm has no version 'v0.28.0'; use 0.28.0"),
+        (
+            "0.10.2",
+            "LLM102 image vllm has no version '0.10.2'; use 0.13.0, 0.14.0 or 0.15.1",
+        ),
+    ],
+)
+def test_a_version_that_is_none_names_those_nearest(version: str, told: str) -> None:
+    """
+    By their numbers, and not by their letters.
+    """
+    (line,) = map(str, prepared(Vllm(version)).findings)
+
+    assert line == told
+
+
+@pytest.mark.parametrize(
+    ("serving", "family"),
+    [
+        (Vllm(), "vllm-server"),
+        (Vllm("2.4"), "vllm-server"),
+        (Vllm("0.28.0"), "vllm"),
+        (Vllm("0.29.0", distribution="huggingface"), "huggingface-vllm"),
+        (Vllm("0.29.0", distribution="aws"), "vllm"),
+    ],
+)
+def test_the_version_and_whose_it_is_choose_the_family(
+    serving: Vllm, family: str
+) -> None:
+    """
+    The track on Ubuntu counts as vLLM does.
+    """
+    assert serving.container_family == family

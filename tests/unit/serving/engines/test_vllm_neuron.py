@@ -107,7 +107,7 @@ def test_an_unknown_option_is_told() -> None:
 
     assert [str(each) for each in serving.prepare(HUB, 1).findings] == [
         (
-            "LLM624 SM_ON_SEQUENCE_LENGHT becomes --sequence_lenght, which vLLM on "
+            "LLM624 sequence_lenght becomes --sequence_lenght, which vLLM on "
             "Neuron 0.11.0 is not known to have; did you mean sequence_length?"
         )
     ]

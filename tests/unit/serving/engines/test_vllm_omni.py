@@ -165,3 +165,28 @@ def test_environments_of_others() -> None:
     assert found("1.8", SM_VLLM_MAX_MODEL_LEN="4096") == []
     assert found("1.0", SM_VLLM_DEPLOY_CONFIG="x") == ["LLM609"]
     assert found("1.1", SM_VLLM_DEPLOY_CONFIG="x") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"version": "1.7", "stage_configs_path": "x"},
+            (
+                "stage_configs_path is no argument of vLLM-Omni 0.28.0: it was last "
+                "seen in 0.26.0"
+            ),
+        ),
+        (
+            {"version": "1.0", "deploy_config": "x"},
+            "deploy_config is no argument of vLLM-Omni 0.18.0: it came by 0.20.0",
+        ),
+    ],
+)
+def test_an_argument_came_or_went(given: dict[str, Any], said: str) -> None:
+    """
+    Which of both is told.
+    """
+    (found,) = VllmOmni(**given).prepare(HuggingFaceModel("a/b"), 1).findings
+
+    assert found.message == said

@@ -546,7 +546,7 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
             [
                 (
                     "LLM102 image huggingface-llm has no version '1.4.6'; use 1.4.5, "
-                    "1.4.2 or 1.4.0"
+                    "2.0.0 or 1.4.2"
                 )
             ],
         ),

@@ -151,3 +151,29 @@ def test_fails_if_a_share_is_none(share: float) -> None:
         ValueError, match="arithmetic_share must be above 0 and at most"
     ):
         estimate_service_times(made, arithmetic_share=share)
+
+
+@pytest.mark.parametrize(
+    ("gguf_type", "weights"), [(None, 2e9), ("F16", 2e9), ("Q8_0", 8.5 / 8 * 1e9)]
+)
+def test_a_gguf_file_is_read_as_it_is_stored(
+    gguf_type: str | None, weights: float
+) -> None:
+    """
+    A weight of Q8_0 has eight bits, and half of one of its block's scale.
+    """
+    found = estimate_service_times(
+        plan(
+            SMALL,
+            "ml.g5.xlarge",
+            engine="llama.cpp",
+            context_length=2000,
+            gguf_type=gguf_type,
+        ),
+        sequence_tokens=1000,
+        bandwidth_share=1,
+        arithmetic_share=1,
+    )
+
+    # The file itself adds some ten kilobytes.
+    assert found.pace(1) == pytest.approx((weights + 1e8) / 600e9, rel=1e-3)

@@ -4,6 +4,7 @@ Checks of how the engine is split over the accelerators, and of what these are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
@@ -12,6 +13,8 @@ from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.kernels import gpu_findings
 
+_WHOLE = re.compile(r"\d{1,18}")
+_OMNI_GPUS = "num-gpus"
 _TENSOR = {"vllm": "tensor-parallel-size", "sglang": "tp-size"}
 _STAGES = {"vllm": "pipeline-parallel-size", "sglang": "pp-size"}
 _COPIES = {"vllm": "data-parallel-size", "sglang": "dp-size"}
@@ -28,6 +31,9 @@ _ELSEWHERE = (
     "device",
     "config",
 )
+
+# What the model's config.json says is then otherwise.
+_OVERRIDES = ("hf-overrides", "json-model-override-args")
 
 TOO_FEW_DEVICES = Rule(
     "LLM516", "the engine is split over more accelerators than it has", PARSERS
@@ -70,31 +76,47 @@ def check_devices(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
+def check_omni_devices(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    A diffusion model of vLLM-Omni gets the GPUs that it is to run on.
+
+    Each stage asks for its own (vllm_omni/engine/stage_init_utils.py of 0.28.0).
+    """
+    rule, present = subject.rule, subject.accelerators
+    if rule is None or not present:
+        return
+    variable = rule.variable(_OMNI_GPUS)
+    asked = subject.own.get(variable, "")
+    if _WHOLE.fullmatch(asked) and int(asked) > present:
+        yield TOO_FEW_DEVICES.finding(
+            f"{subject.word(variable)}={asked} needs {asked} accelerators, and there "
+            f"are {present}",
+            f"write {subject.word(variable)}={present}",
+        )
+
+
 UNEVEN_HEADS = Rule(
     "LLM517",
-    "vLLM's tensor parallel size does not divide the attention heads",
-    "verify_with_parallel_config in vllm/config/model.py",
-)
-UNEVEN_HEADS_OF_SGLANG = Rule(
-    "LLM619",
-    "SGLang's tensor parallel size does not divide the attention heads",
-    "the models of SGLang, some of which fill heads up",
+    "the tensor parallel size does not divide the attention heads",
+    "verify_with_parallel_config in vllm/config/model.py; sglang/srt/models",
 )
 
 
 def check_heads(subject: EngineSubject) -> Iterator[Finding]:
     """
-    Tensor parallelism divides the attention heads.
+    Tensor parallelism divides the attention heads: vLLM says so itself, and SGLang's
+    models assert it where they are made.
     """
     table, heads = _split(subject), subject.attention_heads
-    if table is None or not heads or subject.is_told("hf-overrides"):
+    if table is None or not heads or any(map(subject.is_told, _OVERRIDES)):
         return
     size = subject.number(_TENSOR[table])
-    if not size or size < 1 or heads % size == 0:
+    # Each of the copies that share the devices splits its attention over its own.
+    within = subject.number(_COPIES[table]) if _shares_devices(subject, table) else 1
+    if not size or size < 1 or not within or heads % max(size // within, 1) == 0:
         return
-    rule = UNEVEN_HEADS if table == "vllm" else UNEVEN_HEADS_OF_SGLANG
     fitting = [str(each) for each in (1, 2, 4, 8, 16) if heads % each == 0]
-    yield rule.finding(
+    yield UNEVEN_HEADS.finding(
         f"{subject.variable(_TENSOR[table])} must divide the {heads} attention heads, "
         f"got {size}",
         f"use {', '.join(fitting)}",
@@ -123,7 +145,10 @@ def _split(subject: EngineSubject) -> Engine | None:
 
 
 def _parts(subject: EngineSubject, table: str) -> tuple[str, ...]:
-    # SGLang's data parallel attention splits the devices of tensor parallelism.
-    is_within = table == "sglang" and subject.is_told("enable-dp-attention")
-    copies = () if is_within else (_COPIES[table],)
+    copies = () if _shares_devices(subject, table) else (_COPIES[table],)
     return (_TENSOR[table], _STAGES[table], *copies)
+
+
+def _shares_devices(subject: EngineSubject, table: str) -> bool:
+    # SGLang's data parallel attention splits the devices of tensor parallelism.
+    return table == "sglang" and subject.is_told("enable-dp-attention")

@@ -10,6 +10,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines import gguf
 from cdk_sagemaker_llm.serving.engines.checks.models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_HOST
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.known_names import (
     GONE_FROM_LLAMA_CPP,
@@ -20,6 +21,8 @@ from cdk_sagemaker_llm.serving.engines.translation import passed_on
 from cdk_sagemaker_llm.wording import nearest
 
 _GGUF = ".gguf"
+# Where nginx calls it, or all of them.
+_CALLED = ("127.0.0.1", "localhost", "0.0.0.0", "::")  # noqa: S104 - what users write
 _HUB_MODELS = ("hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
 
 UNKNOWN_NAME = Rule(
@@ -52,6 +55,23 @@ def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
         yield UNKNOWN_NAME.finding(
             f"{word} becomes {passed.flag}, which {subject.title} is not known to have",
             f"did you mean {subject.variable(near[0])}?" if near else "",
+        )
+
+
+def check_llama_cpp_host(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    The server of AWS's image stays where the nginx in front of it calls it.
+    """
+    rule = subject.rule
+    if rule is None or rule.name != "llama-cpp":
+        return
+    variable = rule.variable("host")
+    host = subject.environment.get(variable, "")
+    if host and host not in _CALLED:
+        yield OTHER_HOST.finding(
+            f"{subject.word(variable)}={host} may hide llama.cpp from the nginx in "
+            "front of it",
+            "leave it out",
         )
 
 

@@ -27,6 +27,8 @@ _CACHES = (
     "TRANSFORMERS_CACHE",
     "LLAMA_CACHE",
 )
+# What vLLM and SGLang stream themselves (SUPPORTED_SCHEMES of their runai_utils.py),
+# and the address of a file; azure:// is a word of Hugging Face's entry point alone.
 _ADDRESSES = ("s3://", "gs://", "az://", "http://", "https://")
 _INSTALLS = "STANDARD_AUTO_INSTALL_REQ"
 _PIP = "STANDARD_PIP_ARGS"

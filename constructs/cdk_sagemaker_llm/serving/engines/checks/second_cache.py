@@ -62,7 +62,8 @@ def _is_on(subject: EngineSubject) -> bool:
     """
     if subject.is_set(_SWITCH) or subject.is_told("kv-transfer-config"):
         return False
-    return subject.environment.get(_ALL, "1") != "0" and _ALL not in subject.hidden
+    # Anything but 1 ends the script; an empty value is as one that is left out.
+    return (subject.environment.get(_ALL) or "1") == "1" and _ALL not in subject.hidden
 
 
 def _size(subject: EngineSubject) -> str:

@@ -109,6 +109,9 @@ class EngineSubject:
         is_isolated: Whether the container is cut off from the network.
 
         words: What the user calls a variable, where that is not its name.
+
+        own: The known variables of arguments that the table does not describe, and
+            the engine has.
     """
 
     environment: Mapping[str, str]
@@ -127,6 +130,7 @@ class EngineSubject:
     model_data: Collection[str] | None = None
     is_isolated: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
     told: tuple[Told, ...] = ()
 
     @property

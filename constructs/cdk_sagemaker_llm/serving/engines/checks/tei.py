@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.models import HUB
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.gguf import names_gguf
 from cdk_sagemaker_llm.serving.engines.known_names import (
     TEI,
     TEI_CHOICES,
@@ -33,6 +35,11 @@ _TRUTH = ("true", "false")
 _SIMILARITY = "sentence-similarity"
 _REFUSES_LONG_CONTEXTS_SINCE = "1.9.0"
 _BATCH_TOKENS = 16384
+# What models of the class of those that write, and made for vectors, are called.
+_EMBEDS = re.compile(
+    r"embed|rerank|retriev|search|(?<![a-z0-9])(e5|bge|gte|sfr|gritlm|jina|linq|stella)",
+    re.IGNORECASE,
+)
 
 UNREAD_BY_TEI = Rule(
     "LLM626", "TEI is told what its release is not known to read", _ROUTER
@@ -153,6 +160,54 @@ def check_tei_model(subject: EngineSubject) -> Iterator[Finding]:
             f"TEI loads models of type {kind} on GPUs alone, unless the model comes "
             "as ONNX as well",
             "take an instance type with a GPU",
+        )
+
+
+GGUF_IN_TEI = Rule(
+    "LLM636",
+    "TEI is given a repository of GGUF files, which it does not read",
+    "core/src/download.rs and backends/src/lib.rs of text-embeddings-inference",
+)
+
+
+def check_tei_gguf(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI reads safetensors, PyTorch's files or ONNX.
+    """
+    model = subject.environment.get(HUB, "")
+    if _is_tei(subject) and names_gguf(model):
+        yield GGUF_IN_TEI.finding(
+            f"{model} says that it is of GGUF files, and TEI reads safetensors, "
+            "PyTorch's files or ONNX",
+            "name the repository that the GGUF files were made of, or serve them with "
+            'LlamaCpp(distribution="huggingface", embeddings=True)',
+        )
+
+
+WRITES_TEXT = Rule(
+    "LLM638",
+    "TEI is given a model that writes text, as far as its name and class say",
+    "router/src/lib.rs of text-embeddings-inference: such a model has no pooling",
+)
+
+
+def check_tei_task(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI makes vectors and scores, and writes nothing.
+
+    Some models of embeddings are of the class of those that write; their names, or how
+    vectors are to become one, tell them apart.
+    """
+    model, kind = subject.environment.get(HUB, ""), subject.architecture or ""
+    is_said = subject.is_set("POOLING") or _EMBEDS.search(model) is not None
+    if not _is_tei(subject) or is_said or not model or model.startswith("/"):
+        return
+    if kind.endswith("ForCausalLM"):
+        yield WRITES_TEXT.finding(
+            f"{model} is a {kind}, which writes text, and TEI makes vectors and scores "
+            "alone",
+            "serve it with Vllm, or name a model for embeddings; of one that is, say "
+            "pooling",
         )
 
 

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm import HuggingFaceModel, Sglang
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.serving import check_environment
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.engines.environment import engine_findings
@@ -366,7 +369,8 @@ def test_what_is_too_much_is_what_to_lower(
 
 def test_heads() -> None:
     """
-    vLLM refuses a size that does not divide them; SGLang may.
+    Both engines end with a size that does not divide them, whoever is asked; of
+    attention in parallel each part is one.
     """
     eight = {"SM_VLLM_TENSOR_PARALLEL_SIZE": "8"}
     assert codes(SERVER, eight, 8, architecture=HEADS) == ["LLM517"]
@@ -375,7 +379,35 @@ def test_heads() -> None:
     seven = {"SM_VLLM_TENSOR_PARALLEL_SIZE": "7"}
     assert codes(SERVER, seven, 7, architecture=HEADS) == []
     sglang = {"SM_SGLANG_TP_SIZE": "8"}
-    assert codes(SGLANG, sglang, 8, architecture=HEADS) == ["LLM619"]
+    assert codes(SGLANG, sglang, 8, architecture=HEADS) == ["LLM517"]
+    seven = {"SM_SGLANG_TP_SIZE": "7"}
+    assert codes(SGLANG, seven, 7, architecture=HEADS) == []
+    shared = {"SM_SGLANG_ENABLE_DP_ATTENTION": "true", "SM_SGLANG_DP_SIZE": "2"}
+    assert codes(SGLANG, {**sglang, **shared}, 8, architecture=HEADS) == []
+    of_one = {**shared, "SM_SGLANG_DP_SIZE": "1"}
+    assert codes(SGLANG, {**sglang, **of_one}, 8, architecture=HEADS) == ["LLM517"]
+    other = {"SM_SGLANG_JSON_MODEL_OVERRIDE_ARGS": '{"num_attention_heads": 32}'}
+    assert codes(SGLANG, {**sglang, **other}, 8, architecture=HEADS) == []
+
+
+def test_the_heads_of_sglang_are_judged_once() -> None:
+    """
+    By the class, by the plan and by the check of variables alike.
+    """
+    model = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct")
+    prepared = Sglang(tp_size=8).prepare(model, 8)
+    found = plan_of(prepared.demand, find_instance_type("ml.p4d.24xlarge"), 8)
+
+    assert [one.code for one in prepared.findings] == ["LLM517"]
+    assert fit_findings(found, prepared.demand, prepared.findings) == []
+    environment = {
+        "SM_SGLANG_MODEL_PATH": "Qwen/Qwen2.5-7B-Instruct",
+        "SM_SGLANG_TP_SIZE": "8",
+    }
+    told = check_environment(
+        environment, container="sglang-server", version="1.4", accelerators=8
+    )
+    assert [(one.code, one.severity) for one in told] == [("LLM517", "error")]
 
 
 def test_models() -> None:
@@ -424,6 +456,9 @@ def test_isolation() -> None:
     assert isolated(cached, "cache/hub") == []
     needs = ("config.json", "requirements.txt")
     assert isolated({}, *needs) == ["LLM515"]
+    assert isolated({}, "config.json", "inner/requirements.txt") == []
+    assert isolated({"STANDARD_AUTO_INSTALL_REQ": "1"}, *needs) == ["LLM515"]
+    assert isolated({"PROCESS_AUTO_RECOVERY": "false"}, *needs) == []
     assert isolated({"STANDARD_AUTO_INSTALL_REQ": "false"}, *needs) == []
     assert isolated({"STANDARD_PIP_ARGS": "--no-index"}, *needs) == []
     hub = {"HF_MODEL_ID": "a/b"}
@@ -664,6 +699,14 @@ def test_a_container_with_its_files() -> None:
     assert of(Container(image=image), has_model_data=False) == ["LLM614"]
     rolling = Container(image=find_image("vllm-server", "2"), environment=named)
     assert of(rolling) == ["LLM627"]
+    aws = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/vllm"
+    for tag, codes in {
+        "server-sagemaker-cuda-v2-soci": ["LLM224", "LLM627"],
+        "server-sagemaker-cuda-v2.6-soci": ["LLM224"],
+        "0.28-gpu-py312-soci": ["LLM224", "LLM627"],
+    }.items():
+        beside = ImageRelease.from_uri(f"{aws}:{tag}")
+        assert of(Container(image=beside, environment=named)) == codes
     address = f"111111111111.dkr.ecr.eu-west-1.amazonaws.com/{image.repository}"
     copied = ImageRelease.from_uri(f"{address}:{image.tag}")
     bad = {"SM_VLLM_FOO": "1"}
@@ -763,3 +806,52 @@ def test_the_image_has_kernels_for_the_gpu(gpu: str, capability: str | None) -> 
     assert [one.code for one in found] == (["LLM620"] if capability else [])
     for one in found:
         assert one.message.endswith(f", and {gpu} has {capability}")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_told"),
+    [("10.0.0.1", True), ("127.0.0.1", False), ("0.0.0.0", False), ("", False)],  # noqa: S104 - what users write
+)
+def test_llama_cpp_stays_where_it_is_called(host: str, *, is_told: bool) -> None:
+    """
+    The nginx of AWS's image calls it; Hugging Face's drops the host.
+    """
+    model = {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF", "SM_LLAMA_CPP_HOST": host}
+    assert codes(("llama-cpp", "1.0.1"), model, 1) == (["LLM612"] if is_told else [])
+    other = {"SM_LLAMACPP_HF_REPO": "a/b-GGUF", "SM_LLAMACPP_HOST": host}
+    assert codes(("huggingface-llamacpp", "b9522"), other, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [
+        ("Qwen/Qwen3-8B-GGUF", ["LLM636"]),
+        ("Qwen/Qwen3-8B", ["LLM638"]),
+        ("Qwen/Qwen3-Embedding-0.6B", []),
+        ("BAAI/bge-m3", []),
+        ("Alibaba-NLP/gte-Qwen2-7B-instruct", []),
+        ("org/unknown-chat", []),
+        ("/opt/ml/model", []),
+    ],
+)
+def test_tei_makes_vectors_of_what_it_reads(model: str, found: list[str]) -> None:
+    """
+    By the model's name and class, as far as they are known.
+    """
+    image, named = ("tei", "1.9.3"), {"HF_MODEL_ID": model}
+
+    assert codes(image, named, 1) == found
+    pooled = {**named, "POOLING": "mean"}
+    assert codes(image, pooled, 1) == [one for one in found if one != "LLM638"]
+
+
+def test_the_class_of_tei_models_may_be_given() -> None:
+    """
+    Where it stands in for what the name does not tell.
+    """
+    image, named = ("tei", "1.9.3"), {"HF_MODEL_ID": "org/own"}
+
+    assert codes(image, named, 1, architecture="LlamaForCausalLM") == ["LLM638"]
+    assert codes(image, named, 1, architecture="BertModel") == []
+    local = {"HF_MODEL_ID": "/opt/ml/model"}
+    assert codes(image, local, 1, architecture="LlamaForCausalLM") == []

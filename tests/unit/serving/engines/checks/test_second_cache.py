@@ -38,6 +38,16 @@ def told(
     ("instance_type", "environment", "kept"),
     [
         ("ml.g5.2xlarge", {}, "16.0 of the 32 GiB of the host"),
+        (
+            "ml.g5.2xlarge",
+            {"HF_ENABLE_OPTIMIZATIONS": ""},
+            "16.0 of the 32 GiB of the host",
+        ),
+        (
+            "ml.g5.2xlarge",
+            {"HF_ENABLE_OPTIMIZATIONS": "1"},
+            "16.0 of the 32 GiB of the host",
+        ),
         ("ml.g5.xlarge", {"HF_LMCACHE_CPU_FRACTION": "0.25"}, "4.7 of the 16 GiB"),
         ("ml.g5.xlarge", {"HF_LMCACHE_CPU_FRACTION": "0.3"}, "4.8 of the 16 GiB"),
     ],
@@ -60,6 +70,8 @@ def test_it_takes_half_of_the_host(
         {"HF_ENABLE_LMCACHE": "0"},
         {"HF_ENABLE_LMCACHE": "1"},
         {"HF_ENABLE_OPTIMIZATIONS": "0"},
+        {"HF_ENABLE_OPTIMIZATIONS": "true"},
+        {"HF_ENABLE_OPTIMIZATIONS": "${Token[TOKEN.12]}"},
         {"SM_VLLM_KV_TRANSFER_CONFIG": '{"kv_connector":"X","kv_role":"kv_both"}'},
     ],
 )

@@ -1,0 +1,3 @@
+"""
+Processing and training jobs: what SageMaker does around a container that works once.
+"""

@@ -1,0 +1,72 @@
+"""
+Weights in a bucket of one's own: one commit, brought there by the deployment.
+
+The endpoint has no token and no way out. The bucket is of another stack, so that what
+was brought outlives an endpoint, and a deployment that failed goes on where it was.
+"""
+
+from aws_cdk import App, CfnOutput, RemovalPolicy, Stack
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    LlmEndpoint,
+    Network,
+    StagedModel,
+    Vllm,
+)
+
+MODEL = HuggingFaceModel(
+    "Qwen/Qwen3-0.6B", revision="c1899de289a04d12100db370d81485cdf75e47ca"
+)
+
+
+class BucketStack(Stack):
+    """
+    A bucket that stays.
+    """
+
+    def __init__(self, scope: Construct, id: str) -> None:
+        super().__init__(scope, id)
+        self.bucket = s3.Bucket(
+            self,
+            "Models",
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            removal_policy=RemovalPolicy.RETAIN,
+        )
+
+
+class ModelStack(Stack):
+    """
+    Qwen3-0.6B from that bucket, cut off from all networks.
+    """
+
+    def __init__(self, scope: Construct, id: str, bucket: s3.IBucket) -> None:
+        super().__init__(scope, id)
+        weights = StagedModel(
+            self,
+            "Weights",
+            model=MODEL,
+            bucket=bucket,
+            # A mirror of the Hub, where the company has one.
+            hub_url=self.node.try_get_context("hub_url"),
+        )
+        endpoint = LlmEndpoint(
+            self,
+            "Endpoint",
+            model=weights.model,
+            serving=Vllm(max_model_len=8192),
+            instance_type="ml.g6.xlarge",
+            network=Network(isolated=True),
+        )
+        CfnOutput(self, "EndpointName", value=endpoint.endpoint_name)
+        CfnOutput(self, "Manifest", value=weights.manifest_uri)
+
+
+app = App()
+models = BucketStack(app, "Models")
+ModelStack(app, "Model", models.bucket)
+app.synth()

@@ -1,0 +1,115 @@
+"""
+Engines compiled ahead of time, deployed with the real CDK CLI: the embedded AWS runs
+the job, where an emulation of LMI's script holds its command line to the real one's.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import boto3
+import pytest
+
+from cdk_sagemaker_llm.client import LlmClient
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.conftest import Cdk
+from tests.local.staging.hub_server import Hub, Repository
+from tests.local.staging.test_worker import FILES, STAGED, contents
+from tests.local.test_cdk import succeed
+
+pytestmark = pytest.mark.timeout(600)
+
+EXAMPLE = f"{sys.executable} examples/compiled_engine/app.py"
+ZEPHYR = "HuggingFaceH4/zephyr-7b-beta"
+# LMI's script takes a tokenizer along, of which it asks this file.
+TOKENIZER = {"tokenizer_config.json": b"{}"}
+COMMIT = "892b3d7a7b1cf10c7a701c60881cd93df615734c"
+
+
+@pytest.fixture(name="s3")
+def _s3(embedded_aws: EmbeddedAws) -> Untyped:
+    return embedded_aws.client("s3")
+
+
+def test_the_example_serves_what_it_compiled(
+    embedded_aws: EmbeddedAws, cdk: Cdk, s3: Untyped, tmp_path: Path
+) -> None:
+    """
+    Weights and engines lie beside each other, each with its manifest; nothing of the
+    job is left but its note and its log; and the endpoint answers.
+    """
+    outputs = tmp_path / "outputs.json"
+    with Hub({ZEPHYR: Repository({**FILES, **TOKENIZER}, revision=COMMIT)}) as hub:
+        succeed(
+            cdk(
+                *("deploy", "--all", "--require-approval", "never"),
+                *("--context", f"hub_url={hub.url}"),
+                *("--outputs-file", str(outputs)),
+                app=EXAMPLE,
+                outdir=tmp_path / "cdk.out",
+            )
+        )
+    told = json.loads(outputs.read_text())["Zephyr"]
+    bucket, _, manifest = told["Manifest"].removeprefix("s3://").partition("/")
+    base = manifest.removesuffix(".json")
+    weights = f"models/HuggingFaceH4--zephyr-7b-beta/{COMMIT}"
+    found = contents(s3, bucket)
+    said = json.loads(found[manifest])
+    made = {key.removeprefix(f"{base}/") for key in found if key.startswith(f"{base}/")}
+    left = {key.removeprefix(base) for key in found if key.startswith(f"{base}.jobs/")}
+    (job,) = embedded_aws.client("sagemaker").list_processing_jobs()[
+        "ProcessingJobSummaries"
+    ]
+    name = job["ProcessingJobName"]
+
+    assert base.startswith(f"{weights}-tensorrt-llm-")
+    assert {f"{weights}/{path}" for path in STAGED} <= set(found)
+    assert set(said["files"]) == made
+    assert len([path for path in made if path.endswith(".engine")]) == 4
+    assert said["compiled"] == {
+        "image": "0.30.0",
+        "accelerator_model": "A10G",
+        "tensor_parallel_degree": 4,
+        "options": {
+            "option.max_input_len": "3072",
+            "option.max_output_len": "1024",
+            "option.max_rolling_batch_size": "32",
+        },
+    }
+    assert left == {
+        f".jobs/{name}.json",
+        f".jobs/{name}/properties/serving.properties",
+    }
+    client = LlmClient(
+        told["EndpointName"],
+        session=boto3.Session("test", "test", region_name="us-east-1"),
+        endpoint_url=embedded_aws.url,
+    )
+    assert client.generate("Who is Roger Federer?", max_new_tokens=4).text
+    # What is tried next begins from nothing.
+    succeed(
+        cdk("destroy", "--all", "--force", app=EXAMPLE, outdir=tmp_path / "cdk.out")
+    )
+
+
+def test_a_compilation_that_fails_is_told_to_the_stack(
+    cdk: Cdk, tmp_path: Path
+) -> None:
+    """
+    With the job's own reason and where its log is; no endpoint, and no manifest.
+    """
+    with Hub({ZEPHYR: Repository(FILES, revision=COMMIT)}) as hub:
+        failed = cdk(
+            *("deploy", "--all", "--require-approval", "never"),
+            *("--context", f"hub_url={hub.url}"),
+            app=EXAMPLE,
+            outdir=tmp_path / "cdk.out",
+        )
+
+    assert failed.returncode == 1
+    assert "ended as Failed: AlgorithmError" in failed.stdout
+    assert "in /aws/sagemaker/ProcessingJobs" in " ".join(failed.stdout.split())
+    assert "AWS::SageMaker::Model " not in failed.stdout

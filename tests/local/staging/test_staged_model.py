@@ -1,0 +1,241 @@
+"""
+Staged models deployed with the real CDK CLI: the worker's own code runs in a build of
+the embedded AWS, against a server that speaks the Hub's protocol.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from cdk_sagemaker_llm.client import LlmClient
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.conftest import Cdk
+from tests.local.staging.hub_server import REVISION, Hub, Repository
+from tests.local.staging.test_worker import FILES, MODEL, STAGED, contents
+from tests.local.test_cdk import succeed
+from tests.secrecy import TOKEN
+
+# Several deployments by the real CLI.
+pytestmark = pytest.mark.timeout(600)
+
+QWEN = "Qwen/Qwen3-0.6B"
+COMMIT = "c1899de289a04d12100db370d81485cdf75e47ca"
+EXAMPLE = f"{sys.executable} examples/staged_weights/app.py"
+APP = f"{sys.executable} -m tests.local.staging.staged_app"
+SECRET = "staged/token"  # noqa: S105 - its name
+
+Deploy = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(name="s3")
+def _s3(embedded_aws: EmbeddedAws) -> Untyped:
+    return embedded_aws.client("s3")
+
+
+@pytest.fixture(name="deploy")
+def _deploy(cdk: Cdk, tmp_path: Path) -> Deploy:
+    """
+    Deploy, or destroy, the app with what it is told.
+    """
+
+    def run(verb: str, **said: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401 - JSON
+        context = ("--context", f"said={json.dumps(said)}")
+        force = ("--force",) if verb == "destroy" else ("--require-approval", "never")
+        return cdk(
+            *(verb, "--all", *force, *context), app=APP, outdir=tmp_path / "cdk.out"
+        )
+
+    return run
+
+
+def asked(bucket: str, hub: Hub, **more: object) -> dict[str, object]:
+    """
+    Write what the app is told.
+    """
+    return {
+        "stack": bucket.title().replace("-", ""),
+        "bucket": bucket,
+        "model": MODEL,
+        "revision": REVISION,
+        "hub": hub.url,
+        **more,
+    }
+
+
+def test_the_example_serves_what_it_staged(
+    embedded_aws: EmbeddedAws, cdk: Cdk, s3: Untyped, tmp_path: Path
+) -> None:
+    """
+    Every byte is there, the manifest lists it, the build's log tells it file by file,
+    and the endpoint answers.
+    """
+    outputs = tmp_path / "outputs.json"
+    with Hub({QWEN: Repository(FILES, revision=COMMIT)}) as hub:
+        succeed(
+            cdk(
+                *("deploy", "--all", "--require-approval", "never"),
+                *("--context", f"hub_url={hub.url}"),
+                *("--outputs-file", str(outputs)),
+                app=EXAMPLE,
+                outdir=tmp_path / "cdk.out",
+            )
+        )
+    told = json.loads(outputs.read_text())["Model"]
+    bucket = told["Manifest"].removeprefix("s3://").split("/")[0]
+    prefix = f"models/Qwen--Qwen3-0.6B/{COMMIT}"
+    found = contents(s3, bucket)
+    manifest = json.loads(found.pop(f"{prefix}.json"))
+    marks = [key for key in found if key.startswith(f"{prefix}.owners/")]
+
+    assert told["Manifest"] == f"s3://{bucket}/{prefix}.json"
+    assert len(marks) == 1
+    assert {key: found[key] for key in found if key not in marks} == {
+        f"{prefix}/{path}": FILES[path] for path in STAGED
+    }
+    assert sorted(manifest["files"]) == STAGED
+    client = LlmClient(
+        told["EndpointName"],
+        session=boto3.Session("test", "test", region_name="us-east-1"),
+        endpoint_url=embedded_aws.url,
+    )
+    assert client.generate("Who is Roger Federer?", max_new_tokens=4).text
+    lines = log_of(embedded_aws, f"s3://{bucket}/{prefix}/")
+    assert any(line.startswith("[4/4] ") for line in lines)
+    succeed(
+        cdk(
+            *("destroy", "--all", "--force", "--context", f"hub_url={hub.url}"),
+            app=EXAMPLE,
+            outdir=tmp_path / "cdk.out",
+        )
+    )
+    # The bucket is retained, and so is what was staged.
+    assert f"{prefix}.json" in contents(s3, bucket)
+
+
+def log_of(aws: EmbeddedAws, words: str) -> list[str]:
+    """
+    Return the lines of the build whose log has these words.
+    """
+    logs = aws.client("logs")
+    for group in logs.describe_log_groups()["logGroups"]:
+        name = group["logGroupName"]
+        streams = logs.describe_log_streams(logGroupName=name)["logStreams"]
+        for stream in streams:
+            events = logs.get_log_events(
+                logGroupName=name, logStreamName=stream["logStreamName"]
+            )["events"]
+            lines = [str(event["message"]).rstrip("\n") for event in events]
+            if any(words in line for line in lines):
+                return lines
+    raise AssertionError(f"no log has {words}")
+
+
+def test_a_gated_model_says_what_is_missing_and_goes_on(
+    embedded_aws: EmbeddedAws, s3: Untyped, deploy: Deploy
+) -> None:
+    """
+    A wrong token fails in the stack's event; with the right one the same stack goes on,
+    and the token's value is in no template and no log.
+    """
+    secrets = embedded_aws.client("secretsmanager")
+    secrets.create_secret(Name=SECRET, SecretString="wrong")
+    s3.create_bucket(Bucket="staged-gated")
+    with Hub({MODEL: Repository(FILES, token=TOKEN)}) as hub:
+        given = asked("staged-gated", hub, secret=SECRET)
+        failed = deploy("deploy", **given)
+        secrets.put_secret_value(SecretId=SECRET, SecretString=TOKEN)
+        second = deploy("deploy", **given)
+
+    assert failed.returncode == 1
+    assert "tiny/model is gated, and the token that was given has no access" in (
+        failed.stdout
+    )
+    succeed(second)
+    prefix = f"models/tiny--model/{REVISION}"
+    assert f"{prefix}.json" in contents(s3, "staged-gated")
+    assert TOKEN not in failed.stdout + second.stdout
+    assert TOKEN not in "".join(log_of(embedded_aws, "s3://staged-gated/"))
+
+
+@pytest.mark.parametrize(
+    ("bucket", "more", "words"),
+    [
+        (
+            "staged-vanished",
+            {"revision": "f" * 40},
+            "tiny/model has no revision ffffffff",
+        ),
+        (
+            "staged-pickles",
+            {"model": "tiny/pickles"},
+            "the repository holds its weights as pickles alone",
+        ),
+    ],
+)
+def test_bad_input_fails_with_one_message(
+    s3: Untyped, deploy: Deploy, bucket: str, more: dict[str, object], words: str
+) -> None:
+    """
+    In the stack's event, and no endpoint was made of what is not there; what else the
+    worker refuses is held by its own tests.
+    """
+    s3.create_bucket(Bucket=bucket)
+    pickles = {"config.json": b"{}", "pytorch_model.bin": b"pickle"}
+    with Hub({MODEL: Repository(FILES), "tiny/pickles": Repository(pickles)}) as hub:
+        done = deploy("deploy", **asked(bucket, hub, endpoint=True, **more))
+
+    assert done.returncode == 1
+    assert words in done.stdout
+    assert "AWS::SageMaker::Model " not in done.stdout
+    assert not [key for key in contents(s3, bucket) if key.endswith(".json")]
+
+
+def test_two_stacks_share_a_revision(s3: Untyped, deploy: Deploy) -> None:
+    """
+    The second asks the Hub for nothing, and the last to go takes the weights along.
+    """
+    bucket = "staged-shared"
+    s3.create_bucket(Bucket=bucket)
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        first = asked(bucket, hub)
+        second = {**first, "stack": "StagedSharedToo"}
+        succeed(deploy("deploy", **first))
+        hub.asked.clear()
+        succeed(deploy("deploy", **second))
+        assert hub.asked == []
+        succeed(deploy("destroy", **first))
+        assert f"models/tiny--model/{REVISION}.json" in contents(s3, bucket)
+        succeed(deploy("destroy", **second))
+    assert contents(s3, bucket) == {}
+
+
+def test_a_build_that_was_stopped_is_told_to_the_stack(
+    embedded_aws: EmbeddedAws, s3: Untyped, deploy: Deploy
+) -> None:
+    """
+    The worker cannot say so itself: the rule does, with the phase and the log.
+    """
+    codebuild = embedded_aws.client("codebuild")
+    s3.create_bucket(Bucket="staged-stopped")
+
+    def stop(_: str) -> None:
+        for build in codebuild.list_builds()["ids"]:
+            (found,) = codebuild.batch_get_builds(ids=[build])["builds"]
+            if found["buildStatus"] == "IN_PROGRESS":
+                codebuild.stop_build(id=build)
+
+    with Hub({MODEL: Repository(FILES)}, on_file=stop) as hub:
+        stopped = deploy("deploy", **asked("staged-stopped", hub))
+
+    assert stopped.returncode == 1
+    assert "ended as STOPPED" in stopped.stdout
+    assert f"models/tiny--model/{REVISION}.json" not in contents(s3, "staged-stopped")

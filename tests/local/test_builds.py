@@ -1,0 +1,813 @@
+"""
+CodeBuild: builds that run, as a service and behind a stack's wait condition.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.building import app
+from tests.local.building.projects import Projects, buildspec, phases, trusting, why
+from tests.local.hosting_requests import unchecked, unique
+from tests.local.stacks import Stacks
+from tests.local.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.local.conftest import Cdk
+
+    Deploy = Callable[[str, str], tuple[bool, str]]
+
+# It keeps what it was called with, under the name that it was called for.
+LISTENER = """
+import json, boto3
+def handler(event, context):
+    detail = event["detail"]
+    name = "/heard/" + detail["project-name"] + "/" + detail["build-status"]
+    boto3.client("ssm").put_parameter(
+        Name=name, Value=json.dumps(event), Type="String", Overwrite=True)
+"""
+FORGETFUL = """
+import boto3
+def handler(event, context):
+    ssm = boto3.client("ssm")
+    name = "/tries/" + event["detail"]["project-name"]
+    try:
+        tries = int(ssm.get_parameter(Name=name)["Parameter"]["Value"])
+    except ssm.exceptions.ParameterNotFound:
+        tries = 0
+    ssm.put_parameter(Name=name, Value=str(tries + 1), Type="String", Overwrite=True)
+    if tries < 2:
+        raise ValueError("not yet")
+"""
+
+
+@pytest.fixture(name="projects", scope="module")
+def _projects(embedded_aws: EmbeddedAws) -> Projects:
+    return Projects(embedded_aws)
+
+
+@pytest.fixture(name="fast", scope="module")
+def _fast() -> Iterator[EmbeddedAws]:
+    """
+    Ten minutes a second.
+    """
+    with EmbeddedAws(speed=600) as aws:
+        yield aws
+
+
+def packed(**files: str) -> bytes:
+    """
+    Pack files, with the mode of programs.
+    """
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name, text in files.items():
+            member = zipfile.ZipInfo(name.replace("__", "/").replace("_dot_", "."))
+            member.external_attr = 0o755 << 16
+            archive.writestr(member, text)
+    return written.getvalue()
+
+
+def test_commands_run_in_one_shell_phase_after_phase(projects: Projects) -> None:
+    """
+    Folders and variables stay, and what is printed is in the log as it came.
+    """
+    build = projects.run(
+        buildspec(
+            pre_build=["mkdir deep && cd deep", "export WORD='a b'"],
+            build=[
+                'echo "$WORD in $(basename "$PWD")"',
+                "printf 'no end'",
+                "echo é >&2",
+            ],
+            post_build=["echo $CODEBUILD_BUILD_SUCCEEDING"],
+        )
+    )
+
+    assert build["buildStatus"] == "SUCCEEDED"
+    assert projects.said(build) == ["a b in deep", "no end", "é", "1"]
+    assert phases(build) == {
+        **dict.fromkeys(
+            (
+                *("SUBMITTED", "QUEUED", "PROVISIONING", "DOWNLOAD_SOURCE", "INSTALL"),
+                *("PRE_BUILD", "BUILD", "POST_BUILD", "UPLOAD_ARTIFACTS"),
+                "FINALIZING",
+            ),
+            "SUCCEEDED",
+        ),
+        "COMPLETED": "",
+    }
+
+
+def test_a_build_has_its_variables_and_those_of_codebuild(projects: Projects) -> None:
+    """
+    Those of its start win over its project's, and these over its buildspec's.
+    """
+    spec = buildspec(
+        env={"variables": {"A": "spec", "B": "spec", "C": "spec", "D": True}},
+        build=[
+            "echo $A $B $C $D",
+            "echo $CODEBUILD_BUILD_ID $CODEBUILD_BUILD_NUMBER $AWS_REGION",
+            'test "$PWD" = "$CODEBUILD_SRC_DIR"',
+        ],
+    )
+    project = projects.make(
+        spec, variables=[{"name": "A", "value": "p"}, {"name": "B", "value": "p"}]
+    )
+
+    build = projects.ended(
+        projects.start(
+            project, environmentVariablesOverride=[{"name": "A", "value": "start"}]
+        )
+    )
+
+    assert projects.said(build) == ["start p spec true", f"{build['id']} 1 us-east-1"]
+    shown = build["environment"]["environmentVariables"]
+    assert {"name": "A", "value": "start", "type": "PLAINTEXT"} in shown
+    assert build["buildNumber"] == 1
+
+
+def test_secrets_are_there_and_not_in_the_log(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    By name or ARN, with a key of their JSON; nor does an answer have them.
+    """
+    value = "hf_very-secret"
+    kept = json.dumps({"token": value, "number": 123456})
+    client = embedded_aws.client("secretsmanager")
+    secret = client.create_secret(Name=unique("secret"), SecretString=kept)
+    plain = client.create_secret(Name=unique("secret"), SecretString="whole-secret")
+    embedded_aws.client("ssm").put_parameter(
+        Name="/built/with", Value="parameter-secret", Type="SecureString"
+    )
+    variables = [
+        {"name": "BY_ARN", "value": f"{secret['ARN']}:token"},
+        {"name": "BY_NAME", "value": f"{secret['Name']}:token:AWSCURRENT"},
+        {"name": "NUMBER", "value": f"{secret['ARN']}:number::"},
+        {"name": "WHOLE", "value": plain["ARN"]},
+    ]
+    spec = buildspec(
+        env={"parameter-store": {"STORED": "/built/with"}},
+        build=[
+            'test ${#BY_ARN} = 14 && test "$BY_NAME" = "$BY_ARN"',
+            'test "$(echo $STORED | tr a-z A-Z)" = PARAMETER-SECRET',
+            "echo $BY_ARN $NUMBER $WHOLE. | cat",
+            "echo $BY_ARN; exit 1",
+        ],
+    )
+
+    build = projects.run(
+        spec, variables=[{**one, "type": "SECRETS_MANAGER"} for one in variables]
+    )
+
+    assert projects.said(build) == ["*** *** ***.", "***"], "\n".join(
+        projects.log(build)
+    )
+    told = json.dumps([projects.log(build), build], default=str)
+    for secret_text in ("hf_very-secret", "whole-secret", "parameter-secret"):
+        assert secret_text not in told
+    assert variables[0]["value"] in told
+
+
+def test_the_source_is_unpacked_with_its_buildspec(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    An archive in S3, whose programs can be run.
+    """
+    s3, bucket = embedded_aws.client("s3"), unique("bucket")
+    s3.create_bucket(Bucket=bucket)
+    spec = "version: 0.2\nphases:\n  build:\n    commands:\n      - ./bin/greet\n"
+    files = {"bin__greet": "#!/bin/sh\necho greetings\n", "buildspec_dot_yml": spec}
+    other = spec.replace("./bin/greet", "ls && echo second")
+    s3.put_object(
+        Bucket=bucket, Key="a/code.zip", Body=packed(**files, ci__other_dot_yml=other)
+    )
+    source: dict[str, Any] = {"type": "S3", "location": f"{bucket}/a/code.zip"}
+
+    first = projects.run("", source=source)
+    second = projects.run("", source={**source, "buildspec": "ci/other.yml"})
+
+    assert projects.said(first) == ["greetings"]
+    assert projects.said(second) == ["bin", "buildspec.yml", "ci", "second"]
+
+
+def test_python_is_that_of_the_embedded_aws_and_calls_it(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    With its packages, and with no home or token of whoever runs it.
+    """
+    code = "import boto3, moto; print(boto3.client('s3').list_buckets()['Buckets'][0])"
+    embedded_aws.client("s3").create_bucket(Bucket=unique("a-first-bucket"))
+    names = "print([k for k in os.environ if k.startswith('HF_')])"
+
+    build = projects.run(
+        buildspec(
+            build=[
+                f'python3 -c "{code}"',
+                f'python3 -c "import os; {names}"',
+                "test -d $HOME && test $HOME = $(dirname $TMPDIR)/home",
+            ]
+        )
+    )
+
+    said = projects.said(build)
+    assert build["buildStatus"] == "SUCCEEDED", projects.log(build)
+    assert "'Name'" in said[0]
+    assert said[1:] == ["[]"]
+
+
+def test_nothing_is_installed_and_the_log_says_so(projects: Projects) -> None:
+    """
+    There is no index to install from.
+    """
+    build = projects.run(buildspec(install=["pip install nothing"], build=["true"]))
+
+    log = "\n".join(projects.log(build))
+    assert build["buildStatus"] == "SUCCEEDED"
+    assert "does not run the commands of the phase INSTALL" in log
+    assert "Not run: pip install nothing" in log
+    assert "Running command pip" not in log
+
+
+def test_the_log_goes_where_the_project_says(projects: Projects) -> None:
+    """
+    To a group of its name, to another one, or nowhere.
+    """
+    spec = buildspec(build=["echo here"])
+    named = {"status": "ENABLED", "groupName": unique("group"), "streamName": "mine"}
+
+    plain = projects.run(spec)
+    other = projects.run(spec, logsConfig={"cloudWatchLogs": named})
+    silent = projects.run(spec, logsConfig={"cloudWatchLogs": {"status": "DISABLED"}})
+
+    assert plain["logs"]["groupName"] == f"/aws/codebuild/{plain['projectName']}"
+    assert plain["id"] == f"{plain['projectName']}:{plain['logs']['streamName']}"
+    assert projects.said(plain) == ["here"]
+    assert other["logs"]["groupName"] == named["groupName"]
+    assert other["logs"]["streamName"].startswith("mine/")
+    assert projects.said(other) == ["here"]
+    assert "groupName" not in silent["logs"]
+
+
+def test_lines_are_in_the_log_as_they_come(projects: Projects, tmp_path: Path) -> None:
+    """
+    While the build goes on.
+    """
+    gate = tmp_path / "gate"
+    wait = f"until [ -e {gate} ]; do sleep 0.05; done"
+    build = projects.start(projects.make(buildspec(build=[f"echo first; {wait}"])))
+
+    until(lambda: "first" in projects.said(projects.show(build)))
+    during = projects.show(build)
+    gate.touch()
+
+    assert (during["buildStatus"], during["currentPhase"]) == ("IN_PROGRESS", "BUILD")
+    assert projects.ended(build)["buildStatus"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("false", "exit status 1"),
+        ("exit 7", "exit status 7"),
+        ("no-such-program", "exit status 127"),
+        ("bash -c 'kill -9 $$'", "exit status 137"),
+        ("kill -9 $$", "signal: killed"),
+        ("kill -9 0", "signal: killed"),
+    ],
+)
+def test_a_command_that_fails_fails_the_build(
+    projects: Projects, command: str, reason: str
+) -> None:
+    """
+    With CodeBuild's words; what follows in its phase is not run, post_build is.
+    """
+    build = projects.run(
+        buildspec(build=[command, "echo never"], post_build=["echo last"])
+    )
+
+    assert build["buildStatus"] == "FAILED"
+    assert phases(build)["BUILD"] == "FAILED"
+    assert why(build, "BUILD") == (
+        "COMMAND_EXECUTION_ERROR",
+        f"Error while executing command: {command}. Reason: {reason}",
+    )
+    assert "never" not in projects.said(build)
+    if command != "kill -9 0":
+        assert projects.said(build)[-1] == "last"
+
+
+def test_nothing_is_built_after_a_failed_pre_build(projects: Projects) -> None:
+    """
+    But for what a phase always does at its end; on-failure may have it go on.
+    """
+    broken: dict[str, Any] = {"commands": ["false"], "finally": ["echo always"]}
+    rest = {"build": ["echo built"], "post_build": ["echo $CODEBUILD_BUILD_SUCCEEDING"]}
+
+    ended = projects.run(buildspec(pre_build=broken, **rest))
+    broken["on-failure"] = "CONTINUE"
+    went_on = projects.run(buildspec(pre_build=broken, **rest))
+
+    assert projects.said(ended) == ["always"]
+    assert "BUILD" not in phases(ended)
+    assert projects.said(went_on) == ["always", "built", "0"]
+    assert went_on["buildStatus"] == "FAILED"
+
+
+@pytest.mark.parametrize(
+    ("settings", "phase_end"),
+    [
+        ({"source": {"type": "S3", "location": "no-bucket/a.zip"}}, "NoSuchKey"),
+        ({"source": {"type": "GITHUB", "location": "x/y"}}, "type GITHUB are not"),
+        ({"spec": "version: 0.1\nphases: {}"}, "only 0.2 is emulated"),
+        ({"spec": "version: 0.2\nphases:\n  biuld: {}"}, "Unknown phase: biuld"),
+        ({"spec": "version: 0.2"}, "Build phases not found"),
+        ({"spec": "a: [\nb"}, "YAML location is not valid"),
+        ({"spec": "elsewhere.yml"}, "YAML file does not exist"),
+        (
+            {"spec": "version: 0.2\nphases:\n  build:\n    commands:\n    - a: b"},
+            "Expected phases/build/commands[0] to be of string type",
+        ),
+        ({"spec": "version: 0.2\nenv: {shell: zsh}\nphases: {}"}, "zsh is not"),
+        ({"secret": "nowhere:key"}, "can't find the specified secret: nowhere"),
+        ({"parameter": "/no/where"}, "[ParameterNotFound: /no/where]"),
+    ],
+    ids=lambda given: str(given) if isinstance(given, str) else "",
+)
+def test_a_build_fails_before_it_begins(
+    projects: Projects, settings: dict[str, Any], phase_end: str
+) -> None:
+    """
+    In the phase that brings source, buildspec and secrets together.
+    """
+    spec = settings.pop("spec", buildspec(build=["echo never"]))
+    kinds = {"secret": "SECRETS_MANAGER", "parameter": "PARAMETER_STORE"}
+    settings["variables"] = [
+        {"name": "A", "value": settings.pop(name), "type": kind}
+        for name, kind in kinds.items()
+        if name in settings
+    ]
+
+    build = projects.run(spec, **settings)
+
+    assert build["buildStatus"] == "FAILED"
+    assert phases(build)["DOWNLOAD_SOURCE"] == "FAILED"
+    assert phase_end in why(build, "DOWNLOAD_SOURCE")[1]
+    assert "INSTALL" not in phases(build)
+
+
+def test_stop_ends_a_build_and_all_that_it_started(
+    projects: Projects, tmp_path: Path
+) -> None:
+    """
+    Also what runs in the background, and nothing comes after.
+    """
+    process = tmp_path / "process"
+    build = projects.start(
+        projects.make(
+            buildspec(
+                build=[f"sleep 600 & echo $! > {process}; echo up", "sleep 600"],
+                post_build=["echo never"],
+            )
+        )
+    )
+    until(lambda: "up" in projects.said(projects.show(build)))
+
+    projects.client.stop_build(id=build)
+    ended = projects.ended(build)
+
+    assert ended["buildStatus"] == "STOPPED"
+    assert phases(ended)["BUILD"] == "STOPPED"
+    assert "POST_BUILD" not in phases(ended)
+    assert is_gone(int(process.read_text()))
+    # Once more is no error, and changes nothing.
+    assert projects.client.stop_build(id=build)["build"]["buildStatus"] == "STOPPED"
+
+
+def test_a_build_ends_with_the_embedded_aws(tmp_path: Path) -> None:
+    """
+    However that ends.
+    """
+    process = tmp_path / "process"
+    with EmbeddedAws() as aws:
+        projects = Projects(aws)
+        projects.start(
+            projects.make(buildspec(build=[f"echo $$ > {process}; sleep 600"]))
+        )
+        until(lambda: process.exists() and process.read_text())
+
+    until(lambda: is_gone(int(process.read_text())))
+
+
+def is_gone(process: int) -> bool:
+    """
+    Tell whether a process is there no more.
+    """
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    return stat.rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_build_has_its_time(fast: EmbeddedAws) -> None:
+    """
+    Which is that of the clock in there: five minutes of it are half a second.
+    """
+    projects = Projects(fast)
+
+    build = projects.run(buildspec(build=["sleep 600"]), timeoutInMinutes=5)
+
+    assert build["buildStatus"] == "TIMED_OUT"
+    assert phases(build)["BUILD"] == "TIMED_OUT"
+    assert why(build, "BUILD") == ("BUILD_TIMED_OUT", "Build has timed out. ")
+    taken = build["endTime"] - build["startTime"]
+    assert 300 <= taken.total_seconds() < 3600
+
+
+def test_the_same_token_gives_the_same_build(
+    projects: Projects, fast: EmbeddedAws
+) -> None:
+    """
+    For five minutes, in one project.
+    """
+    project = projects.make(buildspec(build=["true"]))
+    another = projects.make(buildspec(build=["true"]))
+
+    first = projects.start(project, idempotencyToken="once")
+
+    assert projects.start(project, idempotencyToken="once") == first
+    assert projects.start(project, idempotencyToken="twice") != first
+    assert projects.start(project) != first
+    assert projects.start(another, idempotencyToken="once") != first
+    quick = Projects(fast)
+    later = quick.make(buildspec(build=["true"]))
+    before, moment = quick.start(later, idempotencyToken="a"), fast.now
+    until(lambda: fast.now > moment + 300)
+    assert quick.start(later, idempotencyToken="a") != before
+
+
+def test_builds_and_projects_are_listed(projects: Projects) -> None:
+    """
+    The newest first; by ARN as well as by name.
+    """
+    client = projects.client
+    project = projects.make(buildspec(build=["true"]), timeoutInMinutes=7)
+    builds = [projects.ended(projects.start(project))["id"] for _ in range(2)]
+    (shown,) = client.batch_get_projects(names=[project])["projects"]
+
+    assert client.list_builds_for_project(projectName=project)["ids"] == builds[::-1]
+    assert (
+        client.list_builds_for_project(projectName=project, sortOrder="ASCENDING")[
+            "ids"
+        ]
+        == builds
+    )
+    assert project in client.list_projects()["projects"]
+    assert shown["timeoutInMinutes"] == 7
+    found = client.batch_get_projects(names=[shown["arn"], "nothing"])
+    assert [one["name"] for one in found["projects"]] == [project]
+    assert found["projectsNotFound"] == ["nothing"]
+    assert client.batch_get_builds(ids=["no:build"])["buildsNotFound"] == ["no:build"]
+    client.update_project(name=project, timeoutInMinutes=9)
+    assert projects.show(projects.start(project))["timeoutInMinutes"] == 9
+    client.delete_project(name=project)
+    assert project not in client.list_projects()["projects"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "code", "words"),
+    [
+        (
+            "start_build",
+            {"projectName": "nothing"},
+            "ResourceNotFoundException",
+            "found: arn:aws:codebuild:us-east-1:123456789012:project/nothing",
+        ),
+        (
+            "stop_build",
+            {"id": "nothing:at-all"},
+            "ResourceNotFoundException",
+            "Build cannot be found: nothing:at-all",
+        ),
+        (
+            "list_builds_for_project",
+            {"projectName": "nothing"},
+            "ResourceNotFoundException",
+            "Project cannot be found",
+        ),
+        ("start_build", {}, "InvalidInputException", "'projectName'"),
+        ("start_build", {"projectName": 7}, "SerializationException", "a String"),
+        ("retry_build", {"id": "x"}, "NotImplemented", "codebuild RetryBuild"),
+    ],
+)
+def test_requests_are_refused(
+    embedded_aws: EmbeddedAws,
+    operation: str,
+    request_: dict[str, Any],
+    code: str,
+    words: str,
+) -> None:
+    """
+    With the service's codes and, where they are known, its words.
+    """
+    client = unchecked(embedded_aws, "codebuild")
+
+    with pytest.raises(client.exceptions.ClientError) as refused:
+        getattr(client, operation)(**request_)
+
+    assert refused.value.response["Error"]["Code"] == code
+    assert words in refused.value.response["Error"]["Message"]
+
+
+def test_projects_are_refused(embedded_aws: EmbeddedAws, projects: Projects) -> None:
+    """
+    One that is there already, and one whose role CodeBuild cannot assume.
+    """
+    client, spec = projects.client, buildspec(build=["true"])
+    name = projects.make(spec)
+    other = embedded_aws.client("iam").create_role(
+        RoleName=unique("other"), AssumeRolePolicyDocument=trusting("lambda")
+    )["Role"]["Arn"]
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"name": name}, "ResourceAlreadyExistsException"),
+        ({"serviceRole": other}, f"sts:AssumeRole on {other}"),
+        ({"serviceRole": f"{other}-gone"}, f"sts:AssumeRole on {other}-gone"),
+        ({"timeoutInMinutes": 4}, "greater than or equal to 5"),
+        ({"source": {"type": "NO_SOURCE"}}, "NO_SOURCE requires a buildspec"),
+        ({"source": {"type": "S3"}}, "source location is required"),
+    ]
+    for settings, words in cases:
+        with pytest.raises(client.exceptions.ClientError, match=words):
+            unchecked(embedded_aws, "codebuild").create_project(
+                **projects.declared(spec, **settings)
+            )
+
+
+def listening(projects: Projects, code: str, pattern: Untyped) -> dict[str, Any]:
+    """
+    Declare a project, and a rule that calls a function.
+    """
+    trust = json.loads(trusting("lambda"))
+    return {
+        "Resources": {
+            "Role": {
+                "Type": "AWS::IAM::Role",
+                "Properties": {"AssumeRolePolicyDocument": trust},
+            },
+            "Function": {
+                "Type": "AWS::Lambda::Function",
+                "Properties": {
+                    "Runtime": "python3.12",
+                    "Handler": "index.handler",
+                    "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+                    "Code": {"ZipFile": code},
+                },
+            },
+            "Project": {
+                "Type": "AWS::CodeBuild::Project",
+                "Properties": {
+                    "Source": {
+                        "Type": "NO_SOURCE",
+                        "BuildSpec": buildspec(build=["test $GOOD = yes"]),
+                    },
+                    "Artifacts": {"Type": "NO_ARTIFACTS"},
+                    "TimeoutInMinutes": "30",
+                    "Environment": {
+                        "Type": "LINUX_CONTAINER",
+                        "Image": "aws/codebuild/standard:7.0",
+                        "ComputeType": "BUILD_GENERAL1_SMALL",
+                        "EnvironmentVariables": [{"Name": "GOOD", "Value": "yes"}],
+                    },
+                    "LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}},
+                    "ServiceRole": projects.role,
+                },
+            },
+            "Rule": {
+                "Type": "AWS::Events::Rule",
+                "Properties": {
+                    "EventPattern": pattern,
+                    "Targets": [
+                        {"Id": "F", "Arn": {"Fn::GetAtt": ["Function", "Arn"]}}
+                    ],
+                },
+            },
+        },
+        "Outputs": {
+            "Project": {"Value": {"Ref": "Project"}},
+            "Arn": {"Value": {"Fn::GetAtt": ["Project", "Arn"]}},
+            "Rule": {"Value": {"Ref": "Rule"}},
+        },
+    }
+
+
+def heard(aws: EmbeddedAws, name: str) -> Untyped:
+    """
+    Return a parameter's value, once it is there.
+    """
+    ssm = aws.client("ssm")
+    until(lambda: ssm.get_parameters(Names=[name])["Parameters"])
+    return json.loads(ssm.get_parameter(Name=name)["Parameter"]["Value"])
+
+
+def test_a_rule_has_a_function_hear_of_builds(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    Of those that its pattern matches, in the form that CodeBuild documents.
+    """
+    stacks, name = Stacks(embedded_aws), unique("stack")
+    pattern: dict[str, Any] = {
+        "source": ["aws.codebuild"],
+        "detail-type": ["CodeBuild Build State Change"],
+        "detail": {"build-status": ["FAILED", {"prefix": "SUCC"}]},
+    }
+    assert stacks.create(name, listening(projects, LISTENER, pattern)) == (
+        "CREATE_COMPLETE"
+    ), stacks.events(name)
+    outputs = stacks.outputs(name)
+    project = outputs["Project"]
+
+    good = projects.ended(projects.start(project))
+    first = heard(embedded_aws, f"/heard/{project}/SUCCEEDED")
+    bad = projects.ended(
+        projects.start(
+            project, environmentVariablesOverride=[{"name": "GOOD", "value": "no"}]
+        )
+    )
+    second = heard(embedded_aws, f"/heard/{project}/FAILED")
+
+    assert outputs["Arn"].endswith(f":project/{project}")
+    assert good["timeoutInMinutes"] == 30
+    assert (first["source"], first["resources"]) == ("aws.codebuild", [good["arn"]])
+    assert first["time"].endswith("Z")
+    assert first["detail"]["build-id"] == good["arn"]
+    more = second["detail"]["additional-information"]
+    assert second["detail"]["build-id"] == bad["arn"]
+    assert more["build-complete"] is True
+    assert {"name": "GOOD", "value": "no", "type": "PLAINTEXT"} in more["environment"][
+        "environment-variables"
+    ]
+    failed = {phase["phase-type"]: phase for phase in more["phases"]}["BUILD"]
+    assert failed["phase-status"] == "FAILED"
+    (context,) = failed["phase-context"]
+    assert context.startswith("COMMAND_EXECUTION_ERROR: Error while executing command")
+    assert context.endswith("test $GOOD = yes. Reason: exit status 1")
+    # What the pattern does not match was not told.
+    names = [f"/heard/{project}/IN_PROGRESS"]
+    assert not embedded_aws.client("ssm").get_parameters(Names=names)["Parameters"]
+    # It would hear of the builds of other tests as well.
+    stacks.delete(name)
+
+
+def test_a_function_that_fails_is_called_again_twice(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    As Lambda does with what nobody waits for.
+    """
+    stacks, name = Stacks(embedded_aws), unique("stack")
+    pattern = {"source": ["aws.codebuild"], "detail": {"build-status": ["SUCCEEDED"]}}
+    stacks.create(name, listening(projects, FORGETFUL, pattern))
+    project = stacks.outputs(name)["Project"]
+
+    projects.ended(projects.start(project))
+
+    until(lambda: heard(embedded_aws, f"/tries/{project}") == 3)
+    stacks.delete(name)
+
+
+def test_a_rule_that_is_switched_off_tells_nothing(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    Until it is on again.
+    """
+    stacks, name = Stacks(embedded_aws), unique("stack")
+    pattern = {"source": ["aws.codebuild"]}
+    stacks.create(name, listening(projects, LISTENER, pattern))
+    outputs, events = stacks.outputs(name), embedded_aws.client("events")
+    events.disable_rule(Name=outputs["Rule"])
+    projects.ended(projects.start(outputs["Project"]))
+    events.enable_rule(Name=outputs["Rule"])
+    stop = projects.start(outputs["Project"])
+    projects.ended(stop)
+
+    told = heard(embedded_aws, f"/heard/{outputs['Project']}/SUCCEEDED")
+
+    assert told["detail"]["build-id"].endswith(stop)
+    stacks.delete(name)
+
+
+def test_a_project_of_a_stack_changes_and_goes(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    In place, unless its name is another one.
+    """
+    stacks, name = Stacks(embedded_aws), unique("stack")
+    template = listening(projects, LISTENER, {"source": ["x"]})
+    stacks.create(name, template)
+    project = stacks.outputs(name)["Project"]
+    declared = template["Resources"]["Project"]["Properties"]
+
+    declared["TimeoutInMinutes"] = 45
+    assert stacks.update(name, template) == "UPDATE_COMPLETE"
+    (shown,) = projects.client.batch_get_projects(names=[project])["projects"]
+    declared["Colour"] = "blue"
+    assert stacks.update(name, template) == "UPDATE_ROLLBACK_COMPLETE"
+    declared.pop("Colour")
+    declared["Name"] = unique("named")
+    assert stacks.update(name, template) == "UPDATE_COMPLETE"
+
+    assert shown["timeoutInMinutes"] == 45
+    assert "extraneous key [colour]" in json.dumps(stacks.events(name))
+    assert stacks.outputs(name)["Project"] == declared["Name"]
+    assert project not in projects.client.list_projects()["projects"]
+    stacks.delete(name)
+    assert declared["Name"] not in projects.client.list_projects()["projects"]
+
+
+@pytest.fixture(name="deploy")
+def _deploy(embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path) -> Iterator[Deploy]:
+    """
+    Deploy the app with the real CLI; return whether it went well, and what it said.
+    """
+
+    def deploy(order: str, key: str) -> tuple[bool, str]:
+        assembly = app.synth(tmp_path / order, order=order, key=key)
+        done = cdk(
+            "deploy", "--all", "--require-approval", "never", app=assembly, cwd=tmp_path
+        )
+        return done.returncode == 0, " ".join(done.stdout.split())
+
+    yield deploy
+    Stacks(embedded_aws).delete(app.STACK)
+
+
+def weights(aws: EmbeddedAws) -> list[str]:
+    """
+    Return what builds have written.
+    """
+    found = aws.client("s3").list_objects_v2(Bucket=app.BUCKET)
+    return [one["Key"] for one in found.get("Contents", [])]
+
+
+def test_a_stack_waits_for_a_build_and_serves_what_it_made(
+    embedded_aws: EmbeddedAws, deploy: Deploy
+) -> None:
+    """
+    Function, build, signal, model; after a build that refused, whose reason is told.
+    """
+    stacks, projects = Stacks(embedded_aws), Projects(embedded_aws)
+    words = "received failed message: 'the Hub knows no such revision' for uniqueId"
+
+    refused = deploy("refuse", "One")
+    told = [reason for *_, reason in stacks.events(app.STACK)]
+    made = deploy("make", "One")
+
+    assert not refused[0]
+    assert words in refused[1]
+    assert any(f"WaitCondition {words}" in reason for reason in told)
+    assert made[0], made[1]
+    outputs = stacks.outputs(app.STACK)
+    assert list(json.loads(outputs["Signals"]).values()) == ["1 file"]
+    assert weights(embedded_aws) == ["One/config.json"]
+    built = projects.client.list_builds_for_project(projectName=outputs["Builder"])
+    (log,) = (projects.log(projects.show(build)) for build in built["ids"])
+    assert "working with ***" in log
+    assert app.TOKEN not in json.dumps(log)
+
+
+def test_a_build_that_breaks_off_is_told_by_its_rule(
+    embedded_aws: EmbeddedAws, deploy: Deploy
+) -> None:
+    """
+    And the stack goes back to what it serves.
+    """
+    stacks = Stacks(embedded_aws)
+    assert deploy("make", "One")[0]
+    model = stacks.physical_ids(app.STACK)["Model"]
+
+    broken = deploy("break", "Two")
+
+    assert not broken[0]
+    assert "WaitCondition received failed message: 'FAILED in BUILD'" in broken[1]
+    assert stacks.status(app.STACK) == "UPDATE_ROLLBACK_COMPLETE"
+    assert stacks.physical_ids(app.STACK)["Model"] == model
+    assert weights(embedded_aws) == ["One/config.json"]

@@ -1,0 +1,326 @@
+"""
+Engines that are compiled ahead of time: the job that is asked for, and what serves
+them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk.assertions import Template
+
+from cdk_sagemaker_llm import (
+    Compilation,
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    S3Model,
+    StagedModel,
+    TensorRtLlm,
+    Vllm,
+)
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import command
+from tests.unit.hosting.staging.test_staged_model import (
+    COMMIT,
+    a_bucket,
+    a_stack,
+    statements,
+)
+
+ZEPHYR = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta", revision=COMMIT)
+BASE = f"models/HuggingFaceH4--zephyr-7b-beta/{COMMIT}"
+FOUR = TensorRtLlm("0.26.0", tensor_parallel_degree=4, max_rolling_batch_size=16)
+G5 = "ml.g5.12xlarge"
+
+
+def compiled(
+    stack: Stack,
+    serving: TensorRtLlm = FOUR,
+    type_name: str = G5,
+    **more: Any,  # noqa: ANN401 - any keyword
+) -> StagedModel:
+    """
+    Stage and compile a model.
+    """
+    given = {"bucket": a_bucket(stack), "model": ZEPHYR, **more}
+    return StagedModel(
+        stack, "Engines", compile=serving, instance_type=type_name, **given
+    )
+
+
+def order(stack: Stack) -> dict[str, Any]:
+    """
+    Return what the function is told to start.
+    """
+    template = Template.from_stack(stack)
+    every = template.find_resources("Custom::StagedModel").values()
+    (found,) = (
+        one["Properties"] for one in every if one["Properties"]["Project"] == ""
+    )
+    # References stand for nothing that is looked at here.
+    parts = found["Order"]["Fn::Join"][1]
+    text = "".join(part if isinstance(part, str) else "<ref>" for part in parts)
+    return {"base": found["Base"], **json.loads(text)}
+
+
+def test_the_job_is_told_what_to_compile() -> None:
+    """
+    The whole order, in the words of LMI 0.26's script.
+    """
+    stack = a_stack()
+    engines = compiled(stack)
+    asked = order(stack)
+    base = asked.pop("base")
+
+    assert base.startswith(f"{BASE}-tensorrt-llm-")
+    assert asked.pop("name").isalnum()
+    assert asked == {
+        "kind": "processing",
+        "image": "763104351884.dkr.ecr.us-east-1.amazonaws.com/"
+        "djl-inference:0.26.0-tensorrtllm0.7.1-cu122",
+        "instance_type": "ml.g5.12xlarge",
+        "role": "<ref>",
+        "arguments": [
+            "python",
+            "/opt/djl/partition/trt_llm_partition.py",
+            "--properties_dir",
+            "{input}/properties",
+            "--trt_llm_model_repo",
+            "{output}",
+            "--tensor_parallel_degree",
+            "4",
+            "--model_path",
+            "{input}/model",
+        ],
+        "weights": f"s3://bucket/{BASE}/",
+        "properties": "engine=MPI\noption.tensor_parallel_degree=4\n"
+        "option.max_rolling_batch_size=16\noption.rolling_batch=auto\n"
+        "option.model_loading_timeout=1800\n",
+        "volume_gib": 71,
+        "seconds": 3600,
+        "compiled": {
+            "image": "0.26.0",
+            "accelerator_model": "A10G",
+            "tensor_parallel_degree": 4,
+            "options": {"option.max_rolling_batch_size": "16"},
+        },
+    }
+    assert engines.s3_uri == f"s3://bucket/{base}/"
+    assert engines.manifest_uri == f"s3://bucket/{base}.json"
+    assert engines.weights.uri == f"s3://bucket/{BASE}/"
+
+
+@pytest.mark.parametrize(
+    ("version", "has_pipeline"), [("0.28.0", False), ("0.29.0", True)]
+)
+def test_the_script_of_a_version_knows_its_arguments(
+    version: str, *, has_pipeline: bool
+) -> None:
+    """
+    From 0.29 on it must be told the pipeline's degree, and before it refuses that.
+    """
+    words = command(version, 8)
+
+    assert ("--pipeline_parallel_degree" in words) == has_pipeline
+    assert words[words.index("--tensor_parallel_degree") + 1] == "8"
+
+
+def test_the_endpoint_loads_the_engines() -> None:
+    """
+    It names their prefix, and is made after them.
+    """
+    stack = a_stack()
+    engines = compiled(stack)
+    LlmEndpoint(
+        stack, "Llm", model=engines.model, serving=engines.serving, instance_type=G5
+    )
+
+    template = Template.from_stack(stack)
+    conditions = template.find_resources("AWS::CloudFormation::WaitCondition")
+    (model,) = template.find_resources("AWS::SageMaker::Model").values()
+    waited = [name for name in conditions if name in model["DependsOn"]]
+    assert len(conditions) == 2
+    assert len(waited) == 1
+    assert "CompileDone" in waited[0]
+    assert engines.serving == TensorRtLlm(
+        "0.26.0",
+        tensor_parallel_degree=4,
+        max_rolling_batch_size=16,
+        precompiled=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("type_name", "kind"),
+    [("ml.g5.48xlarge", "processing"), ("ml.p4d.24xlarge", "training")],
+)
+def test_a_type_that_no_processing_job_has_trains(type_name: str, kind: str) -> None:
+    """
+    Only the training API has the A100.
+    """
+    stack = a_stack()
+    compiled(stack, type_name=type_name, removal_policy=RemovalPolicy.DESTROY)
+    asked = order(stack)
+    word = kind.capitalize()
+    found = statements(stack, "StarterAccess")
+    (rule,) = (
+        one["Properties"]["EventPattern"]
+        for one in Template.from_stack(stack)
+        .find_resources("AWS::Events::Rule")
+        .values()
+        if one["Properties"]["EventPattern"]["source"] == ["aws.sagemaker"]
+    )
+
+    assert asked["kind"] == kind
+    assert found["StartJobs"]["Action"] == [
+        f"sagemaker:Create{word}Job",
+        f"sagemaker:Describe{word}Job",
+    ]
+    assert rule == {
+        "source": ["aws.sagemaker"],
+        "detail-type": [f"SageMaker {word} Job State Change"],
+        "detail": {
+            f"{word}JobName": [{"prefix": f"{asked['name']}-"}],
+            f"{word}JobStatus": ["Completed", "Failed", "Stopped"],
+        },
+    }
+    assert found["PassRole"]["Condition"] == {
+        "StringEquals": {"iam:PassedToService": ["sagemaker.amazonaws.com"]}
+    }
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TensorRtLlm("0.27.0", tensor_parallel_degree=4, max_rolling_batch_size=16),
+        TensorRtLlm("0.26.0", tensor_parallel_degree=2, max_rolling_batch_size=16),
+        TensorRtLlm("0.26.0", tensor_parallel_degree=4, max_rolling_batch_size=32),
+        TensorRtLlm("0.26.0", tensor_parallel_degree=4),
+        TensorRtLlm(
+            "0.26.0",
+            tensor_parallel_degree=4,
+            max_rolling_batch_size=16,
+            options={"option.max_input_len": 512},
+        ),
+    ],
+)
+def test_what_engines_are_bound_to_is_another_prefix_and_refused_in_serving(
+    other: TensorRtLlm,
+) -> None:
+    """
+    Image, degree and options, each by itself.
+    """
+    stack = a_stack()
+    ours = compiled(stack)
+    theirs = compiled(a_stack(), other)
+
+    assert ours.s3_uri != theirs.s3_uri
+    with pytest.raises(ValueError, match="LLM775 the engines were compiled otherwise"):
+        LlmEndpoint(
+            stack,
+            "Llm",
+            model=ours.model,
+            serving=theirs.serving,
+            instance_type=G5,
+        )
+
+
+def test_what_is_decided_when_serving_may_differ() -> None:
+    """
+    Formats and time-outs are no part of an engine.
+    """
+    stack = a_stack()
+    engines = compiled(stack)
+    serving = TensorRtLlm(
+        "0.26.0",
+        tensor_parallel_degree=4,
+        max_rolling_batch_size=16,
+        precompiled=True,
+        output_formatter="jsonlines",
+        kv_cache_free_gpu_mem_fraction=0.8,
+        model_loading_timeout=900,
+        predict_timeout=60,
+    )
+    LlmEndpoint(stack, "Llm", model=engines.model, serving=serving, instance_type=G5)
+
+    Template.from_stack(stack).resource_count_is("AWS::SageMaker::Endpoint", 1)
+
+
+def test_engines_are_served_by_what_loads_them() -> None:
+    """
+    Another backend, and the one that compiles by itself, are refused.
+    """
+    stack = a_stack()
+    engines = compiled(stack)
+    with pytest.raises(ValueError, match=r"LLM775 the model is TensorRT-LLM engines"):
+        LlmEndpoint(stack, "A", model=engines.model, serving=Vllm(), instance_type=G5)
+    with pytest.raises(ValueError, match=r"LLM775 .* precompiled was left out"):
+        LlmEndpoint(stack, "B", model=engines.model, serving=FOUR, instance_type=G5)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "refused"), [("ml.g5.48xlarge", False), ("ml.g6.12xlarge", True)]
+)
+def test_engines_run_on_the_accelerators_they_were_compiled_for(
+    type_name: str, *, refused: bool
+) -> None:
+    """
+    As components too, where they have as many devices.
+    """
+    stack = a_stack()
+    engines = compiled(stack)
+    host = InferenceComponentEndpoint(stack, "Host", instance_type=type_name)
+    if not refused:
+        host.add_model("It", model=engines.model, serving=engines.serving)
+        return
+    with pytest.raises(ValueError, match="LLM777 the engines were compiled for A10G"):
+        host.add_model("It", model=engines.model, serving=engines.serving)
+
+
+def test_the_job_may_read_weights_and_write_beside_them() -> None:
+    """
+    With the bucket's key, and nothing of the prefix that is served.
+    """
+    stack = a_stack()
+    key = kms.Key(stack, "Key")
+    bucket = s3.Bucket(stack, "Own", encryption_key=key)
+    compiled(stack, bucket=bucket)
+    found = statements(stack, "CompileAccess")
+    base = order(stack)["base"]
+
+    assert f"/{base}.jobs/*" in json.dumps(found["WriteEngines"]["Resource"])
+    assert f"/{base}/*" not in json.dumps(found)
+    assert found["EncryptEngines"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
+    assert f"/{BASE}/*" in json.dumps(found["ReadWeights"]["Resource"])
+
+
+def test_all_devices_of_the_type_are_meant_where_no_degree_is_said() -> None:
+    """
+    As the container would take them.
+    """
+    stack = a_stack()
+    engines = compiled(stack, TensorRtLlm("0.26.0"))
+
+    assert engines.model.compiled == Compilation(
+        image="0.26.0", accelerator_model="A10G", tensor_parallel_degree=4, options={}
+    )
+
+
+def test_a_model_of_ones_own_engines_is_held_likewise() -> None:
+    """
+    Engines that were compiled elsewhere can be described.
+    """
+    bound = Compilation(
+        image="0.26.0", accelerator_model="L4", tensor_parallel_degree=4, options={}
+    )
+    model = S3Model(
+        "s3://bucket/engines/", architecture=ZEPHYR.model_id, compiled=bound
+    )
+    serving = TensorRtLlm("0.26.0", tensor_parallel_degree=4, precompiled=True)
+    with pytest.raises(ValueError, match="LLM777"):
+        LlmEndpoint(a_stack(), "Llm", model=model, serving=serving, instance_type=G5)

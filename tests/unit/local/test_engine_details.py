@@ -1,0 +1,286 @@
+"""
+Small things that engines' answers are made of, each on both sides.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.local.runtime.engines.chats import stops_of
+from cdk_sagemaker_llm.local.runtime.engines.fields import chat_faults
+from cdk_sagemaker_llm.local.runtime.engines.pooling import pooling
+from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release
+from tests.unit.local.engine_requests import (
+    QUESTION,
+    events,
+    nested,
+    refused,
+    said,
+    started,
+)
+
+MODEL = {"SM_VLLM_MODEL": "Qwen/Qwen3-0.6B"}
+IMAGE = ("vllm-server", "2.6")
+TOOLS: list[Any] = [
+    "none",
+    {"type": "function"},
+    {"type": "function", "function": {"name": ["a", "list"]}},
+    {"type": "function", "function": {"name": "look"}},
+]
+CLASSES = json.dumps(
+    {
+        "architectures": ["BertForSequenceClassification"],
+        "model_type": "bert",
+        "num_labels": 3,
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 128,
+        "vocab_size": 100,
+        "max_position_embeddings": 512,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "stops"),
+    [
+        (None, ()),
+        ("", ()),
+        ("END", ("END",)),
+        (["", None, 3, "b", "c"], ("b", "c")),
+    ],
+)
+def test_stops_are_texts_that_say_something(
+    given: object, stops: tuple[str, ...]
+) -> None:
+    """
+    One, or several; an empty one would end every answer.
+    """
+    assert stops_of({"stop": given}) == stops
+
+
+def test_tools_are_some_or_left_out() -> None:
+    """
+    An empty list is neither.
+    """
+    told = (
+        "`tools` must not be an empty array. Either provide at least one tool or omit "
+        "the field entirely. (parameter=tools)"
+    )
+
+    assert refused(started(*IMAGE, **MODEL), {**QUESTION, "tools": []}) == nested(
+        told, "tools"
+    )
+    assert list(chat_faults({"tools": None})) == []
+    assert list(chat_faults({"tools": TOOLS})) == []
+
+
+@pytest.mark.parametrize(("name", "count"), [("look", 0), ("other", 1), (None, 1)])
+def test_a_named_tool_is_one_of_those(name: str | None, count: int) -> None:
+    """
+    Whatever else stands among them.
+    """
+    choice = {"type": "function", "function": {"name": name}}
+    faults = list(chat_faults({"tools": TOOLS, "tool_choice": choice}))
+
+    assert [parameter for _, parameter in faults] == ["tool_choice"] * count
+
+
+def test_a_pooler_without_texts_has_nothing_to_say() -> None:
+    """
+    And one with them has one entry for each.
+    """
+    engine = started(*IMAGE, SM_VLLM_MODEL="BAAI/bge-m3")
+
+    def pooled(body: dict[str, Any]) -> list[tuple[int, str]]:
+        whole = json.loads(b"".join(pooling(engine, body, "m").pieces))
+        return [(one["index"], one["object"]) for one in whole["data"]]
+
+    assert pooled({}) == []
+    assert pooled({"input": ["a", "b"]}) == [(0, "pooling"), (1, "pooling")]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "is_batch", "count"),
+    [
+        ("a", False, 3),
+        (["a", "b"], False, 3),
+        ([["a"], ["b", "c"]], True, 2),
+        ([["a"], "b"], True, 2),
+    ],
+)
+def test_tei_classes_texts_pairs_and_batches(
+    inputs: object,
+    is_batch: bool,  # noqa: FBT001 - a column of the table
+    count: int,
+) -> None:
+    """
+    A text or a pair has its classes; of a batch each has its own.
+    """
+    tei = started("tei", "1.9.3", config=CLASSES, HF_MODEL_ID="/opt/ml/model")
+    classes = said(tei, {"inputs": inputs})
+
+    assert isinstance(classes[0], list) == is_batch
+    assert len(classes) == count
+    assert refused(tei, {"inputs": [["a"], 4]})[0] == 422
+    assert refused(tei, {})[1].endswith("missing field `inputs`")
+
+
+def test_what_kind_of_fault_a_request_for_a_session_has() -> None:
+    """
+    By pydantic's own words for it.
+    """
+    on = {"SAGEMAKER_ENABLE_STATEFUL_SESSIONS": "true"}
+    status, body = refused(started(*IMAGE, **{**MODEL, **on}), {"requestType": "BEGIN"})
+
+    assert status == 400
+    (fault,) = json.loads(json.loads(body)["error"]["message"])
+    assert (fault["type"], fault["loc"]) == ("enum", ["requestType"])
+
+
+@pytest.mark.parametrize(
+    ("named", "names"),
+    [
+        ({}, ("Qwen/Qwen3-0.6B",)),
+        ({"SM_VLLM_SERVED_MODEL_NAME": "one"}, ("one",)),
+        ({"SM_VLLM_SERVED_MODEL_NAME": '["one","two"]'}, ("one", "two")),
+    ],
+)
+def test_requests_call_the_model_what_it_was_named(
+    named: dict[str, str], names: tuple[str, ...]
+) -> None:
+    """
+    One name, several, or that of the model.
+    """
+    assert started(*IMAGE, **{**MODEL, **named}).served_names == names
+
+
+@pytest.mark.parametrize(
+    ("allowed", "takes"),
+    [("1", True), ("TRUE ", True), ("0", False), ("no", False), (None, False)],
+)
+def test_adapters_are_taken_where_both_switches_are_on(
+    allowed: str | None,
+    takes: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """
+    The route and the slots.
+    """
+    route = {} if allowed is None else {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": allowed}
+
+    def engine(**more: str) -> StartedEngine:
+        return started(*IMAGE, **{**MODEL, **route, **more})
+
+    assert engine(SM_VLLM_ENABLE_LORA="true").takes_adapters is takes
+    assert engine().takes_adapters is False
+
+
+@pytest.mark.parametrize(
+    ("modules", "names"),
+    [
+        ("a=/x", ("a",)),
+        ('{"name":"n","path":"p"}', ("n",)),
+        ("{bad", ()),
+    ],
+)
+def test_adapters_that_it_starts_with(modules: str, names: tuple[str, ...]) -> None:
+    """
+    By SGLang's spelling, or as JSON.
+    """
+    sglang = started(
+        "sglang-server",
+        "1.4",
+        SM_SGLANG_MODEL_PATH="Qwen/Qwen3-0.6B",
+        SM_SGLANG_ENABLE_LORA="true",
+        SM_SGLANG_LORA_PATHS=modules,
+    )
+
+    assert tuple(sglang.adapters) == names
+
+
+def test_how_many_tokens_a_model_knows() -> None:
+    """
+    Of one that nobody knows, that is not known either.
+    """
+    assert started(*IMAGE, **MODEL).vocabulary_size == 151936
+    assert started(*IMAGE, SM_VLLM_MODEL="org/unknown").vocabulary_size is None
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [
+        ("x/vllm:server-sagemaker-cuda-v2", ("vllm-server", "2.6")),
+        ("x/vllm:server-sagemaker-cuda-v2.4", ("vllm-server", "2.4")),
+        ("x/vllm:server-sagemaker-cuda-v2.6-soci", ("vllm-server", "2.6")),
+        ("busybox:1", None),
+        ("x/djl-inference:0.36.0-lmi27.0.0-cu130", None),
+    ],
+)
+def test_an_engines_image_is_recognised(
+    image: str, found: tuple[str, str] | None
+) -> None:
+    """
+    One that moves as what it stands for today.
+    """
+    release = engine_release(image)
+
+    assert (release and (release.family, release.version)) == found
+
+
+def test_tei_starts_with_a_model_alone() -> None:
+    """
+    Its entry point asks for the name.
+    """
+    with pytest.raises(EngineError, match="^HF_MODEL_ID must be set$"):
+        started("tei", "1.9.3")
+    with pytest.raises(EngineError, match="^HF_MODEL_ID must be set$"):
+        started("tei", "1.9.3", HF_MODEL_ID="")
+    tei = started("tei", "1.9.3", HF_MODEL_ID="BAAI/bge-m3")
+
+    assert (tei.settings, tei.model.name) == ({}, "BAAI/bge-m3")
+
+
+def test_sglang_says_what_is_not_new_in_a_part() -> None:
+    """
+    As null; the first has the role.
+    """
+    sglang = started("sglang-server", "1.4", SM_SGLANG_MODEL_PATH="gpt2")
+    first, second, *_ = [
+        one["choices"][0]["delta"]
+        for one in events(sglang, {**QUESTION, "max_tokens": 2})
+    ]
+
+    assert first == {"role": "assistant", "content": "", "reasoning_content": None}
+    assert (second["role"], second["reasoning_content"]) == (None, None)
+    assert second["content"]
+
+
+def test_llama_cpp_leaves_out_what_was_not_thought() -> None:
+    """
+    Beside the text and the role.
+    """
+    llama = started("llama-cpp", "1.0.1", SM_LLAMA_CPP_HF_REPO="Qwen/Qwen3-0.6B-GGUF")
+    (choice,) = said(llama, {**QUESTION, "max_tokens": 4})["choices"]
+
+    assert choice["message"].keys() == {"role", "content"}
+    assert choice["message"]["content"]
+
+
+def test_a_release_that_nobody_told_answers_as_the_newest() -> None:
+    """
+    Of a tag that moves.
+    """
+
+    def fields(version: str) -> set[str]:
+        engine = started("vllm-server", version, **MODEL)
+        (choice,) = said(engine, {**QUESTION, "max_tokens": 4})["choices"]
+        return set(choice["message"])
+
+    assert fields("2") == fields("2.6")
+    assert "tool_calls" not in fields("2")
+    assert "tool_calls" in fields("1.0")

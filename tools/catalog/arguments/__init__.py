@@ -1,0 +1,3 @@
+"""
+Rebuilding the tables of the engines' arguments from the engines' packages.
+"""
