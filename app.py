@@ -12,6 +12,7 @@ from stacks.mixtral import MixtralStack
 from stacks.settings import Settings
 
 
+# checkov:skip=CKV_AWS_370: weights come from the Hub, which isolation would cut off
 def define(app: App) -> None:
     """
     Define every deployment with the settings of the app's context.

@@ -84,11 +84,17 @@ def templates(assembly: Path) -> dict[str, Json]:
     Return the templates of an assembly, with its files under one name.
 
     The hash of a file is the library's own of its contents, and the CDK's of its bytes.
+    What a resource waits for has no order; the CDK writes it by the constructs' paths.
     """
     return {
-        path.name: json.loads(_HASH.sub("FILE", path.read_text()))
+        path.name: json.loads(_HASH.sub("FILE", path.read_text()), object_hook=_sorted)
         for path in sorted(assembly.glob("*.template.json"))
     }
+
+
+def _sorted(part: Json) -> Json:
+    waits = part.get("DependsOn")
+    return {**part, "DependsOn": sorted(waits)} if isinstance(waits, list) else part
 
 
 def _settings(stack: Json, template: Json) -> str:

@@ -26,6 +26,7 @@ FLOORS = (
     "credential_forms",
     "arguments",
     "findings",
+    "permissions",
     "catalog",
     "architectures",
     "models",

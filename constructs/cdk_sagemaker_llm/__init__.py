@@ -42,7 +42,10 @@ if TYPE_CHECKING:
         ScaleInStrategy,
     )
     from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
-    from cdk_sagemaker_llm.hosting.connecting import ConnectionParameter
+    from cdk_sagemaker_llm.hosting.connecting import (
+        ConnectionParameter,
+        ConnectionParameterBase,
+    )
     from cdk_sagemaker_llm.hosting.connection import Connection
     from cdk_sagemaker_llm.hosting.data_capture import CaptureMode, DataCapture
     from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
         VariantMetricOptions,
     )
     from cdk_sagemaker_llm.hosting.network import Network
+    from cdk_sagemaker_llm.hosting.private.private_access import PrivateAccess
     from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
     from cdk_sagemaker_llm.hosting.rollout import (
         AllAtOnce,
@@ -147,6 +151,7 @@ __all__ = [
     "Compilation",
     "Connection",
     "ConnectionParameter",
+    "ConnectionParameterBase",
     "Container",
     "Copies",
     "CustomContainer",
@@ -191,6 +196,7 @@ __all__ = [
     "Plan",
     "PrefixAwareRouting",
     "Prepared",
+    "PrivateAccess",
     "Processor",
     "ProductionVariant",
     "PropertyValue",
@@ -261,6 +267,7 @@ _HOMES = {
     "Compilation": "models",
     "Connection": "hosting.connection",
     "ConnectionParameter": "hosting.connecting",
+    "ConnectionParameterBase": "hosting.connecting",
     "Container": "serving.configuration",
     "Copies": "hosting.sizing",
     "CustomContainer": "serving.custom",
@@ -305,6 +312,7 @@ _HOMES = {
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.capacity",
     "Prepared": "serving.configuration",
+    "PrivateAccess": "hosting.private.private_access",
     "Processor": "catalog.instances",
     "ProductionVariant": "hosting.variant",
     "PropertyValue": "serving.lmi.properties",

@@ -148,6 +148,10 @@ class S3Model:
             ``StagedModel`` that compiles says of them.
             If left out, nothing is held against it.
 
+        accept_eula:
+            Whether you accept the licence that gated weights of JumpStart ask for.
+            If left out, nothing is accepted, and SageMaker refuses such weights.
+
     Raises:
         ValueError: If the URI is no such prefix, or the catalogue does not have the
             model that it is like.
@@ -158,6 +162,7 @@ class S3Model:
     architecture: ModelArchitecture | str | None = field(default=None, kw_only=True)
     depends_on: Construct | None = field(default=None, kw_only=True, repr=False)
     compiled: Compilation | None = field(default=None, kw_only=True)
+    accept_eula: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """
@@ -185,6 +190,7 @@ class S3Model:
         architecture: ModelArchitecture | str | None = None,
         depends_on: Construct | None = None,
         compiled: Compilation | None = None,
+        accept_eula: bool = False,
     ) -> S3Model:
         """
         Name the prefix of a bucket, whose own encryption key is used.
@@ -204,6 +210,7 @@ class S3Model:
             architecture=architecture,
             depends_on=depends_on,
             compiled=compiled,
+            accept_eula=accept_eula,
         )
 
     @property

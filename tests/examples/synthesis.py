@@ -1,5 +1,6 @@
 """
-Synthesises every example in one process: ``python -m tests.examples.synthesis FOLDER``.
+Synthesises every example, and the reference app, in one process:
+``python -m tests.examples.synthesis FOLDER``.
 
 Each is run as its user runs it, but that cdk-nag looks at it, that the CDK is as strict
 as in the reference app, and that it is written to a folder of its own name. What goes
@@ -22,6 +23,8 @@ STRICT = {
     "@aws-cdk/core:checkSecretUsage": True,
 }
 EXAMPLES = Path(__file__).parents[2] / "examples"
+# The reference app stands beside the examples.
+REFERENCE = "reference"
 # Beside the assembly of an example that did not synthesise.
 ERROR = "error.txt"
 
@@ -60,3 +63,4 @@ def synthesise(example: Path, outdir: Path) -> None:
 if __name__ == "__main__":
     for app in sorted(EXAMPLES.glob("*/app.py")):
         synthesise(app, Path(sys.argv[1]) / app.parent.name)
+    synthesise(EXAMPLES.parent / "app.py", Path(sys.argv[1]) / REFERENCE)

@@ -1,5 +1,6 @@
 """
-Every example synthesises without credentials, and passes cdk-nag, cfn-lint and checkov.
+Every example and the reference app synthesise without credentials, and pass cdk-nag,
+cfn-lint and checkov.
 
 What checkov finds and is acknowledged has its reason in the example, in the form that
 checkov itself has for comments: ``# checkov:skip=CKV_AWS_370: ...``. What cdk-nag finds
@@ -18,9 +19,9 @@ import aws_cdk
 import pytest
 from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
 
-from tests.examples.synthesis import ERROR, EXAMPLES, synthesise
+from tests.examples.synthesis import ERROR, EXAMPLES, REFERENCE, synthesise
 
-NAMES = sorted(app.parent.name for app in EXAMPLES.glob("*/app.py"))
+NAMES = [*sorted(app.parent.name for app in EXAMPLES.glob("*/app.py")), REFERENCE]
 CHECKOV = EXAMPLES.parent / ".venv-checkov" / "bin" / "checkov"
 REPORT = "validation-report.json"
 OPEN_BUCKET = """\
@@ -89,7 +90,8 @@ def test_an_example_passes_checkov(name: str, found: dict[str, set[str]]) -> Non
     """
     Each finding is acknowledged beside the code with a reason, and nothing else is.
     """
-    text = (EXAMPLES / name / "app.py").read_text(encoding="utf-8")
+    folder = EXAMPLES.parent if name == REFERENCE else EXAMPLES / name
+    text = (folder / "app.py").read_text(encoding="utf-8")
     acknowledged = {code for code, _ in ACKNOWLEDGED.findall(text)}
 
     assert acknowledged == found.get(name, set())

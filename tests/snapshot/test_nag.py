@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from aws_cdk import (
+    Acknowledgment,
     App,
     Aws,
     CfnCondition,
@@ -25,7 +26,9 @@ from cdk_nag import AwsSolutionsChecks
 
 import app as reference
 from cdk_sagemaker_llm import (
+    AsyncInference,
     InferenceComponentEndpoint,
+    LlmEndpoint,
     Model,
     ResourceRequirements,
     S3Model,
@@ -190,3 +193,77 @@ def test_every_acknowledgement_has_a_reason(tmp_path: Path) -> None:
     assert all(path.endswith("/Access") for path, _ in acknowledged)
     assert all("AwsSolutions-IAM5[Resource::" in rule for _, rule in acknowledged)
     assert all(len(reason) > 20 for reason in acknowledged.values())
+
+
+def test_a_bucket_of_another_stack_is_acknowledged(tmp_path: Path) -> None:
+    """
+    Its name is an import in the template, and was none when the model was defined.
+    """
+    app = App(context=STRICT, outdir=str(tmp_path))
+    bucket = s3.Bucket(Stack(app, "Data"), "Weights")
+    Validations.of(bucket).acknowledge(
+        Acknowledgment(id="AwsSolutions-S1", reason="it is a test's"),
+        Acknowledgment(id="AwsSolutions-S10", reason="it is a test's"),
+    )
+    Model(
+        Stack(app, "Chat"),
+        "Model",
+        serving=Tgi("3.3.6"),
+        model=S3Model.from_bucket(bucket, "weights"),
+    )
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+    app.synth()
+    report = json.loads((tmp_path / "validation-report.json").read_text())
+
+    assert [r["violations"] for r in report["pluginReports"]] == [
+        [] for _ in report["pluginReports"]
+    ]
+
+
+def asynchronous(scope: Stack) -> LlmEndpoint:
+    """
+    Define an endpoint whose callers are granted wildcards below a bucket.
+    """
+    return LlmEndpoint(
+        scope,
+        "Llm",
+        model=S3Model("s3://weights/a/"),
+        serving=Tgi("3.3.6"),
+        instance_type="ml.g5.xlarge",
+        async_inference=AsyncInference(
+            output="s3://answers/out", inputs="s3://answers/in"
+        ),
+    )
+
+
+def test_a_callers_wildcards_are_acknowledged(tmp_path: Path) -> None:
+    """
+    At the caller's policy, those that the library asks for.
+    """
+    app = App(context=STRICT, outdir=str(tmp_path))
+    stack = Stack(app, "Stack")
+    lambda_ = iam.ServicePrincipal("lambda.amazonaws.com")
+    asynchronous(stack).grant_invoke_async(
+        iam.Role(stack, "Caller", assumed_by=lambda_)
+    )
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+    app.synth()
+
+    assert (tmp_path / "Stack.template.json").exists()
+
+
+def test_what_covers_everything_is_left_to_the_principals_owner(tmp_path: Path) -> None:
+    """
+    An acknowledgement of ``*`` would cover what others let the same policy do.
+    """
+    app = App(context=STRICT, outdir=str(tmp_path))
+    stack = Stack(app, "Stack")
+    lambda_ = iam.ServicePrincipal("lambda.amazonaws.com")
+    user = iam.Role(stack, "Caller", assumed_by=lambda_)
+    asynchronous(stack).grant_invoke(user, bearer_token=True)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+    with pytest.raises(RuntimeError, match=r"AwsSolutions-IAM5\[Resource::\*\]"):
+        app.synth()

@@ -9,6 +9,7 @@ from functools import partial
 
 from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
@@ -45,6 +46,7 @@ from cdk_sagemaker_llm import (
     Network,
     NeuronX,
     PrefixAwareRouting,
+    PrivateAccess,
     ProductionVariant,
     ResourceRequirements,
     RollbackAlarms,
@@ -286,6 +288,12 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             "It",
             base=a_component(stack),
             artifact="s3://bucket/a/b/",
+        ),
+    ),
+    "PrivateAccess": (
+        PrivateAccess,
+        lambda stack: partial(
+            PrivateAccess, stack, "It", vpc=ec2.Vpc(stack, "Vpc", max_azs=1)
         ),
     ),
     "ServingArtifact": (ServingArtifact, of_stack(ServingArtifact, files={"a": b""})),

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
@@ -40,6 +41,7 @@ from cdk_sagemaker_llm import (
     Model,
     Network,
     NeuronX,
+    PrivateAccess,
     ProductionVariant,
     ResourceRequirements,
     RollbackAlarms,
@@ -352,6 +354,78 @@ _without_subnets = _in_subnets()
 _without_a_way_out = _in_subnets("subnet-12345678")
 
 
+def _closed(stack: Stack, **given: Any) -> ec2.Vpc:  # noqa: ANN401 - what the VPC takes by keyword
+    closed = ec2.SubnetConfiguration(
+        name="Closed", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED
+    )
+    return ec2.Vpc(stack, "Vpc", max_azs=2, subnet_configuration=[closed], **given)
+
+
+def _app_of(stack: Stack) -> App:
+    return cast("App", stack.node.root)
+
+
+def _at_the_end(define: Callable[[Stack], object]) -> Callable[[Stack], None]:
+    """
+    Have an error raised that only shows when everything is defined.
+    """
+
+    def defined(stack: Stack) -> None:
+        define(stack)
+        try:
+            _app_of(stack).synth()
+        except RuntimeError as fault:
+            raise ValueError(str(fault)) from fault
+
+    return defined
+
+
+def _in_few_addresses(mask: int, instances: int) -> Callable[[Stack], object]:
+    def define(stack: Stack) -> object:
+        cidr = ec2.IpAddresses.cidr(f"10.0.0.0/{mask}")
+        network = Network(vpc=_closed(stack, ip_addresses=cidr))
+        return _endpoint(stack, network=network, instance_count=instances)
+
+    return define
+
+
+def _privately_in(stack: Stack, vpc: ec2.IVpc, weights: S3Model) -> None:
+    Model(stack, "It", serving=TGI, model=weights, network=Network(vpc=vpc))
+
+
+def _privately(stack: Stack) -> ec2.Vpc:
+    vpc = _closed(stack)
+    _privately_in(stack, vpc, S3Model("s3://bucket/weights/"))
+    return vpc
+
+
+def _twice_private(stack: Stack) -> None:
+    vpc = _privately(stack)
+    PrivateAccess(stack, "One", vpc=vpc)
+    PrivateAccess(stack, "Two", vpc=vpc)
+
+
+def _without_routes(stack: Stack) -> None:
+    _without_a_way_out(stack)
+    vpc = stack.node.find_child("Vpc")
+    PrivateAccess(stack, "Private", vpc=cast("ec2.IVpc", vpc))
+
+
+def _from_another_stack(stack: Stack) -> None:
+    vpc = _closed(stack)
+    other = Stack(_app_of(stack), "Other", env=Environment(region="us-east-1"))
+    bucket = s3.Bucket(other, "Bucket")
+    _privately_in(other, vpc, S3Model.from_bucket(bucket, "weights"))
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+
+def _after_the_models(stack: Stack) -> None:
+    models = Stack(_app_of(stack), "Models", env=Environment(region="us-east-1"))
+    vpc = _closed(models)
+    _endpoint(models, network=Network(vpc=vpc))
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+
 def _too_much(stack: Stack) -> None:
     role = iam.Role(stack, "Role", assumed_by=SAGEMAKER)
     for number in range(40):
@@ -373,6 +447,18 @@ def _hidden_image(stack: Stack) -> object:
 def _untouched(stack: Stack) -> object:
     arn = "arn:aws:iam::111111111111:role/ours"
     role = iam.Role.from_role_arn(stack, "Ours", arn, mutable=False)
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
+def _lacking(stack: Stack) -> object:
+    service = iam.ServicePrincipal("sagemaker.amazonaws.com")
+    role = iam.Role(stack, "Ours", assumed_by=service).without_policy_updates()
+    return Model(stack, "It", serving=TGI, model=GPT2, role=role)
+
+
+def _distrusting(stack: Stack) -> object:
+    service = iam.ServicePrincipal("lambda.amazonaws.com")
+    role = iam.Role(stack, "Ours", assumed_by=service)
     return Model(stack, "It", serving=TGI, model=GPT2, role=role)
 
 
@@ -624,8 +710,29 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM247": _without_a_way_out,
     # One subnet, and that an isolated one.
     "LLM450": _without_a_way_out,
+    "LLM701": _at_the_end(_in_few_addresses(27, 23)),
+    "LLM702": _at_the_end(_twice_private),
+    "LLM703": _at_the_end(_without_routes),
+    "LLM704": lambda stack: PrivateAccess(
+        stack, "It", vpc=_closed(stack, enable_dns_hostnames=False)
+    ),
+    "LLM705": lambda stack: PrivateAccess(
+        stack, "It", vpc=_closed(stack), without=["s4"]
+    ),
+    "LLM801": _in_few_addresses(27, 6),
+    "LLM802": _from_another_stack,
+    "LLM803": _privately,
+    "LLM805": _after_the_models,
+    "LLM804": lambda stack: PrivateAccess(stack, "It", vpc=_closed(stack)),
     "LLM248": _started_outside,
     "LLM237": _untouched,
+    "LLM821": _lacking,
+    "LLM822": _distrusting,
+    "LLM823": partial(
+        _model,
+        serving=LmiVllm(),
+        model=S3Model("s3://weights/a/", accept_eula=True),
+    ),
     "LLM238": _hidden_image,
     "LLM232": partial(
         _model,

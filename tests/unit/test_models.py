@@ -59,8 +59,8 @@ def test_a_bucket_brings_its_key(stack: Stack) -> None:
 
 PARAMETERS = {
     HuggingFaceModel: ["model_id", "revision", "token", "architecture"],
-    S3Model: ["uri", "kms_key", "architecture"],
-    S3Model.from_bucket: ["bucket", "prefix", "architecture"],
+    S3Model: ["uri", "kms_key", "architecture", "accept_eula"],
+    S3Model.from_bucket: ["bucket", "prefix", "architecture", "accept_eula"],
 }
 LLAMA = ModelArchitecture.of("meta-llama/Llama-2-13b-hf")
 SIZED = ModelArchitecture.custom(parameters=10**9, kv_bytes_per_token=2)

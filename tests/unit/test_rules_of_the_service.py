@@ -56,7 +56,7 @@ def test_each_section_is_there() -> None:
     counts = {name: len(section) for name, section in SECTIONS.items()}
 
     assert counts == {
-        "configurations": 43,
+        "configurations": 45,
         "components": 21,
         "scaling": 20,
         "deployments": 21,

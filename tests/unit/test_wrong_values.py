@@ -66,6 +66,7 @@ NOT_CALLED = {
     "CaptureMode",
     "Case",
     "Connection",
+    "ConnectionParameterBase",
     "Container",
     "Copies",
     "EndpointBase",

@@ -237,6 +237,9 @@ CLASSES: Mapping[str, Kind] = {
         "repository_arn",
         way_out="write Repository.from_repository_name(...)",
     ),
+    "ec2.IConnectable": _interface(
+        "what has security groups, such as a function", "connections"
+    ),
     "ec2.ISecurityGroup": _interface("a security group", "security_group_id"),
     "ec2.IVpc": _interface("a VPC", "vpc_id", way_out="write Vpc.from_lookup(...)"),
     "ec2.SubnetSelection": _instance_of(

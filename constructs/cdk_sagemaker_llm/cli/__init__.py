@@ -19,6 +19,7 @@ _SUBCOMMANDS = {
     "invoke": "cdk_sagemaker_llm.cli.invoke",
     "load-test": "cdk_sagemaker_llm.cli.load_test",
     "local": "cdk_sagemaker_llm.cli.local",
+    "permissions": "cdk_sagemaker_llm.cli.permissions",
     "plan": "cdk_sagemaker_llm.cli.plan",
     "simulate": "cdk_sagemaker_llm.cli.simulate",
     "stream": "cdk_sagemaker_llm.cli.stream",

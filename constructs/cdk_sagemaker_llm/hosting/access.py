@@ -7,18 +7,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from aws_cdk import Aws, Fn, Names, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable, Node
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_placeholder
 from cdk_sagemaker_llm.findings import Rule, raise_errors
 from cdk_sagemaker_llm.hosting.nag import acknowledge
-from cdk_sagemaker_llm.hosting.roles import access_id, remind, stays_as_it_is
+from cdk_sagemaker_llm.hosting.reporting import at_synth
+from cdk_sagemaker_llm.hosting.roles import access_id, stays_as_it_is
 from cdk_sagemaker_llm.hosting.scope import account_of, belongs, stack_of
 from cdk_sagemaker_llm.hosting.statements import (
     Statement,
@@ -27,6 +29,12 @@ from cdk_sagemaker_llm.hosting.statements import (
     size_of,
     united,
 )
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.hosting.given_roles import remind, trust_findings
+else:
+    remind = later("hosting.given_roles", "remind")
+    trust_findings = later("hosting.given_roles", "trust_findings")
 
 # IAM counts all inline policies of a role together, 10,240 characters; half is left to
 # what others grant to it.
@@ -226,7 +234,7 @@ def make_execution_role(scope: Construct, name: str) -> iam.Role:
     role = iam.Role(
         scope,
         name,
-        assumed_by=_sagemaker_of(account_of(scope)),
+        assumed_by=service_of("sagemaker", account_of(scope)),
         description="Runs a language model on SageMaker",
     )
     # Who shares it in this stack adds to the policy beside it.
@@ -250,13 +258,17 @@ def access_of(scope: Construct, role: iam.IRole) -> RoleAccess:
             home = Construct(stack, place)
             belongs(home, stack)
             known[place] = RoleAccess(role, home, "Policy", is_given=True)
+            at_synth(home, lambda: trust_findings(role))
         known[id(role)] = known[place].shared_by(role)
     return known[id(role)]
 
 
 @functools.cache
-def _sagemaker_of(account: str) -> iam.ServicePrincipal:
+def service_of(name: str, account: str) -> iam.ServicePrincipal:
+    """
+    Return a service when it acts for an account: no other may have it take the role.
+    """
     return iam.ServicePrincipal(
-        "sagemaker.amazonaws.com",
+        f"{name}.amazonaws.com",
         conditions={"StringEquals": {"aws:SourceAccount": account}},
     )

@@ -4,7 +4,7 @@ The SageMaker InferenceComponent of a LoRA adapter: another voice of a model tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 from weakref import WeakKeyDictionary
 
 from aws_cdk import Fn
@@ -189,6 +189,23 @@ class AdapterInferenceComponent(InferenceComponentBase):
         Raises:
             ValueError: Always.
         """
+        self._refuse_scaling()
+
+    def grant_scale(
+        self,
+        grantee: iam.IGrantable,  # noqa: ARG002 - the base class's signature
+        *,
+        scalable_target: bool = False,  # noqa: ARG002
+    ) -> iam.Grant:
+        """
+        Refuse: an adapter has no copies of its own.
+
+        Raises:
+            ValueError: Always.
+        """
+        self._refuse_scaling()
+
+    def _refuse_scaling(self) -> NoReturn:
         fault = NOT_OF_ADAPTERS.finding(
             "an adapter has no copies of its own to scale",
             "scale its base, whose copies answer for all adapters",

@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aws_cdk import Resource
-from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.connected import Connected
+from cdk_sagemaker_llm.hosting.grants import ComponentGrants
 from cdk_sagemaker_llm.hosting.imports import name_in, named
 from cdk_sagemaker_llm.hosting.monitoring.component_alarms import ComponentAlarms
 from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
@@ -37,7 +37,9 @@ else:
 _KIND = "inference-component"
 
 
-class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms, Connected):
+class InferenceComponentBase(
+    Resource, ComponentMetrics, ComponentAlarms, Connected, ComponentGrants
+):
     """
     What inference components defined here and imported ones have in common.
     """
@@ -125,19 +127,8 @@ class InferenceComponentBase(Resource, ComponentMetrics, ComponentAlarms, Connec
     def _running(self) -> ModelBase | None:
         return self.model
 
-    @checked
-    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
-        """
-        Let a principal invoke the component, plain and with a response stream.
-
-        A call names endpoint and component; the guide does not say which of the two
-        is checked, so that both are granted.
-        """
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["sagemaker:InvokeEndpoint"],
-            resource_arns=[self.endpoint.endpoint_arn, self.inference_component_arn],
-        )
+    def _endpoint_arn(self) -> str:
+        return self.endpoint.endpoint_arn
 
     @checked
     def auto_scale_copy_count(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -18,7 +19,61 @@ _PARAMETER_NAME = re.compile(r"(/[\w.-]+){1,15}\Z|[\w.-]+\Z", re.ASCII)
 _LONGEST = 1011
 
 
-class ConnectionParameter(Construct):
+class ConnectionParameterBase(Construct):
+    """
+    What connections stored here and by other apps have in common.
+    """
+
+    parameter_name: str
+    """The name that ``LlmClient.from_ssm`` takes."""
+    parameter_arn: str
+    """The parameter's ARN."""
+
+    @checked
+    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal read how to reach the model; ``grant_invoke`` of the endpoint or
+        component lets it ask.
+        """
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:GetParameter"],
+            resource_arns=[self.parameter_arn],
+        )
+
+    @staticmethod
+    @checked
+    def from_parameter_name(
+        scope: Construct, id: str, parameter_name: str
+    ) -> ConnectionParameterBase:
+        """
+        Refer to a connection that another app has stored, in the stack's account and
+        region.
+
+        Args:
+            scope: Where it is referred to.
+
+            id: Its id there.
+
+            parameter_name: The name that it was stored by, such as ``/llm/chat``.
+
+        Raises:
+            ValueError: If Systems Manager would refuse the name.
+        """
+        _check_name(parameter_name)
+        return _StoredElsewhere(scope, id, parameter_name)
+
+
+class _StoredElsewhere(ConnectionParameterBase):
+    def __init__(self, scope: Construct, id: str, name: str) -> None:
+        super().__init__(scope, id)
+        self.parameter_name = name
+        self.parameter_arn = Stack.of(scope).format_arn(
+            service="ssm", resource="parameter", resource_name=name.removeprefix("/")
+        )
+
+
+class ConnectionParameter(ConnectionParameterBase):
     """
     A connection in an SSM parameter, which ``LlmClient.from_ssm`` reads.
 
@@ -59,23 +114,18 @@ class ConnectionParameter(Construct):
         """The parameter."""
 
     @property
-    def parameter_name(self) -> str:
+    def parameter_name(self) -> str:  # type: ignore[override]  # asked of Node when used
         """
         The name that ``LlmClient.from_ssm`` takes.
         """
         return self.parameter.parameter_name
 
-    @checked
-    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
+    @property
+    def parameter_arn(self) -> str:  # type: ignore[override]  # asked of Node when used
         """
-        Let a principal read how to reach the model; ``grant_invoke`` of the endpoint or
-        component lets it ask.
+        The parameter's ARN.
         """
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["ssm:GetParameter"],
-            resource_arns=[self.parameter.parameter_arn],
-        )
+        return self.parameter.parameter_arn
 
 
 def _check_name(name: str) -> None:

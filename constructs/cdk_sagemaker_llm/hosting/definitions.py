@@ -36,7 +36,11 @@ from cdk_sagemaker_llm.hosting.way_out import (
     way_out_findings,
     zone_findings,
 )
-from cdk_sagemaker_llm.hosting.weights import token_findings, token_reference
+from cdk_sagemaker_llm.hosting.weights import (
+    eula_findings,
+    token_findings,
+    token_reference,
+)
 from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
 from cdk_sagemaker_llm.serving.configuration import (
     Accelerators,
@@ -247,6 +251,7 @@ def define_model(
     found += environment_findings(environment, own=own)
     if prepared.container is not None:
         found += _container_findings(prepared.container, region, model, network)
+        found += eula_findings(model, prepared.container.weights_uri)
         found += _overlap_findings(own, environment)
         if not unusable:
             found += zone_findings(network)

@@ -19,6 +19,7 @@ from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.connected import Connected
+from cdk_sagemaker_llm.hosting.grants import EndpointGrants, let_describe
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
@@ -26,9 +27,10 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variant_metrics import VariantMetrics
+from cdk_sagemaker_llm.hosting.nag import acknowledge_granted
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
-from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.monitoring.variants import variant_subject
+    from cdk_sagemaker_llm.hosting.private.addresses import fleet_findings
     from cdk_sagemaker_llm.hosting.rollback_alarms import (
         alarms_of,
         let_look,
@@ -61,6 +64,7 @@ else:
     Connection = later("hosting.connection", "Connection")
     common_dialect = later("hosting.dialects", "common_dialect")
     variant_subject = later("hosting.monitoring.variants", "variant_subject")
+    fleet_findings = later("hosting.private.addresses", "fleet_findings")
     alarms_of = later("hosting.rollback_alarms", "alarms_of")
     let_look = later("hosting.rollback_alarms", "let_look")
     watched_variants = later("hosting.rollback_alarms", "watched_variants")
@@ -79,7 +83,9 @@ CHANGING_TYPE = Rule(
 )
 
 
-class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected):
+class EndpointBase(
+    Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected, EndpointGrants
+):
     """
     What endpoints defined here and imported ones have in common.
     """
@@ -110,19 +116,6 @@ class EndpointBase(Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
 
     def _dialect(self) -> Dialect:
         return common_dialect(())
-
-    @checked
-    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
-        """
-        Let a principal invoke the endpoint, plain and with a response stream.
-
-        One action covers both (API reference, InvokeEndpointWithResponseStream).
-        """
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["sagemaker:InvokeEndpoint"],
-            resource_arns=[self.endpoint_arn],
-        )
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return variant_subject(self, self.endpoint_name, None, variant_name)
@@ -191,7 +184,7 @@ class Endpoint(EndpointBase):
         """What the inference components reserve, for an endpoint that hosts them."""
         self.chosen_name = endpoint_name
         """The name that was asked for; ``None`` when CloudFormation makes one."""
-        self._scaled: set[str] = set()
+        self._scaled: dict[str, int] = {}
         self.cfn_endpoint = sagemaker.CfnEndpoint(
             self,
             "Resource",
@@ -206,6 +199,27 @@ class Endpoint(EndpointBase):
         """How an update reaches it; ``None`` for the service's own way."""
         if rollout is not None:
             annotate(self, [*rolled, *self._roll_out(rollout)])
+        if self.networks:
+            at_synth(self, self._address_findings)
+
+    @property
+    def networks(self) -> list[Network]:
+        """
+        Where in VPCs its instances are: of its models, or of its components.
+        """
+        config = self.endpoint_config
+        found = [*(model.network for model in _models_of(config)), config.network]
+        return [each for each in found if each.vpc is not None]
+
+    def _address_findings(self) -> list[Finding]:
+        """
+        Check the subnets' addresses, now that it is known how far it scales.
+        """
+        counts = [
+            self._scaled.get(each.variant_name, each.most_instances)
+            for each in self.endpoint_config.variants
+        ]
+        return fleet_findings(self.networks, counts, self.rollout)
 
     def _roll_out(self, rollout: Rollout) -> list[Finding]:
         """
@@ -255,6 +269,17 @@ class Endpoint(EndpointBase):
         )
 
     @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the endpoint's state, instances and configuration.
+
+        No model is shown: its variables may hold what only some should see.
+        """
+        config = self.endpoint_config.endpoint_config_arn
+        grant = super().grant_describe(grantee)
+        return grant.combine(let_describe(grantee, "EndpointConfig", config))
+
+    @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
         """
         Let a principal lay requests down, have them answered, and fetch the answers.
@@ -268,7 +293,8 @@ class Endpoint(EndpointBase):
         grant = super().grant_invoke_async(grantee)
         if config.async_inference is None:
             return grant
-        for each in caller_statements(config.async_inference):
+        statements = caller_statements(config.async_inference)
+        for each in statements:
             grant = grant.combine(
                 iam.Grant.add_to_principal(
                     grantee=grantee,
@@ -277,6 +303,7 @@ class Endpoint(EndpointBase):
                     conditions=each.conditions,
                 )
             )
+        acknowledge_granted(grantee, statements)
         return grant
 
     @property
@@ -303,9 +330,7 @@ class Endpoint(EndpointBase):
         Raises:
             ValueError: If it is in no VPC.
         """
-        networks = [model.network for model in _models_of(self.endpoint_config)]
-        networks.append(self.endpoint_config.network)
-        attached = [network for network in networks if network.vpc is not None]
+        attached = self.networks
         groups = [group for network in attached for group in network.security_groups]
         first = attached[0] if attached else Network()
         # Models may share theirs.
@@ -401,7 +426,7 @@ class Endpoint(EndpointBase):
             if config.is_imported
             else config.async_inference is not None,
         )
-        self._scaled.add(variant_name)
+        self._scaled[variant_name] = most
         self._retain_counts()
         annotate(scalable, rolled)
         return scalable

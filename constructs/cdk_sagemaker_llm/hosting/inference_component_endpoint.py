@@ -5,7 +5,7 @@ The pattern for copies of one or many models on shared instances.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
     DefinedEndpointConfig,
     EndpointConfig,
 )
+from cdk_sagemaker_llm.hosting.grants import let_invoke
 from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
 from cdk_sagemaker_llm.hosting.inference_component import (
     DefinedInferenceComponent,
@@ -278,7 +279,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         self.role: iam.IRole = role or make_execution_role(self, "Role")
         """The execution role of the endpoint and all its models."""
         self._components: list[InferenceComponent] = []
-        self._invokers: list[iam.IGrantable] = []
+        self._grants: list[Callable[[InferenceComponent], iam.Grant]] = []
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
             self, "Config", replace(config, execution_role=self.role)
         )
@@ -328,17 +329,83 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         return self.endpoint_config.network.connections
 
     @checked
-    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+    def grant_invoke(
+        self,
+        grantee: iam.IGrantable,
+        *,
+        streaming: bool = True,
+        bearer_token: bool = False,
+    ) -> iam.Grant:
         """
-        Let a principal invoke all models, plain and with a response stream.
+        Let a principal invoke all models, those that are defined later too.
 
-        Those that are defined later too: a call names endpoint and component, and the
-        guide does not say which of the two is checked.
+        A call names endpoint and component, and both are granted.
+
+        Args:
+            grantee: The principal.
+
+            streaming:
+                Whether it is granted the action of response streams.
+                If left out, it is.
+
+            bearer_token:
+                Whether it may ask with a bearer token, as OpenAI's SDK does.
+                If left out, it signs its requests.
         """
-        self._invokers.append(grantee)
-        grant = self.endpoint.grant_invoke(grantee)
+        grant = self.endpoint.grant_invoke(
+            grantee, streaming=streaming, bearer_token=bearer_token
+        )
+        return self._grant_of_each(
+            grant,
+            lambda component: let_invoke(
+                grantee,
+                [component.inference_component_arn],
+                streaming=streaming,
+                bearer_token=False,
+            ),
+        )
+
+    @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the state of endpoint and configuration, and of all
+        components, those that are defined later too.
+        """
+        return self._grant_of_each(
+            self.endpoint.grant_describe(grantee),
+            lambda component: component.grant_describe(grantee),
+        )
+
+    @checked
+    def grant_scale(
+        self, grantee: iam.IGrantable, *, scalable_target: bool = False
+    ) -> iam.Grant:
+        """
+        Let a principal change how many instances run, and how many copies of each
+        model, those that are defined later too.
+
+        Args:
+            grantee: The principal.
+
+            scalable_target:
+                Whether it may also change the bounds of the copies' automatic scaling.
+                IAM cannot limit that to one host: it is granted for the copies of all
+                components in the account.
+                If left out, it is not granted.
+        """
+        return self._grant_of_each(
+            self.endpoint.grant_scale(grantee),
+            lambda component: component.grant_scale(
+                grantee, scalable_target=scalable_target
+            ),
+        )
+
+    def _grant_of_each(
+        self, grant: iam.Grant, of_one: Callable[[InferenceComponent], iam.Grant]
+    ) -> iam.Grant:
+        self._grants.append(of_one)
         for component in self._components:
-            grant = grant.combine(_grant(component, grantee))
+            grant = grant.combine(of_one(component))
         return grant
 
     @checked
@@ -499,21 +566,13 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             placement=placement,
         )
         self._components.append(component)
-        for grantee in self._invokers:
-            _grant(component, grantee)
+        for grant in self._grants:
+            grant(component)
         annotate(hosted, fit)
         return component
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
-
-
-def _grant(component: InferenceComponent, grantee: iam.IGrantable) -> iam.Grant:
-    return iam.Grant.add_to_principal(
-        grantee=grantee,
-        actions=["sagemaker:InvokeEndpoint"],
-        resource_arns=[component.inference_component_arn],
-    )
 
 
 def _bounds(

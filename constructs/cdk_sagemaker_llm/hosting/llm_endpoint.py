@@ -380,11 +380,55 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         )
 
     @checked
-    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+    def grant_invoke(
+        self,
+        grantee: iam.IGrantable,
+        *,
+        streaming: bool = True,
+        bearer_token: bool = False,
+    ) -> iam.Grant:
         """
-        Let a principal invoke the endpoint, plain and with a response stream.
+        Let a principal invoke the endpoint.
+
+        Args:
+            grantee: The principal.
+
+            streaming:
+                Whether it is granted the action of response streams.
+                If left out, it is.
+
+            bearer_token:
+                Whether it may ask with a bearer token, as OpenAI's SDK does.
+                If left out, it signs its requests.
         """
-        return self.endpoint.grant_invoke(grantee)
+        return self.endpoint.grant_invoke(
+            grantee, streaming=streaming, bearer_token=bearer_token
+        )
+
+    @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the endpoint's state, instances and configuration.
+        """
+        return self.endpoint.grant_describe(grantee)
+
+    @checked
+    def grant_scale(
+        self, grantee: iam.IGrantable, *, scalable_target: bool = False
+    ) -> iam.Grant:
+        """
+        Let a principal change how many instances run.
+
+        Args:
+            grantee: The principal.
+
+            scalable_target:
+                Whether it may also change the bounds of automatic scaling.
+                IAM cannot limit that to one endpoint: it is granted for the instances
+                of all endpoints in the account.
+                If left out, it is not granted.
+        """
+        return self.endpoint.grant_scale(grantee, scalable_target=scalable_target)
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants

@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.hosting.access import access_of, make_execution_role
 from cdk_sagemaker_llm.hosting.arguments import checked
@@ -23,16 +24,20 @@ from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import count_findings
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
-from cdk_sagemaker_llm.hosting.weights import weights_statements
+from cdk_sagemaker_llm.hosting.weights import accepts_eula, weights_statements
 from cdk_sagemaker_llm.models import ModelSource, S3Model
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
+
+    from cdk_sagemaker_llm.hosting.private.standing import s3_findings
+else:
+    s3_findings = later("hosting.private.standing", "s3_findings")
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -116,6 +121,8 @@ class Model(ModelBase):
         self.cfn_model.node.add_dependency(*policies, *awaited)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
+        if self.network.vpc is not None and (self.artifact or container.weights_uri):
+            at_synth(self, lambda: s3_findings(self, self.network))
 
     @property
     def model_arn(self) -> str:
@@ -174,7 +181,9 @@ class Model(ModelBase):
                 image=self._image.uri,
                 environment=dict(sorted(definition.variables.items())) or None,
                 model_data_url=self.artifact.s3_uri if self.artifact else None,
-                model_data_source=_weights_source(weights_uri),
+                model_data_source=_weights_source(
+                    weights_uri, accepts_eula=accepts_eula(definition.model)
+                ),
             ),
             vpc_config=_vpc_config(self.network),
         )
@@ -207,13 +216,17 @@ def _make_artifact(scope: Construct, container: Container) -> ServingArtifact | 
 
 
 def _weights_source(
-    uri: str | None,
+    uri: str | None, *, accepts_eula: bool
 ) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
     if uri is None:
         return None
+    access = sagemaker.CfnModel.ModelAccessConfigProperty
     return sagemaker.CfnModel.ModelDataSourceProperty(
         s3_data_source=sagemaker.CfnModel.S3DataSourceProperty(
-            s3_uri=uri, s3_data_type="S3Prefix", compression_type="None"
+            s3_uri=uri,
+            s3_data_type="S3Prefix",
+            compression_type="None",
+            model_access_config=access(accept_eula=True) if accepts_eula else None,
         )
     )
 

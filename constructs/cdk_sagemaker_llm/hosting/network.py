@@ -5,7 +5,7 @@ Where a model runs: subnets, security groups, and whether it may reach out at al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from constructs import Construct
 
@@ -37,7 +37,9 @@ class Network:
             If left out, the private ones with a way out are taken.
 
         security_groups:
-            Up to five groups.
+            Up to five groups. SageMaker's network interfaces hold on to them, and to
+            the subnets, some minutes after the endpoint is deleted: what is made in
+            another stack does not fail to be deleted with it.
             If left out, the construct makes one that allows all outbound traffic.
 
         isolated:
@@ -102,14 +104,32 @@ class Network:
         if chosen.subnets is not None:
             # Selecting them would ask for their zones, which need not be known.
             return [subnet.subnet_id for subnet in chosen.subnets]
-        ids: list[str] = self.vpc.select_subnets(
+        ids: list[str] = self._select(chosen).subnet_ids
+        return ids
+
+    def chosen_subnets(self) -> list[ec2.ISubnet]:
+        """
+        Return the chosen subnets.
+        """
+        if self.vpc is None:
+            return []
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        chosen = self.subnets or ec2.SubnetSelection()
+        if chosen.subnets is not None:
+            return list(chosen.subnets)
+        found: list[ec2.ISubnet] = self._select(chosen).subnets
+        return found
+
+    def _select(self, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:
+        vpc = cast("ec2.IVpc", self.vpc)
+        return vpc.select_subnets(
             availability_zones=chosen.availability_zones,
             one_per_az=chosen.one_per_az,
             subnet_filters=chosen.subnet_filters,
             subnet_group_name=chosen.subnet_group_name,
             subnet_type=chosen.subnet_type,
-        ).subnet_ids
-        return ids
+        )
 
     def security_group_ids(self) -> list[str]:
         """

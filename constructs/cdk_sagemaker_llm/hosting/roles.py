@@ -1,30 +1,22 @@
 """
-Roles that a user gives: whose they are, whether they are the same, and what they lack.
+Roles that a user gives: whose they are, and whether they are the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import jsii
-from aws_cdk import Aspects, IAspect, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
-from constructs import Construct, IConstruct
+from constructs import Construct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.imports import OTHER_ARN
-from cdk_sagemaker_llm.hosting.reporting import annotate
 from cdk_sagemaker_llm.hosting.scope import account_of, stack_of, stage_of
-from cdk_sagemaker_llm.hosting.statements import Statement
 
 FOREIGN_ROLE = Rule(
     "LLM188",
     "an execution role is of another account than the stack",
     "SageMaker API reference, CreateModel",
-)
-UNTOUCHED_ROLE = Rule(
-    "LLM237", "a role that stays as it is must be allowed elsewhere what it needs"
 )
 
 
@@ -88,34 +80,3 @@ def stays_as_it_is(policy: iam.Policy) -> bool:
     resource = policy.node.default_child
     roles = resource.roles if isinstance(resource, iam.CfnPolicy) else None
     return not stack_of(policy).resolve(roles)
-
-
-def remind(
-    policy: iam.Policy, role: iam.IRole, asked_for: Callable[[], Sequence[Statement]]
-) -> None:
-    """
-    Warn at the end, once, of all that a role must be allowed elsewhere.
-    """
-    name = role.role_name
-    shown = role.node.path if is_unresolved(name) else name
-    Aspects.of(policy).add(_Reminder(shown, asked_for))
-
-
-@jsii.implements(IAspect)
-class _Reminder:
-    def __init__(self, name: str, asked_for: Callable[[], Sequence[Statement]]) -> None:
-        self._name = name
-        self._asked_for = asked_for
-
-    def visit(self, node: IConstruct) -> None:
-        """
-        Warn at the policy, and not again at its resource.
-        """
-        if not isinstance(node, iam.Policy):
-            return
-        needs = "; ".join(str(statement) for statement in self._asked_for())
-        finding = UNTOUCHED_ROLE.finding(
-            f"role {self._name} stays as it is, and must be allowed {needs}",
-            "see that it is, where the role is made",
-        )
-        annotate(node, [finding])

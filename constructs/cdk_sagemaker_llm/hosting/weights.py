@@ -14,6 +14,11 @@ from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
 from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
 
+USELESS_EULA = Rule(
+    "LLM823",
+    "a licence is accepted where SageMaker does not download the weights",
+    "SageMaker API reference, S3ModelDataSource",
+)
 VISIBLE_TOKEN = Rule("LLM202", "a token can be read by whoever may call DescribeModel")
 
 
@@ -42,6 +47,33 @@ def weights_statements(model: ModelSource | None) -> list[Statement]:
         arns = [arn_of(model.kms_key)]
         statements += key_access("DecryptWeights", ["kms:Decrypt"], arns)
     return statements
+
+
+def accepts_eula(model: ModelSource | None) -> bool:
+    """
+    Return whether the licence of weights on S3 is accepted.
+    """
+    return isinstance(model, S3Model) and model.accept_eula
+
+
+def eula_findings(model: ModelSource | None, weights_uri: str | None) -> list[Finding]:
+    """
+    Check that what is accepted is written: the model's data source alone has a place.
+
+    Args:
+        model: The weights.
+
+        weights_uri: What SageMaker downloads; ``None`` if the container does.
+    """
+    if not accepts_eula(model) or weights_uri is not None:
+        return []
+    return [
+        USELESS_EULA.finding(
+            "accept_eula=True is written nowhere: the container downloads the weights "
+            "by itself",
+            "use a serving configuration that SageMaker downloads for, such as Vllm()",
+        )
+    ]
 
 
 def token_reference(model: ModelSource | None) -> str | None:

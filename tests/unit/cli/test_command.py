@@ -17,6 +17,7 @@ NAMES = [
     "invoke",
     "load-test",
     "local",
+    "permissions",
     "plan",
     "simulate",
     "stream",

@@ -367,6 +367,42 @@ def test_a_container_without_chats_has_no_address_in_the_outputs(stack: Stack) -
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "ending"), [("/llm/chat", "/llm/chat"), ("chat", "/chat")]
+)
+def test_a_connection_of_another_app_is_read(
+    stack: Stack, name: str, ending: str
+) -> None:
+    """
+    By its name alone, with one action.
+    """
+    stored = ConnectionParameter.from_parameter_name(stack, "Stored", name)
+    user = iam.Role(
+        stack, "Caller", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")
+    )
+    stored.grant_read(user)
+    policy = written(stack, "IAM::Policy")["CallerDefaultPolicy"]["Properties"]
+
+    assert stored.parameter_name == name
+    assert policy["PolicyDocument"]["Statement"] == [
+        {
+            "Action": "ssm:GetParameter",
+            "Effect": "Allow",
+            "Resource": "arn:${AWS::Partition}:ssm:us-east-1:"
+            f"{ACCOUNT}:parameter{ending}",
+        }
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "/aws/it", "arn:aws:ssm:::parameter/a", 5])
+def test_fails_if_no_parameter_has_such_a_name(stack: Stack, name: object) -> None:
+    """
+    As where it is stored.
+    """
+    with pytest.raises(ValueError, match="parameter_name must"):
+        ConnectionParameter.from_parameter_name(stack, "Stored", name)  # type: ignore[arg-type] # the mistake
+
+
 def test_a_parameter_of_an_endpoint(stack: Stack) -> None:
     """
     Written out: a plain string, which a role reads by one action.

@@ -223,7 +223,10 @@ def test_grants_name_the_whole_arn(stack: Stack, caller: iam.Role) -> None:
     assert properties_of(stack, "IAM::Policy")["PolicyDocument"] == {
         "Statement": [
             {
-                "Action": "sagemaker:InvokeEndpoint",
+                "Action": [
+                    "sagemaker:InvokeEndpoint",
+                    "sagemaker:InvokeEndpointWithResponseStream",
+                ],
                 "Effect": "Allow",
                 "Resource": (
                     "arn:${AWS::Partition}:sagemaker:us-east-1:111111111111"
@@ -231,7 +234,10 @@ def test_grants_name_the_whole_arn(stack: Stack, caller: iam.Role) -> None:
                 ),
             },
             {
-                "Action": "sagemaker:InvokeEndpoint",
+                "Action": [
+                    "sagemaker:InvokeEndpoint",
+                    "sagemaker:InvokeEndpointWithResponseStream",
+                ],
                 "Effect": "Allow",
                 "Resource": arn,
             },
@@ -244,7 +250,7 @@ def test_invoking_is_granted_on_this_endpoint_alone(
     stack: Stack, endpoint: LlmEndpoint, caller: iam.Role
 ) -> None:
     """
-    One action covers plain and streaming calls.
+    Plain and with a response stream.
     """
     endpoint.grant_invoke(caller)
     template = Template.from_stack(stack)
@@ -256,7 +262,10 @@ def test_invoking_is_granted_on_this_endpoint_alone(
             "PolicyDocument": {
                 "Statement": [
                     {
-                        "Action": "sagemaker:InvokeEndpoint",
+                        "Action": [
+                            "sagemaker:InvokeEndpoint",
+                            "sagemaker:InvokeEndpointWithResponseStream",
+                        ],
                         "Effect": "Allow",
                         "Resource": {"Ref": logical_id},
                     }
@@ -488,7 +497,7 @@ def test_an_endpoint_of_one_role_can_be_granted_something(
     (statement,) = written(stack, "IAM::Policy")["CallerDefaultPolicy"]["Properties"][
         "PolicyDocument"
     ]["Statement"]
-    assert statement["Action"] == "sagemaker:InvokeEndpoint"
+    assert statement["Resource"] == "${Endpoint}"
 
 
 def test_fails_if_an_endpoint_of_two_roles_is_granted_something(

@@ -485,7 +485,10 @@ def test_invoking_is_granted_on_endpoint_and_component(
             "PolicyDocument": {
                 "Statement": [
                     {
-                        "Action": "sagemaker:InvokeEndpoint",
+                        "Action": [
+                            "sagemaker:InvokeEndpoint",
+                            "sagemaker:InvokeEndpointWithResponseStream",
+                        ],
                         "Effect": "Allow",
                         "Resource": [{"Ref": endpoint_id}, {"Ref": component_id}],
                     }

@@ -355,7 +355,10 @@ def test_what_was_made_can_be_reached(
         "PolicyDocument"
     ]["Statement"] == [
         {
-            "Action": "sagemaker:InvokeEndpoint",
+            "Action": [
+                "sagemaker:InvokeEndpoint",
+                "sagemaker:InvokeEndpointWithResponseStream",
+            ],
             "Effect": "Allow",
             "Resource": "${LlmEndpoint}",
         }

@@ -5,6 +5,8 @@ Roles that a user gives: changed by their own means, or not at all.
 from __future__ import annotations
 
 import gc
+import json
+import re
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -174,44 +176,43 @@ def test_two_objects_of_one_role_may_be_an_endpoints_and_a_models(
     assert other.role_arn == one.role_arn
 
 
-@pytest.mark.parametrize(
-    ("given", "name", "shown"),
-    [
-        (untouchable, "SageMakerAccess:mine", "mine"),
-        (
-            lambda stack: iam.Role(
-                stack, "Mine", assumed_by=SAGEMAKER
-            ).without_policy_updates(),
-            "SageMakerAccessOf:ImmutableRoleMine",
-            "Test/ImmutableRoleMine",
-        ),
-    ],
-    ids=["imported", "own"],
-)
-def test_a_role_that_may_not_be_changed_is_not(
-    stack: Stack, given: Callable[[Stack], iam.IRole], name: str, shown: str
-) -> None:
+def test_a_role_that_may_not_be_changed_is_not(stack: Stack) -> None:
     """
-    One warning says all that it must be allowed elsewhere.
+    One warning says all that it must be allowed elsewhere, and the policy to attach.
     """
-    role = given(stack)
+    role = untouchable(stack)
     for number in range(2):
         weights = S3Model(f"s3://weights{number}/a/")
         Model(stack, f"M{number}", model=weights, serving=TGI, role=role)
-    told = [text for path, text in warnings_of(stack) if path == f"/Test/{name}/Policy"]
+    place = "/Test/SageMakerAccess:mine/Policy"
+    (told,) = [text for path, text in warnings_of(stack) if path == place]
 
     Template.from_stack(stack).resource_count_is("AWS::IAM::Policy", 0)
-    assert [
-        each.get("DependsOn") for each in written(stack, "SageMaker::Model").values()
-    ] == [
-        None,
-        None,
-    ]
-    assert told == [
-        (
-            f"role {shown} stays as it is, and must be allowed {NEEDS}; see that it "
-            "is, where the role is made [ack: cdk-sagemaker-llm:LLM237]"
-        )
+    models = written(stack, "SageMaker::Model").values()
+    assert [each.get("DependsOn") for each in models] == [None, None]
+    before, policy, after = re.split("; its policy: |; see that", told)
+    assert before == f"role mine stays as it is, and must be allowed {NEEDS}"
+    assert after == (" it is, where the role is made [ack: cdk-sagemaker-llm:LLM237]")
+    assert json.loads(policy)["Statement"][2:4] == [
+        {
+            "Sid": "ReadWeights",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": [
+                "arn:${AWS::Partition}:s3:::weights0/a/*",
+                "arn:${AWS::Partition}:s3:::weights1/a/*",
+            ],
+        },
+        {
+            "Sid": "ListWeights",
+            "Effect": "Allow",
+            "Action": "s3:ListBucket",
+            "Resource": [
+                "arn:${AWS::Partition}:s3:::weights0",
+                "arn:${AWS::Partition}:s3:::weights1",
+            ],
+            "Condition": {"StringLike": {"s3:prefix": ["a/*"]}},
+        },
     ]
 
 

@@ -17,6 +17,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
+    LmiVllm,
     Model,
     S3Model,
     ServingFolder,
@@ -30,12 +31,13 @@ from cdk_sagemaker_llm.hosting.weights import (
     weights_statements,
 )
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from tests.unit.hosting.written import properties_of, written
+from tests.unit.hosting.written import codes_of, properties_of, written
 
 Properties = Callable[[Stack, str], dict[str, Any]]
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
+ACCEPTED = {"AcceptEula": True}
 REFERENCE = "{{resolve:secretsmanager:hub:SecretString:::}}"
 
 
@@ -222,3 +224,51 @@ def test_a_token_variable_may_be_a_reference_of_ones_own(
     assert container["Environment"] == {
         "HF_TOKEN": "{{resolve:secretsmanager:hub:SecretString:::}}"
     }
+
+
+@pytest.mark.parametrize(
+    ("accepted", "written_down"),
+    [({}, None), ({"accept_eula": False}, None), ({"accept_eula": True}, ACCEPTED)],
+    ids=["left out", "no", "yes"],
+)
+def test_a_licence_is_accepted_by_saying_so(
+    stack: Stack, accepted: dict[str, Any], written_down: object
+) -> None:
+    """
+    Left out or declined, nothing is written.
+    """
+    model = S3Model("s3://weights-bucket/a/", **accepted)
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "weights-bucket")
+    Model(stack, "Model", model=model, serving=TGI)
+    Model(
+        stack,
+        "Same",
+        model=S3Model.from_bucket(bucket, "a", **accepted),
+        serving=TGI,
+    )
+    models = written(stack, "SageMaker::Model")
+
+    assert len(models) == 2
+    for each in models.values():
+        source = each["Properties"]["PrimaryContainer"]["ModelDataSource"]
+        assert source["S3DataSource"].get("ModelAccessConfig") == written_down
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_fails_if_a_licence_is_neither_accepted_nor_not(value: object) -> None:
+    """
+    A word is no consent.
+    """
+    with pytest.raises((TypeError, ValueError), match="accept_eula must be True or"):
+        S3Model("s3://weights-bucket/a/", accept_eula=value)  # type: ignore[arg-type] # the mistake
+
+
+def test_what_is_accepted_without_a_data_source_is_told_of(stack: Stack) -> None:
+    """
+    LMI's own engines download by themselves, and SageMaker asks nobody.
+    """
+    for number, accepts in enumerate((True, False)):
+        model = S3Model("s3://weights-bucket/a/", accept_eula=accepts)
+        Model(stack, f"M{number}", model=model, serving=LmiVllm())
+
+    assert [path for path, code in codes_of(stack) if code == "LLM823"] == ["/Test/M0"]

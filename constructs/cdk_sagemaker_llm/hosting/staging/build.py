@@ -14,9 +14,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 
 from cdk_sagemaker_llm._records import dataclass
+from cdk_sagemaker_llm.hosting.access import service_of
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.scope import account_of
 from cdk_sagemaker_llm.hosting.staging.policies import attach
 from cdk_sagemaker_llm.hosting.staging.worker import REQUIREMENTS
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
@@ -140,7 +142,7 @@ class Build:
         self.role = iam.Role(
             scope,
             "BuildRole",
-            assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com"),
+            assumed_by=service_of("codebuild", account_of(scope)),
             description=work.title,
         )
         self._log = logs.LogGroup(
@@ -183,6 +185,8 @@ class Build:
                 compute_type=COMPUTE_TYPES[work.compute_type],
                 environment_variables=list(work.variables),
             ),
+            # What is written unless a key is named, said so that linters see it.
+            encryption_key="alias/aws/s3",
             timeout_in_minutes=work.minutes,
             queued_timeout_in_minutes=_QUEUED_MINUTES,
             logs_config=codebuild.CfnProject.LogsConfigProperty(
@@ -257,7 +261,7 @@ def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Sta
             sid="LocateWorker", actions=["s3:GetBucketLocation"], resources=[bucket]
         ),
         Statement(
-            sid="WriteLogs",
+            sid="LogBuilds",
             actions=["logs:CreateLogStream", "logs:PutLogEvents"],
             resources=[log.log_group_arn],
         ),

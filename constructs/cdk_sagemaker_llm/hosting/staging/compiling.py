@@ -16,10 +16,11 @@ from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.catalog.job_types import JobKind, job_kind, job_type_like
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.hosting.access import service_of
 from cdk_sagemaker_llm.hosting.arns import own_logs, own_names, partition
 from cdk_sagemaker_llm.hosting.image import ServingImage, region_findings
 from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
-from cdk_sagemaker_llm.hosting.scope import region_of
+from cdk_sagemaker_llm.hosting.scope import account_of, region_of
 from cdk_sagemaker_llm.hosting.staging.places import StagedPlace, short_hash
 from cdk_sagemaker_llm.hosting.staging.policies import attach
 from cdk_sagemaker_llm.hosting.staging.starter import owner_statements
@@ -206,7 +207,7 @@ class CompileJob:
         self._role = iam.Role(
             scope,
             "CompileRole",
-            assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"),
+            assumed_by=service_of("sagemaker", account_of(scope)),
             description="Compiles a model's engines",
         )
         self.awaited = self._image.awaited()
@@ -321,7 +322,7 @@ class CompileJob:
             ),
             *_encryption(self._bucket),
             Statement(
-                sid="WriteLogs",
+                sid="LogJobs",
                 actions=[
                     "logs:CreateLogGroup",
                     "logs:CreateLogStream",

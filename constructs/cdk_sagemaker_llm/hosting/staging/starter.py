@@ -74,7 +74,7 @@ class Starter:
             scope,
             "Starter",
             description=f"Starts {what}, and tells how it ended",
-            runtime=lambda_.Runtime.PYTHON_3_13,
+            runtime=lambda_.Runtime.PYTHON_3_14,
             code=lambda_.Code.from_bucket_v2(worker.bucket, worker.s3_object_key),
             handler=handler,
             role=self._role,
@@ -89,7 +89,7 @@ class Starter:
         Let it do its work, and log; return the policy to wait for.
         """
         log = Statement(
-            sid="WriteLogs",
+            sid="LogStarts",
             actions=["logs:CreateLogStream", "logs:PutLogEvents"],
             resources=[self._log.log_group_arn],
         )

@@ -4,6 +4,8 @@ Resource types that moto has a class for.
 
 from __future__ import annotations
 
+import json
+
 from moto.cloudformation.parsing import generate_resource_name
 from moto.core.common_models import CloudFormationModel
 
@@ -28,6 +30,7 @@ _UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
 _TAGS_AS_IN_THE_API = frozenset({"AWS::KMS::Key"})
 _REPOSITORY = "AWS::ECR::Repository"
 _SSM_PARAMETER = "AWS::SSM::Parameter"
+_VPC_ENDPOINT = "AWS::EC2::VPCEndpoint"
 
 
 class MotoType:
@@ -159,6 +162,12 @@ class MotoType:
             named["Tags"] = [
                 {"Key": key, "Value": value} for key, value in named["Tags"].items()
             ]
+        if (
+            isinstance(named.get("PolicyDocument"), dict)
+            and self._name == _VPC_ENDPOINT
+        ):
+            # An object in CloudFormation, and a text in the API.
+            named["PolicyDocument"] = json.dumps(named["PolicyDocument"])
         return {"Type": self._name, "Properties": named}
 
     def _resource_name(self, properties: Properties) -> str | None:

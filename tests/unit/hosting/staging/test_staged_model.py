@@ -59,7 +59,7 @@ def of_type(stack: Stack, kind: str) -> list[dict[str, Any]]:
     Return the resources of a type.
     """
     found = Template.from_stack(stack).find_resources(kind)
-    return list(found.values())
+    return [dict(one) for one in found.values()]
 
 
 def only(stack: Stack, kind: str) -> dict[str, Any]:

@@ -1,0 +1,226 @@
+"""
+Roles and keys of one's own, and a model of another app: deployed with the CDK CLI.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cdk_sagemaker_llm.local.functions import running
+from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from tests.local.test_cdk import succeed
+from tests.local.test_scale_to_zero import synthesise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cdk_sagemaker_llm.local import EmbeddedAws
+    from tests.local.conftest import Cdk
+
+ACCOUNT, REGION = "123456789012", "us-east-1"
+PROMPT = "Who are you?"
+EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/platform-boundary"
+
+
+def deploy(cdk: Cdk, name: str, folder: Path) -> dict[str, dict[str, str]]:
+    """
+    Deploy all stacks of an example; return their outputs.
+    """
+    app, outputs = folder / "cdk.out", folder / "outputs.json"
+    synthesise(name, app)
+    succeed(
+        cdk(
+            *("deploy", "--all", "--require-approval", "never", "--method", "direct"),
+            *("--outputs-file", str(outputs)),
+            app=app,
+        )
+    )
+    found: dict[str, dict[str, str]] = json.loads(outputs.read_text())
+    return found
+
+
+def put_weights(aws: EmbeddedAws) -> None:
+    """
+    Lay down what the examples serve: SageMaker looks whether it is there.
+    """
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket="model-weights")
+    for key in ("mistral-7b/config.json", "adapters/bakery/adapter_config.json"):
+        s3.put_object(Bucket="model-weights", Key=key, Body=b"{}")
+
+
+def delete(aws: EmbeddedAws, *stacks: str) -> None:
+    """
+    Delete stacks, so that the next test finds none of it.
+    """
+    for stack in stacks:
+        aws.client("cloudformation").delete_stack(StackName=stack)
+
+
+def uploaded(aws: EmbeddedAws, assembly: Path) -> bytes:
+    """
+    Return the code that the CDK CLI has uploaded.
+    """
+    template = json.loads((assembly / "Web.template.json").read_text())
+    (key,) = (
+        resource["Properties"]["Code"]["S3Key"]
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::Lambda::Function"
+    )
+    bucket = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
+    body: bytes = aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read()
+    return body
+
+
+def deployed(found: Mapping[str, Any], code: bytes) -> running.Function:
+    """
+    Return a function as Lambda describes it, to be run here.
+    """
+    return running.Function(
+        arn=found["FunctionArn"],
+        name=found["FunctionName"],
+        runtime=found["Runtime"],
+        handler=found["Handler"],
+        code=code,
+        environment=found["Environment"]["Variables"],
+        timeout=found["Timeout"],
+        memory=found["MemorySize"],
+    )
+
+
+def roles_of(aws: EmbeddedAws) -> dict[str, dict[str, Any]]:
+    """
+    Return every role that is there, by its name.
+    """
+    iam = aws.client("iam")
+    names = [role["RoleName"] for role in iam.list_roles()["Roles"]]
+    return {name: iam.get_role(RoleName=name)["Role"] for name in names}
+
+
+def test_a_function_streams_from_another_apps_model(
+    embedded_aws: EmbeddedAws,
+    cdk: Cdk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    The deployed bytes run, with the deployed variables, and find the model by its
+    parameter.
+    """
+    outputs = deploy(cdk, "use_from_another_app", tmp_path)
+    name = outputs["Web"]["FunctionName"]
+    for variable, value in embedded_aws.environment.items():
+        monkeypatch.setenv(variable, value)
+    function = embedded_aws.client("lambda").get_function_configuration(
+        FunctionName=name
+    )
+    ran = running.run(
+        deployed(function, uploaded(embedded_aws, tmp_path / "cdk.out")),
+        {"prompt": PROMPT},
+    )
+    role = function["Role"].rpartition("/")[2]
+    iam = embedded_aws.client("iam")
+    (policy,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
+    (endpoint,) = embedded_aws.client("sagemaker").list_endpoints()["Endpoints"]
+    delete(embedded_aws, "Web", "Models")
+
+    told = continue_prompt(PROMPT, 256)
+    assert "error" not in ran.returned
+    assert ran.returned["text"] == told.text
+    assert ran.returned["tokens"] > 10
+    assert ran.returned["seconds_to_first_token"] >= 0
+    # The parameter has become the ARN, and nothing else of the model is open to it.
+    assert document["Statement"] == [
+        {
+            "Action": [
+                "sagemaker:InvokeEndpoint",
+                "sagemaker:InvokeEndpointWithResponseStream",
+            ],
+            "Effect": "Allow",
+            "Resource": endpoint["EndpointArn"],
+        },
+        {
+            "Action": "sagemaker:CallWithBearerToken",
+            "Effect": "Allow",
+            "Resource": "*",
+        },
+        {
+            "Action": "ssm:GetParameter",
+            "Effect": "Allow",
+            "Resource": f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/llm/chat",
+        },
+    ]
+
+
+def test_a_given_role_stays_and_others_are_bounded(
+    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+) -> None:
+    """
+    No policy reaches the platform team's role, and every role that is made has the
+    boundary.
+    """
+    put_weights(embedded_aws)
+    iam = embedded_aws.client("iam")
+    iam.create_policy(
+        PolicyName="platform-boundary",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [EVERYTHING]}),
+    )
+    iam.create_role(RoleName="llm-runtime", AssumeRolePolicyDocument="{}")
+    before = set(roles_of(embedded_aws))
+    outputs = deploy(cdk, "bring_your_own_role", tmp_path)
+    made = {
+        name: role
+        for name, role in roles_of(embedded_aws).items()
+        if name not in before
+    }
+    inline = iam.list_role_policies(RoleName="llm-runtime")["PolicyNames"]
+    sagemaker = embedded_aws.client("sagemaker")
+    runs_by = {
+        model["ModelName"]: sagemaker.describe_model(ModelName=model["ModelName"])
+        for model in sagemaker.list_models()["Models"]
+    }
+    delete(embedded_aws, "Given", "Bounded")
+
+    assert set(outputs) == {"Given"}
+    assert inline == []
+    assert f"arn:aws:iam::{ACCOUNT}:role/llm-runtime" in {
+        model["ExecutionRoleArn"] for model in runs_by.values()
+    }
+    assert len(made) == 2
+    assert {
+        role["PermissionsBoundary"]["PermissionsBoundaryArn"] for role in made.values()
+    } == {BOUNDARY}
+
+
+def test_one_key_encrypts_all_that_lies_still(
+    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+) -> None:
+    """
+    Volumes where the type has them, and no key where it has NVMe storage.
+    """
+    put_weights(embedded_aws)
+    deploy(cdk, "customer_managed_key", tmp_path)
+    sagemaker = embedded_aws.client("sagemaker")
+    configs = [
+        sagemaker.describe_endpoint_config(EndpointConfigName=one["EndpointConfigName"])
+        for one in sagemaker.list_endpoint_configs()["EndpointConfigs"]
+    ]
+    keys = embedded_aws.client("kms").list_keys()["Keys"]
+    delete(embedded_aws, "Encrypted", "Keys")
+
+    by_type: dict[str, list[dict[str, Any]]] = {}
+    for one in configs:
+        (variant,) = one["ProductionVariants"]
+        by_type.setdefault(variant["InstanceType"], []).append(one)
+    (batch,) = by_type["ml.c7g.4xlarge"]
+    assert batch["KmsKeyId"] in {key["KeyArn"] for key in keys}
+    assert (
+        batch["AsyncInferenceConfig"]["OutputConfig"]["KmsKeyId"] == (batch["KmsKeyId"])
+    )
+    assert [one.get("KmsKeyId") for one in by_type["ml.g5.2xlarge"]] == [None, None]

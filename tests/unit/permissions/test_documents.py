@@ -1,0 +1,190 @@
+"""
+Policy documents: written so that they can be pasted, and compared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.permissions.documents import (
+    lacking,
+    pasted,
+    statements_of,
+    trust_document,
+    trusts_sagemaker,
+)
+
+KNOWN = {"AWS::Region": "eu-west-1", "AWS::Partition": "aws-cn"}
+
+
+def statement(actions: object, resources: object, **more: object) -> dict[str, Any]:
+    """
+    Return a statement that allows actions on resources.
+    """
+    return {"Effect": "Allow", "Action": actions, "Resource": resources, **more}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("plain", "plain"),
+        (5, 5),
+        ({"Ref": "AWS::Region"}, "eu-west-1"),
+        ({"Ref": "Bucket"}, "${Bucket}"),
+        ({"Fn::GetAtt": ["Key", "Arn"]}, "${Key.Arn}"),
+        ({"Fn::Sub": "arn:${AWS::Partition}:s3:::a"}, "arn:aws-cn:s3:::a"),
+        (
+            {"Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":", {"Ref": "A"}]]},
+            "arn:aws-cn:${A}",
+        ),
+        ({"Fn::ImportValue": "Other:Name"}, "${Other:Name}"),
+        ({"Fn::FindInMap": ["Table", "a", "b"]}, "${Table}"),
+        ({"Fn::Select": [1, ["a"]]}, '${{"Fn::Select": [1, ["a"]]}}'),
+        ([{"Ref": "A"}, {"k": {"Ref": "B"}}], ["${A}", {"k": "${B}"}]),
+        ({"Ref": "A", "More": "b"}, {"Ref": "A", "More": "b"}),
+    ],
+    ids=str,
+)
+def test_what_cloudformation_computes_is_pasted_as_text(
+    value: object, text: object
+) -> None:
+    """
+    With what is known put in, and a name for the rest.
+    """
+    assert pasted(value, KNOWN) == text
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("s3:GetObject", "arn:aws:s3:::a/*"),
+        ("S3:getobject", "arn:aws:s3:::a/*"),
+        ("s3:Get*", "arn:aws:s3:::*"),
+        ("s3:GetObjec?", "arn:aws:s3:::?/*"),
+        ("*", "*"),
+        (
+            ["s3:PutObject", "s3:*"],
+            ["arn:aws:s3:::b", "arn:${AWS::Partition}:s3:::a/*"],
+        ),
+    ],
+)
+def test_what_a_wildcard_covers_is_not_lacking(
+    action: object, resource: object
+) -> None:
+    """
+    Of actions whatever their case; of resources in any partition.
+    """
+    wanted = [statement("s3:GetObject", "arn:${AWS::Partition}:s3:::a/*")]
+
+    assert lacking(wanted, [statement(action, resource)]) == []
+
+
+@pytest.mark.parametrize(
+    "allowed",
+    [
+        [],
+        [statement("s3:GetObjectAcl", "*")],
+        [statement("s3:Get", "*")],
+        [statement("s3:GetObject", "arn:aws:s3:::a/b/*")],
+        [statement("s3:GetObject", "arn:aws:s3:::A/*")],
+        [statement("s3:GetObject", "*", Condition={"Bool": {"a": "true"}})],
+        [{**statement("s3:GetObject", "*"), "Effect": "Deny"}],
+        [{"Effect": "Allow", "NotAction": "s3:Put*", "Resource": "*"}],
+        [{"Effect": "Allow", "Action": "*", "NotResource": "arn:aws:s3:::b"}],
+        [{"Effect": "Allow", "Action": "*"}],
+    ],
+    ids=str,
+)
+def test_what_nothing_covers_is_lacking(allowed: list[dict[str, Any]]) -> None:
+    """
+    What cannot be judged allows nothing.
+    """
+    wanted = statement("s3:GetObject", "arn:aws:s3:::a/*", Sid="Read")
+
+    assert lacking([wanted], allowed) == [
+        {**wanted, "Action": ["s3:GetObject"], "Resource": ["arn:aws:s3:::a/*"]}
+    ]
+
+
+def test_only_what_is_missing_is_lacking() -> None:
+    """
+    Of several actions on several resources.
+    """
+    wanted = statement(["a:One", "a:Two"], ["arn:one", "arn:two"])
+    having = [
+        statement("a:One", "*"),
+        statement("a:Two", "arn:two"),
+    ]
+
+    assert lacking([wanted], having) == [statement(["a:Two"], ["arn:one"])]
+
+
+def test_the_same_condition_allows() -> None:
+    """
+    As where a user has pasted what the warning said.
+    """
+    wanted = statement("s3:ListBucket", "a", Condition={"StringLike": {"b": ["c"]}})
+
+    assert lacking([wanted], [wanted]) == []
+    other = {**wanted, "Condition": {"StringLike": {"b": ["d"]}}}
+    assert lacking([wanted], [other]) != []
+
+
+def test_the_trust_that_is_told_is_trust() -> None:
+    """
+    For the account that it is told for.
+    """
+    document = trust_document("111111111111")
+
+    assert trusts_sagemaker(document)
+    assert document["Statement"][0]["Condition"] == {
+        "StringEquals": {"aws:SourceAccount": "111111111111"}
+    }
+
+
+@pytest.mark.parametrize(
+    "principal",
+    [
+        {"Service": "lambda.amazonaws.com"},
+        {"AWS": "sagemaker.amazonaws.com"},
+        "*",
+        None,
+    ],
+    ids=str,
+)
+def test_others_are_no_trust(principal: object) -> None:
+    """
+    SageMaker has to be named as a service.
+    """
+    one = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": principal}
+
+    assert not trusts_sagemaker({"Statement": one})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"Effect": "Deny"}, {"Action": "sts:TagSession"}, {"Action": None}],
+    ids=str,
+)
+def test_another_statement_is_no_trust(changed: dict[str, object]) -> None:
+    """
+    It must allow, and the right thing.
+    """
+    one = {
+        "Effect": "Allow",
+        "Action": "sts:AssumeRole",
+        "Principal": {"Service": ["sagemaker.amazonaws.com"]},
+    }
+
+    assert trusts_sagemaker({"Statement": [one]})
+    assert not trusts_sagemaker({"Statement": [{**one, **changed}]})
+
+
+@pytest.mark.parametrize("document", [None, [], "a", {"Statement": 5}, {}], ids=str)
+def test_what_is_no_document_has_no_statements(document: object) -> None:
+    """
+    A template may hold anything.
+    """
+    assert list(statements_of(document)) == []

@@ -1,0 +1,3 @@
+"""
+One program a library, each run in the environment that has it.
+"""
