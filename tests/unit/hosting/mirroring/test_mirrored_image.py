@@ -268,7 +268,7 @@ def test_the_roles_may_copy_one_repository_into_another() -> None:
     stack = a_stack()
     in_mine(stack)
     found = statements(stack, "BuildAccess")
-    for name in ("ReadWorker", "LocateWorker", "WriteLogs"):
+    for name in ("ReadWorker", "LocateWorker", "LogBuilds"):
         del found[name]
     source = ":ecr:us-east-1:763104351884:repository/vllm"
 
@@ -295,7 +295,7 @@ def test_the_roles_may_copy_one_repository_into_another() -> None:
         ),
     }
     starter = statements(stack, "StarterAccess")
-    assert sorted(starter) == ["FindImage", "StartBuilds", "WriteLogs"]
+    assert sorted(starter) == ["FindImage", "LogStarts", "StartBuilds"]
     assert starter["FindImage"]["Resource"] == ARN
     (function,) = of_type(stack, "AWS::Lambda::Function")
     assert function["Properties"]["Handler"] == (
