@@ -305,10 +305,9 @@ class MirroredImage(Construct):
                 "Project": project.ref,
             },
             starter=function,
+            # The project and the function are referred to.
             ready=[
                 self._build.access,
-                project,
-                function,
                 watch_builds(self, project, function),
                 starter.allow([*start_statements(project), look]),
             ],
