@@ -163,8 +163,8 @@ def test_the_build_may_write_its_prefix_and_nothing_else() -> None:
             "Action": "s3:GetBucketLocation",
             "Resource": {"Fn::Join": ["", ["arn:", arn, f":s3:::{assets}"]]},
         },
-        "WriteLogs": {
-            "Sid": "WriteLogs",
+        "LogBuilds": {
+            "Sid": "LogBuilds",
             "Effect": "Allow",
             "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
             "Resource": {"Fn::GetAtt": [project_log, "Arn"]},
@@ -209,10 +209,10 @@ def test_only_what_may_be_removed_lets_the_function_remove(
     assert ("RemoveWeights" in found) == may_remove
     assert sorted(set(found) - {"RemoveWeights"}) == [
         "ListStaged",
+        "LogStarts",
         "MarkOwners",
         "ReadManifest",
         "StartBuilds",
-        "WriteLogs",
     ]
     assert f"{BASE}.owners/*" in json.dumps(found["MarkOwners"]["Resource"])
 
