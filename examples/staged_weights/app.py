@@ -47,11 +47,16 @@ class BucketStack(Stack):
             enforce_ssl=True,
             removal_policy=RemovalPolicy.RETAIN,
         )
+        CfnOutput(self, "BucketName", value=self.bucket.bucket_name)
         Validations.of(self.bucket).acknowledge(
             Acknowledgment(id="AwsSolutions-S1", reason=LOGGED)
         )
 
 
+# checkov:skip=CKV_AWS_115: the function is called by deployments alone
+# checkov:skip=CKV_AWS_116: CloudFormation and EventBridge call it again where it fails
+# checkov:skip=CKV_AWS_117: the function talks to AWS alone
+# checkov:skip=CKV_AWS_158: logs tell names of files and how fast they came
 class ModelStack(Stack):
     """
     Qwen3-0.6B from that bucket, cut off from all networks.
@@ -76,7 +81,6 @@ class ModelStack(Stack):
             network=Network(isolated=True),
         )
         CfnOutput(self, "EndpointName", value=endpoint.endpoint_name)
-        CfnOutput(self, "Manifest", value=weights.manifest_uri)
 
 
 app = App()

@@ -6,6 +6,7 @@ the job, where an emulation of LMI's script holds its command line to the real o
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -46,7 +47,8 @@ def test_the_example_serves_what_it_compiled(
     outputs, outdir = tmp_path / "outputs.json", tmp_path / "cdk.out"
     deploy = ("--require-approval", "never", "--outputs-file", str(outputs))
     succeed(cdk("deploy", "Engines", *deploy, app=EXAMPLE, outdir=outdir))
-    secret = json.loads(outputs.read_text())["Engines"]["TokenSecret"]
+    shared = json.loads(outputs.read_text())["Engines"]
+    secret, bucket = shared["TokenSecret"], shared["BucketName"]
     embedded_aws.client("secretsmanager").put_secret_value(
         SecretId=secret, SecretString=TOKEN
     )
@@ -55,10 +57,12 @@ def test_the_example_serves_what_it_compiled(
         context = ("--context", f"hub_url={hub.url}")
         succeed(cdk("deploy", "Mistral", *deploy, *context, app=EXAMPLE, outdir=outdir))
     told = json.loads(outputs.read_text())["Mistral"]
-    bucket, _, manifest = told["Manifest"].removeprefix("s3://").partition("/")
-    base = manifest.removesuffix(".json")
     weights = f"models/mistralai--Mistral-7B-v0.1/{COMMIT}"
     found = contents(s3, bucket)
+    (manifest,) = (
+        key for key in found if re.fullmatch(rf"{weights}-tensorrt-llm-\w+\.json", key)
+    )
+    base = manifest.removesuffix(".json")
     said = json.loads(found[manifest])
     made = {key.removeprefix(f"{base}/") for key in found if key.startswith(f"{base}/")}
     left = {key.removeprefix(base) for key in found if key.startswith(f"{base}.jobs/")}
@@ -67,7 +71,6 @@ def test_the_example_serves_what_it_compiled(
     ]
     name = job["ProcessingJobName"]
 
-    assert base.startswith(f"{weights}-tensorrt-llm-")
     assert {f"{weights}/{path}" for path in STAGED} <= set(found)
     assert set(said["files"]) == made
     assert len([path for path in made if path.endswith(".engine")]) == 4

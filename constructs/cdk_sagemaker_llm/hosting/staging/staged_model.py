@@ -305,12 +305,8 @@ class StagedModel(Construct):
             *start_statements(project),
             *owner_statements(asked.bucket, asked.place, keeps=asked.keeps),
         ]
-        ready: list[Construct] = [
-            self._build.access,
-            project,
-            function,
-            watch_builds(self, project, function),
-        ]
+        # The project and the function are referred to, and need no saying.
+        ready: list[Construct] = [watch_builds(self, project, function)]
         job = engines = None
         if compiled is not None:
             engines = replace(asked, step="Compile", place=compiled.place(asked.place))
