@@ -76,6 +76,7 @@ Images come from registries that AWS runs, by an address that names account, reg
 and tag; a role may pull from the one repository that it runs.
 An image of a registry of your own is `CustomContainer.from_ecr_repository`, or \
 `image=` of the engines' classes.
+`MirroredImage` copies one there by its digest ([images.md](images.md)).
 """
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Mapping
+from typing import Any
 
 # What CloudFormation shows of a reason.
 _LONGEST = 3000
@@ -54,8 +55,24 @@ def put(url: str, body: Mapping[str, object]) -> None:
         pass
 
 
-def shortened(reason: str) -> str:
+def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
     """
-    Return of a reason what CloudFormation shows.
+    Answer a custom resource's event.
+
+    Args:
+        event: What CloudFormation sent.
+
+        made: The physical id of what was made.
+
+        reason: Why it failed; empty if it succeeded.
     """
-    return reason[:_LONGEST]
+    body = {
+        "Status": "FAILED" if reason else "SUCCESS",
+        "Reason": reason[:_LONGEST],
+        "PhysicalResourceId": made,
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+        "Data": {},
+    }
+    put(event["ResponseURL"], body)

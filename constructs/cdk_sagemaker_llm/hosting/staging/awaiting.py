@@ -61,34 +61,79 @@ def await_staged(
 ) -> CfnWaitCondition:
     """
     Ask for a prefix when all that it needs is ready; return what waits for it.
-
-    A wait condition cannot be updated, and a handle is used once: each order has its
-    own.
     """
-    stack = stack_of(scope)
-    key = short_hash(stack.resolve(asked.order))
-    handle = CfnWaitConditionHandle(scope, f"{asked.step}Handle{key}")
-    start = CustomResource(
+    return await_order(
         scope,
-        f"{asked.step}Start",
+        asked.step,
         resource_type="Custom::StagedModel",
-        service_token=starter.function_arn,
+        order=asked.order,
+        seconds=asked.seconds,
         properties={
             "Bucket": asked.bucket.bucket_name,
             "Base": asked.place.base,
-            "Handle": handle.ref,
             "Keep": "true" if asked.keeps else "false",
             "Project": asked.project,
-            "Order": stack.to_json_string(asked.order),
+        },
+        starter=starter,
+        ready=ready,
+    )
+
+
+def await_order(
+    scope: Construct,
+    step: str,
+    *,
+    resource_type: str,
+    order: Mapping[str, Any],
+    seconds: int,
+    properties: Mapping[str, str],
+    starter: lambda_.IFunction,
+    ready: Sequence[Construct],
+) -> CfnWaitCondition:
+    """
+    Give an order when all that it needs is ready; return what waits for it.
+
+    A wait condition cannot be updated, and a handle is used once: each order has its
+    own.
+
+    Args:
+        scope: Where it is defined.
+
+        step: What the ids begin with.
+
+        resource_type: The custom resource's type.
+
+        order: What is to be done.
+
+        seconds: How long to wait for it.
+
+        properties: What else the function is told.
+
+        starter: The function that has it done.
+
+        ready: What must be there before.
+    """
+    stack = stack_of(scope)
+    key = short_hash(stack.resolve(order))
+    handle = CfnWaitConditionHandle(scope, f"{step}Handle{key}")
+    start = CustomResource(
+        scope,
+        f"{step}Start",
+        resource_type=resource_type,
+        service_token=starter.function_arn,
+        properties={
+            **properties,
+            "Handle": handle.ref,
+            "Order": stack.to_json_string(order),
         },
     )
     start.node.add_dependency(*ready)
     condition = CfnWaitCondition(
         scope,
-        f"{asked.step}Done{key}",
+        f"{step}Done{key}",
         handle=handle.ref,
         count=1,
-        timeout=str(asked.seconds),
+        timeout=str(seconds),
     )
     condition.node.add_dependency(start)
     return condition

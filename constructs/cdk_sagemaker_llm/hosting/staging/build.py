@@ -85,6 +85,42 @@ class BuildPlan:
     network: Network
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildWork:
+    """
+    What a build does, and where.
+
+    Args:
+        title: What it does, in a few words.
+
+        module: The module that does it.
+
+        install: What its phase of installing does; empty for nothing.
+
+        statements: What the worker does with the role.
+
+        variables: The worker's variables.
+
+        minutes: How long it may take.
+
+        compute_type: The size of its machine.
+
+        build_image: The image; ``None`` for AWS's own.
+
+        network: Where it runs.
+    """
+
+    title: str
+    module: str
+    install: str
+    statements: Sequence[Statement]
+    variables: Sequence[Variable]
+    minutes: int
+    compute_type: codebuild.ComputeType
+    build_image: codebuild.IBuildImage | None
+    network: Network
+
+
 class Build:
     """
     A project of CodeBuild with a role and a log group of its own.
@@ -95,19 +131,19 @@ class Build:
     Args:
         scope: Where it is defined.
 
-        plan: What it is to be.
+        work: What it does.
 
         worker: The code that it runs.
     """
 
     def __init__(
-        self, scope: Construct, plan: BuildPlan, worker: s3_assets.Asset
+        self, scope: Construct, work: BuildWork, worker: s3_assets.Asset
     ) -> None:
         self.role = iam.Role(
             scope,
             "BuildRole",
             assumed_by=service_of("codebuild", account_of(scope)),
-            description="Brings a model into a bucket",
+            description=work.title,
         )
         self._log = logs.LogGroup(
             scope,
@@ -115,10 +151,10 @@ class Build:
             retention=logs.RetentionDays.THREE_MONTHS,
             removal_policy=RemovalPolicy.DESTROY,
         )
-        statements = [*_own_statements(worker, self._log), *build_statements(plan)]
+        statements = [*_own_statements(worker, self._log), *work.statements]
         self.access = attach(scope, "BuildAccess", self.role, statements)
-        self.network = plan.network.with_security_group(scope)
-        self.project = self._make(scope, plan, worker)
+        self.network = work.network.with_security_group(scope)
+        self.project = self._make(scope, work, worker)
         # CodeBuild looks at the VPC with the role when the project is made.
         self.project.node.add_dependency(self.access)
         Validations.of(self.project).acknowledge(
@@ -129,23 +165,21 @@ class Build:
         )
 
     def _make(
-        self, scope: Construct, plan: BuildPlan, worker: s3_assets.Asset
+        self, scope: Construct, work: BuildWork, worker: s3_assets.Asset
     ) -> codebuild.CfnProject:
-        image = plan.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
+        image = work.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
         if image.repository is not None:
             image.repository.grant_pull(self.role)
-        pulls_itself = plan.build_image is not None and image.repository is not None
+        pulls_itself = work.build_image is not None and image.repository is not None
         return codebuild.CfnProject(
             scope,
             "Build",
-            description="Brings one revision of a model into a bucket",
+            description=work.title,
             service_role=self.role.role_arn,
             source=codebuild.CfnProject.SourceProperty(
                 type="S3",
                 location=f"{worker.s3_bucket_name}/{worker.s3_object_key}",
-                build_spec=json.dumps(
-                    _build_spec(has_own_image=plan.build_image is not None), indent=1
-                ),
+                build_spec=json.dumps(_build_spec(work), indent=1),
             ),
             artifacts=codebuild.CfnProject.ArtifactsProperty(type="NO_ARTIFACTS"),
             environment=codebuild.CfnProject.EnvironmentProperty(
@@ -154,10 +188,10 @@ class Build:
                 image_pull_credentials_type=(
                     "SERVICE_ROLE" if pulls_itself else "CODEBUILD"
                 ),
-                compute_type=COMPUTE_TYPES[plan.compute_type],
-                environment_variables=_variables(plan),
+                compute_type=COMPUTE_TYPES[work.compute_type],
+                environment_variables=list(work.variables),
             ),
-            timeout_in_minutes=plan.minutes,
+            timeout_in_minutes=work.minutes,
             queued_timeout_in_minutes=_QUEUED_MINUTES,
             logs_config=codebuild.CfnProject.LogsConfigProperty(
                 cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
@@ -178,15 +212,32 @@ def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | No
     )
 
 
-def _build_spec(*, has_own_image: bool) -> dict[str, object]:
+def _build_spec(work: BuildWork) -> dict[str, object]:
     install = {
         "runtime-versions": {"python": _PYTHON},
-        "commands": [_INSTALL],
+        **({"commands": [work.install]} if work.install else {}),
     }
-    build = {"commands": ["python3 -m cdk_sagemaker_llm.staging"]}
+    build = {"commands": [f"python3 -m {work.module}"]}
     # An image of the user's own has what the worker needs: no registry is asked.
-    phases = {} if has_own_image else {"install": install}
+    phases = {} if work.build_image is not None else {"install": install}
     return {"version": "0.2", "phases": {**phases, "build": build}}
+
+
+def model_work(plan: BuildPlan) -> BuildWork:
+    """
+    Return what brings a model.
+    """
+    return BuildWork(
+        title="Brings one revision of a model into a bucket",
+        module="cdk_sagemaker_llm.staging",
+        install=_INSTALL,
+        statements=build_statements(plan),
+        variables=_variables(plan),
+        minutes=plan.minutes,
+        compute_type=plan.compute_type,
+        build_image=plan.build_image,
+        network=plan.network,
+    )
 
 
 def _variables(plan: BuildPlan) -> list[Variable]:

@@ -82,11 +82,14 @@ def staging_findings(
         *_pattern_findings(patterns),
         *_timeout_findings(model, timeout),
         *_network_findings(network),
-        *_machine_findings(compute_type),
+        *machine_findings(compute_type),
     ]
 
 
-def _machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
+def machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
+    """
+    Check that a build's machine is one with a disk, and without Lambda's limits.
+    """
     if compute_type not in COMPUTE_TYPES:
         names = [one.name for one in COMPUTE_TYPES]
         yield SMALL_MACHINE.finding(
@@ -162,14 +165,12 @@ def _pattern_findings(patterns: Sequence[str]) -> Iterator[Finding]:
 def _timeout_findings(
     model: HuggingFaceModel, timeout: Duration | None
 ) -> Iterator[Finding]:
+    refused = build_time_findings(timeout)
+    if refused:
+        yield from refused
+        return
     most = LONGEST_SECONDS - MARGIN_SECONDS
     asked = None if timeout is None else seconds(timeout)
-    if asked is not None and not _SHORTEST_SECONDS <= asked <= most:
-        yield NO_TIMEOUT.finding(
-            f"timeout must be from {_SHORTEST_SECONDS // 60} to {most // 60} minutes, "
-            f"got {asked / 60:g}"
-        )
-        return
     minutes = minutes_of(weight_bytes_of(model))
     if minutes is None:
         return
@@ -181,6 +182,22 @@ def _timeout_findings(
             "raise timeout, or choose fewer files with include; what was brought "
             "stays, and a second deployment goes on from there",
         )
+
+
+def build_time_findings(timeout: Duration | None) -> list[Finding]:
+    """
+    Check that a build may take so long, and that CloudFormation waits as long.
+    """
+    most = LONGEST_SECONDS - MARGIN_SECONDS
+    asked = None if timeout is None else seconds(timeout)
+    if asked is None or _SHORTEST_SECONDS <= asked <= most:
+        return []
+    return [
+        NO_TIMEOUT.finding(
+            f"timeout must be from {_SHORTEST_SECONDS // 60} to {most // 60} minutes, "
+            f"got {asked / 60:g}"
+        )
+    ]
 
 
 def weight_bytes_of(model: HuggingFaceModel) -> int | None:

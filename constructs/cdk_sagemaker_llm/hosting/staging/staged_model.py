@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs
 from cdk_sagemaker_llm.hosting.staging.awaiting import Asked, await_staged
-from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan
+from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan, model_work
 from cdk_sagemaker_llm.hosting.staging.checks import (
     LONGEST_SECONDS,
     MARGIN_SECONDS,
@@ -298,7 +298,7 @@ class StagedModel(Construct):
         weight_bytes: int | None,
     ) -> None:
         worker = worker_asset(self, "Worker")
-        self._build = Build(self, plan, worker)
+        self._build = Build(self, model_work(plan), worker)
         starter = Starter(self, worker)
         project, function = self._build.project, starter.function
         statements = [
@@ -312,7 +312,7 @@ class StagedModel(Construct):
             engines = replace(asked, step="Compile", place=compiled.place(asked.place))
             job = CompileJob(self, compiled, weights, engines)
             statements += job.starter_statements()
-            ready += [job.access, job.watch(function)]
+            ready += [job.access, job.watch(function), *job.awaited]
         ready.append(starter.allow(statements))
         asked = replace(asked, project=project.ref)
         done = await_staged(self, asked, function, ready)
