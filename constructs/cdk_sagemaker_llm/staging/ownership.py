@@ -80,6 +80,10 @@ class Ownership:
         return any(self._keys(self._wanted.base + OWNERS))
 
     def _manifest(self) -> bytes | None:
+        # A list says what is not there: whether reading does, S3 leaves to a permission
+        # to list that is bound to no prefix (API reference, GetObject).
+        if self._wanted.manifest not in self._keys(self._wanted.manifest):
+            return None
         try:
             found = self._s3.get_object(
                 Bucket=self._wanted.bucket, Key=self._wanted.manifest
