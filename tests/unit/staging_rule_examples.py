@@ -93,4 +93,10 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
         model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),
         timeout=Duration.minutes(5),
     ),
+    "LLM865": partial(
+        staged,
+        model=HuggingFaceModel("meta-llama/Llama-2-70b-hf", revision=COMMIT),
+        compile=TensorRtLlm("0.30.0"),
+        instance_type="ml.g5.xlarge",
+    ),
 }
