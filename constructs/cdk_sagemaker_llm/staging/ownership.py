@@ -61,9 +61,15 @@ class Ownership:
         if self._has_owners():
             self._s3.put_object(**key, Body=manifest, ContentType="application/json")
             return
-        keys = list(self._keys(self._wanted.prefix))
+        keys = [*self._keys(self._wanted.prefix), *self._leftovers()]
         for first in range(0, len(keys), _AT_ONCE):
             self._delete(keys[first : first + _AT_ONCE])
+
+    def _leftovers(self) -> Iterator[str]:
+        """
+        Return what jobs read and wrote, where jobs made it.
+        """
+        return iter(()) if self._wanted.project else self._keys(self._wanted.jobs)
 
     def _delete(self, keys: Sequence[str]) -> None:
         done = self._s3.delete_objects(

@@ -8,7 +8,9 @@ import json
 import urllib.request
 from collections.abc import Mapping
 
-# What CloudFormation shows of a reason.
+# What CloudFormation takes of a reason: an answer has at most 4096 bytes, of which a
+# prefix and the stack's names may be a thousand (CloudFormation user guide,
+# crpg-ref-responses).
 _LONGEST = 3000
 _SECONDS = 60
 
@@ -26,7 +28,7 @@ def signal(url: str, *, unique_id: str, reason: str = "") -> None:
     """
     body = {
         "Status": "FAILURE" if reason else "SUCCESS",
-        "Reason": (reason or "staged")[:_LONGEST],
+        "Reason": shortened(reason or "staged"),
         "UniqueId": unique_id,
         "Data": "",
     }
@@ -56,6 +58,9 @@ def put(url: str, body: Mapping[str, object]) -> None:
 
 def shortened(reason: str) -> str:
     """
-    Return of a reason what CloudFormation shows.
+    Return of a reason what an answer has room for, in the bytes of its JSON.
     """
-    return reason[:_LONGEST]
+    kept = reason[:_LONGEST]
+    while len(json.dumps(kept)) > _LONGEST:
+        kept = kept[: len(kept) * 9 // 10]
+    return kept
