@@ -62,12 +62,14 @@ def await_staged(
     """
     Ask for a prefix when all that it needs is ready; return what waits for it.
 
-    A wait condition cannot be updated, and a handle is used once: each order has its
-    own.
+    A wait condition cannot be updated, not even its time-out, and a handle is used
+    once: each order has its own. The handle's address expires, so that it is made when
+    all is ready.
     """
     stack = stack_of(scope)
-    key = short_hash(stack.resolve(asked.order))
+    key = short_hash([stack.resolve(asked.order), asked.seconds])
     handle = CfnWaitConditionHandle(scope, f"{asked.step}Handle{key}")
+    handle.node.add_dependency(*ready)
     start = CustomResource(
         scope,
         f"{asked.step}Start",

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.staging.places import StagedPlace
     from cdk_sagemaker_llm.hosting.staging.token import BuildToken
 
-# A build waits in its queue at most so long (CodeBuild: 5 minutes to 8 hours).
-_QUEUED_MINUTES = 15
 _PYTHON = "3.12"
 _INSTALL = (
     "python3 -m pip install --quiet --require-hashes --only-binary :all: "
@@ -66,6 +64,8 @@ class BuildPlan:
 
         minutes: How long the build may take.
 
+        queued_minutes: How long it may wait for others of the account before.
+
         compute_type: The size of its machine, which its disk goes by.
 
         hub_url: A mirror of the Hub; ``None`` for the Hub itself.
@@ -79,6 +79,7 @@ class BuildPlan:
     place: StagedPlace
     token: BuildToken | None
     minutes: int
+    queued_minutes: int
     compute_type: codebuild.ComputeType
     hub_url: str | None
     build_image: codebuild.IBuildImage | None
@@ -119,8 +120,21 @@ class Build:
         self.access = attach(scope, "BuildAccess", self.role, statements)
         self.network = plan.network.with_security_group(scope)
         self.project = self._make(scope, plan, worker)
-        # CodeBuild looks at the VPC with the role when the project is made.
-        self.project.node.add_dependency(self.access)
+        # CodeBuild looks at the VPC with the role when the project is made; what lets
+        # it pull an image is a policy of the role's own.
+        self.project.node.add_dependency(self.access, self.role)
+
+    def _registry_credential(
+        self, image: codebuild.IBuildImage
+    ) -> codebuild.CfnProject.RegistryCredentialProperty | None:
+        secret = image.secrets_manager_credentials
+        if secret is None:
+            return None
+        secret.grant_read(self.role)
+        return codebuild.CfnProject.RegistryCredentialProperty(
+            credential=secret.secret_full_arn or secret.secret_name,
+            credential_provider="SECRETS_MANAGER",
+        )
 
     def _make(
         self, scope: Construct, plan: BuildPlan, worker: s3_assets.Asset
@@ -128,7 +142,6 @@ class Build:
         image = plan.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
         if image.repository is not None:
             image.repository.grant_pull(self.role)
-        pulls_itself = plan.build_image is not None and image.repository is not None
         return codebuild.CfnProject(
             scope,
             "Build",
@@ -145,16 +158,15 @@ class Build:
             environment=codebuild.CfnProject.EnvironmentProperty(
                 type=image.type,
                 image=image.image_id,
-                image_pull_credentials_type=(
-                    "SERVICE_ROLE" if pulls_itself else "CODEBUILD"
-                ),
+                image_pull_credentials_type=_puller(image),
+                registry_credential=self._registry_credential(image),
                 compute_type=COMPUTE_TYPES[plan.compute_type],
                 environment_variables=_variables(plan),
             ),
             # What is written unless a key is named, said so that linters see it.
             encryption_key="alias/aws/s3",
             timeout_in_minutes=plan.minutes,
-            queued_timeout_in_minutes=_QUEUED_MINUTES,
+            queued_timeout_in_minutes=plan.queued_minutes,
             logs_config=codebuild.CfnProject.LogsConfigProperty(
                 cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
                     status="ENABLED", group_name=self._log.log_group_name
@@ -162,6 +174,14 @@ class Build:
             ),
             vpc_config=_vpc_config(self.network),
         )
+
+
+def _puller(image: codebuild.IBuildImage) -> str:
+    """
+    Return whose credentials pull an image: the role's, but for AWS's own images.
+    """
+    own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
+    return "CODEBUILD" if own else "SERVICE_ROLE"
 
 
 def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:

@@ -102,7 +102,7 @@ class CompilePlan:
                 dict(bound.options),
             ]
         )
-        return StagedPlace(base=f"{weights.base}-tensorrt-llm-{key}")
+        return StagedPlace(base=f"{weights.base}-tensorrt-llm-{key}", home=weights.home)
 
     @property
     def word(self) -> str:
