@@ -110,7 +110,7 @@ class Values:
             return None
         ((name, given),) = value.items()
         if name == "Ref":
-            return self.once(_PSEUDO.get(given) or f"{self._variable(given)}.ref")
+            return self.once(_PSEUDO.get(given) or self._reference(given))
         if name == "Fn::GetAtt":
             return self.once(self._attribute(*given))
         if name == "Fn::Join" and not given[0]:
@@ -121,8 +121,10 @@ class Values:
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removeprefix("Fn::")).lower()
         return self.once(f"Fn.{words}({', '.join(map(self.write, arguments))})")
 
-    def _variable(self, logical_id: str) -> str:
-        return self._resources[logical_id][0]
+    def _reference(self, logical_id: str) -> str:
+        variable, owner = self._resources[logical_id]
+        # What is of no class is a parameter, which has no reference in Python.
+        return f"{variable}.ref" if owner is not None else f"{variable}.value_as_string"
 
     def _attribute(self, logical_id: str, attribute: str) -> str:
         variable, owner = self._resources[logical_id]

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
         InferenceComponentEndpoint,
     )
     from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
+    from cdk_sagemaker_llm.hosting.mirroring.mirrored_image import MirroredImage
+    from cdk_sagemaker_llm.hosting.mirroring.sources import ImageSource
     from cdk_sagemaker_llm.hosting.model import Model
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
     from cdk_sagemaker_llm.hosting.monitoring.dashboard import LlmDashboard
@@ -166,6 +168,7 @@ __all__ = [
     "HuggingFaceModel",
     "ImageDistribution",
     "ImageRelease",
+    "ImageSource",
     "InferenceComponent",
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
@@ -181,6 +184,7 @@ __all__ = [
     "ManagedInstanceScaling",
     "MemoryTerms",
     "MetricOptions",
+    "MirroredImage",
     "Model",
     "ModelArchitecture",
     "ModelBase",
@@ -280,6 +284,7 @@ _HOMES = {
     "HuggingFaceModel": "models",
     "ImageDistribution": "serving.engines.base",
     "ImageRelease": "catalog.images",
+    "ImageSource": "hosting.mirroring.sources",
     "InferenceComponent": "hosting.inference_component",
     "InferenceComponentBase": "hosting.component_base",
     "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
@@ -295,6 +300,7 @@ _HOMES = {
     "ManagedInstanceScaling": "hosting.variant",
     "MemoryTerms": "fit.memory",
     "MetricOptions": "hosting.monitoring.options",
+    "MirroredImage": "hosting.mirroring.mirrored_image",
     "Model": "hosting.model",
     "ModelArchitecture": "architectures.architecture",
     "ModelBase": "hosting.model_base",

@@ -5,7 +5,14 @@ The endpoint has no token and no way out. The bucket is of another stack, so tha
 was brought outlives an endpoint, and a deployment that failed goes on where it was.
 """
 
-from aws_cdk import App, CfnOutput, RemovalPolicy, Stack
+from aws_cdk import (
+    Acknowledgment,
+    App,
+    CfnOutput,
+    RemovalPolicy,
+    Stack,
+    Validations,
+)
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -20,8 +27,11 @@ from cdk_sagemaker_llm import (
 MODEL = HuggingFaceModel(
     "Qwen/Qwen3-0.6B", revision="c1899de289a04d12100db370d81485cdf75e47ca"
 )
+LOGGED = "the account logs who reads and writes, by CloudTrail"
 
 
+# checkov:skip=CKV_AWS_18: the account logs who reads and writes, by CloudTrail
+# checkov:skip=CKV_AWS_21: each commit has a prefix of its own; nothing is overwritten
 class BucketStack(Stack):
     """
     A bucket that stays.
@@ -37,8 +47,16 @@ class BucketStack(Stack):
             enforce_ssl=True,
             removal_policy=RemovalPolicy.RETAIN,
         )
+        CfnOutput(self, "BucketName", value=self.bucket.bucket_name)
+        Validations.of(self.bucket).acknowledge(
+            Acknowledgment(id="AwsSolutions-S1", reason=LOGGED)
+        )
 
 
+# checkov:skip=CKV_AWS_115: the function is called by deployments alone
+# checkov:skip=CKV_AWS_116: CloudFormation and EventBridge call it again where it fails
+# checkov:skip=CKV_AWS_117: the function talks to AWS alone
+# checkov:skip=CKV_AWS_158: logs tell names of files and how fast they came
 class ModelStack(Stack):
     """
     Qwen3-0.6B from that bucket, cut off from all networks.
@@ -63,7 +81,6 @@ class ModelStack(Stack):
             network=Network(isolated=True),
         )
         CfnOutput(self, "EndpointName", value=endpoint.endpoint_name)
-        CfnOutput(self, "Manifest", value=weights.manifest_uri)
 
 
 app = App()

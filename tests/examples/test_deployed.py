@@ -19,8 +19,9 @@ from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.examples.synthesis import EXAMPLES
 from tests.secrecy import TOKEN
 
-# These ask the Hub for weights: tests/local/staging deploys them, with its own Hub.
-STAGED = {"compiled_engine", "staged_weights"}
+# These ask the Hub for weights, or AWS for an image: tests/local deploys them, with
+# servers of its own.
+STAGED = {"compiled_engine", "mirrored_image", "staged_weights"}
 NAMES = sorted({app.parent.name for app in EXAMPLES.glob("*/app.py")} - STAGED)
 ACCOUNT, REGION = "123456789012", "us-east-1"
 BUCKET = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"

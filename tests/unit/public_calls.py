@@ -28,6 +28,7 @@ from cdk_sagemaker_llm import (
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
+    ImageSource,
     InferenceComponent,
     InferenceComponentEndpoint,
     InstancePool,
@@ -40,6 +41,7 @@ from cdk_sagemaker_llm import (
     LmiVllm,
     LoraAdapter,
     ManagedInstanceScaling,
+    MirroredImage,
     Model,
     Network,
     NeuronX,
@@ -72,6 +74,7 @@ from cdk_sagemaker_llm import (
     Vllm,
     VllmNeuron,
     VllmOmni,
+    find_image,
 )
 from cdk_sagemaker_llm.demand import Demand
 
@@ -171,6 +174,15 @@ def staged(stack: Stack) -> Callable[..., object]:
 
 CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "StagedModel": (StagedModel, staged),
+    "MirroredImage": (
+        MirroredImage,
+        of_stack(
+            MirroredImage,
+            image=find_image("vllm", "0.20.2"),
+            digest="sha256:" + "0123456789abcdef" * 4,
+        ),
+    ),
+    "ImageSource": (ImageSource, plain(ImageSource, region_name="us-east-1")),
     "Compilation": (
         Compilation,
         plain(

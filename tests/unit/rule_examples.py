@@ -65,6 +65,7 @@ from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.engine_rule_examples import ENGINES
+from tests.unit.mirroring_rule_examples import MIRRORING
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
     DS,
@@ -807,6 +808,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         serving=LmiVllm("0.30.0", gpu_memory_utilization=0.585, max_model_len=128),
     ),
     **CAPACITY,
+    **MIRRORING,
     **STAGING,
 }
 

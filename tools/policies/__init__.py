@@ -37,13 +37,21 @@ _ARNS = {
     "AWS::SageMaker::InferenceComponent": (
         f"arn:aws:sagemaker:{_HERE}:inference-component/it"
     ),
+    "AWS::CodeBuild::Project": f"arn:aws:codebuild:{_HERE}:project/it",
+    "AWS::IAM::Role": "arn:aws:iam::111111111111:role/it",
     "AWS::KMS::Key": f"arn:aws:kms:{_HERE}:key/0f2a",
+    "AWS::Logs::LogGroup": f"arn:aws:logs:{_HERE}:log-group:it:*",
+    "AWS::SecretsManager::Secret": f"arn:aws:secretsmanager:{_HERE}:secret:it-a1b2c3",
     "AWS::SNS::Topic": f"arn:aws:sns:{_HERE}:it",
 }
 _ELSEWHERE = _ARNS["AWS::SageMaker::Endpoint"]
 _INTERFACES = (
     "SageMaker makes the interfaces in the subnets that it is given, and its guide "
     "names no resource to limit that to (host-vpc)"
+)
+_OF_LAMBDA = (
+    "Lambda makes the interfaces of a function in a VPC, which do not exist before: "
+    "its guide names no resource (configuration-vpc); the function is the example's"
 )
 ARGUED: Mapping[tuple[str, str, str], str] = {
     ("parliament", "UNKNOWN_ACTION", "sagemaker:CallWithBearerToken"): (
@@ -61,6 +69,14 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (
         "parliament",
         "RESOURCE_STAR",
+        (
+            "['ec2:AssignPrivateIpAddresses', 'ec2:CreateNetworkInterface', "
+            "'ec2:DeleteNetworkInterface', 'ec2:UnassignPrivateIpAddresses']"
+        ),
+    ): _OF_LAMBDA,
+    (
+        "parliament",
+        "RESOURCE_STAR",
         "['application-autoscaling:RegisterScalableTarget']",
     ): (
         "a target's ARN ends in an id that registering makes, and lists differ in "
@@ -70,6 +86,10 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
         "the login to a registry is no more than the image's pull needs, and has no "
         "resource to name"
     ),
+    **{
+        ("cloudsplaining", "infrastructure_modification", f"ec2:{action}"): _OF_LAMBDA
+        for action in ("AssignPrivateIpAddresses", "UnassignPrivateIpAddresses")
+    },
     **{
         ("cloudsplaining", "infrastructure_modification", f"ec2:{action}"): _INTERFACES
         for action in (

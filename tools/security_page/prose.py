@@ -44,6 +44,8 @@ value |
 that action |
 | the container | the value, in its environment |
 | an `S3Model` | nothing: weights on S3 need no token |
+| a `StagedModel`'s build | the value in the build's variables, masked in its log; \
+templates and the build's project have the secret's name |
 
 What looks like a credential in a variable, an option or a serving.properties is an \
 error, and its message does not repeat it.
@@ -66,8 +68,10 @@ NETWORKS = """\
 reaches every resource that must agree on it.
 An isolated container reaches nothing, S3 and the Hub included: SageMaker itself lays \
 the weights down.
-[in_a_vpc](../examples/in_a_vpc/app.py) has private subnets without a way out, and the \
-README's section on networks says what else such a VPC needs.
+[in_a_vpc](../examples/in_a_vpc/app.py) has private subnets without a way out.
+`PrivateAccess` makes the endpoints of AWS that a closed VPC needs, each with a policy \
+of the calls that the app makes ([networks.md](networks.md)), and `StagedModel` brings \
+weights into a bucket before such a VPC reads them ([weights.md](weights.md)).
 """
 _IMAGES = """\
 ## Images
@@ -76,6 +80,7 @@ Images come from registries that AWS runs, by an address that names account, reg
 and tag; a role may pull from the one repository that it runs.
 An image of a registry of your own is `CustomContainer.from_ecr_repository`, or \
 `image=` of the engines' classes.
+`MirroredImage` copies one there by its digest ([images.md](images.md)).
 """
 
 

@@ -147,6 +147,7 @@ CLASSES: Mapping[str, Kind] = {
         "an image of the catalogue",
         "write CustomContainer.from_uri(...), or find_image(...)",
     ),
+    "ImageSource": _instance_of("ImageSource", way_out="write ImageSource.region(...)"),
     "InstancePool": _instance_of(
         "InstancePool", way_out="write InstancePool('ml.g5.2xlarge', priority=1)"
     ),
@@ -230,6 +231,11 @@ CLASSES: Mapping[str, Kind] = {
     "datetime": _instance_of("datetime", way_out="write datetime(...)"),
     "cloudwatch.IAlarmAction": _interface(
         "an action of an alarm", "bind", way_out="write SnsAction(topic)"
+    ),
+    "ecr.IRepository": _interface(
+        "a repository",
+        "repository_arn",
+        way_out="write Repository.from_repository_name(...)",
     ),
     "ec2.IConnectable": _interface(
         "what has security groups, such as a function", "connections"

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
@@ -33,6 +34,9 @@ from cdk_sagemaker_llm.catalog.image_tags import (
 )
 from cdk_sagemaker_llm.catalog.instances import Processor
 from cdk_sagemaker_llm.wording import any_of, nearest
+
+if TYPE_CHECKING:
+    from constructs import Construct
 
 _CPU_FAMILIES = ("-cpu", "-arm64")
 _DIGEST_MARK = "sha256:"
@@ -71,12 +75,22 @@ class Registry:
         repository_arn:
             The ARN of the repository, which a role is let pull from.
             If left out, it is put together from the address.
+
+        mirrors:
+            Whether the image is a copy of the catalogue's, byte by byte, so that all
+            that is known of that one holds.
+
+        depends_on:
+            The construct that puts the image there: models that run it are made after
+            it. If left out, it is there already.
     """
 
     account: str
     region: str
     uri: str | None = None
     repository_arn: str | None = None
+    mirrors: bool = False
+    depends_on: Construct | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

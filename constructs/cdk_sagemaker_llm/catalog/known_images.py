@@ -81,8 +81,11 @@ def of_catalogue(image: ImageRelease) -> ImageRelease:
     """
     Return the release that an address in AWS's registries is of; else the image itself.
 
-    What has the same name in another registry may have been built otherwise.
+    What has the same name in another registry may have been built otherwise, but for a
+    mirror of AWS's own.
     """
+    if image.registry is not None and image.registry.mirrors:
+        return find_image(image.family, image.version)
     if image.registry is None or image.registry.account not in all_accounts():
         return image
     return image_at(f"{image.repository}:{image.tag}") or image

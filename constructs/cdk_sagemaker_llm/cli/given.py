@@ -39,7 +39,7 @@ def needed(path: Path, holders: Sequence[Holder], role: str) -> dict[str, Any] |
         role: The role's name, ARN or place in the app.
     """
     told = [each.get("policy") for each in _told(path) if _is(each.get("role"), role)]
-    found = [one for one in holders if role in {one.place, one.name, *_names(one)}]
+    found = [one for one in holders if _names(one) & {role, role.rpartition("/")[2]}]
     if not told and not found:
         return None
     statements = [each for document in told for each in statements_of(document)]
@@ -101,7 +101,8 @@ def _is(told: object, role: str) -> bool:
 
 def _names(holder: Holder) -> set[str]:
     last = holder.place.rpartition("/")[2]
-    return {last, _HASH.sub("", last), _HASH.sub("", holder.place)}
+    places = {holder.place, last, _HASH.sub("", last), _HASH.sub("", holder.place)}
+    return {name for name in (holder.name, *places) if name}
 
 
 def _statements(allowed: Sequence[Allowed]) -> Iterator[dict[str, Any]]:

@@ -32,6 +32,7 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import same_role
+from cdk_sagemaker_llm.hosting.scope import stack_of
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 
@@ -273,10 +274,13 @@ class Endpoint(EndpointBase):
         """
         Let a principal see the endpoint's state, instances and configuration.
 
-        No model is shown: its variables may hold what only some should see.
+        No model is shown: its variables may hold what only some should see; and to a
+        principal of another environment no configuration, which has no name there.
         """
-        config = self.endpoint_config.endpoint_config_arn
         grant = super().grant_describe(grantee)
+        if _is_elsewhere(grantee, self):
+            return grant
+        config = self.endpoint_config.endpoint_config_arn
         return grant.combine(let_describe(grantee, "EndpointConfig", config))
 
     @checked
@@ -473,6 +477,16 @@ def _type_findings(variant: ProductionVariant) -> list[Finding]:
             "name the type, or deploy once without scaling to change it",
         )
     ]
+
+
+def _is_elsewhere(grantee: iam.IGrantable, endpoint: Endpoint) -> bool:
+    """
+    Return whether a principal is in another account or region than an endpoint.
+    """
+    principal = grantee.grant_principal
+    if not isinstance(principal, Construct):
+        return False
+    return stack_of(principal).environment != stack_of(endpoint).environment
 
 
 def _roles_of(config: EndpointConfigBase) -> list[iam.IRole]:

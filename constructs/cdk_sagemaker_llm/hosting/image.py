@@ -51,6 +51,15 @@ class ServingImage:
             self._account = release.account(region)
             self.uri = release.uri(region)
 
+    def awaited(self) -> list[Construct]:
+        """
+        Return what puts the image in place, where the app does that itself.
+        """
+        registry = self.release.registry
+        if registry is None or registry.depends_on is None:
+            return []
+        return [registry.depends_on]
+
     def pull_statements(self) -> list[Statement]:
         """
         Return what a role needs to pull the image.

@@ -117,7 +117,8 @@ class Model(ModelBase):
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
-        self.cfn_model.node.add_dependency(*policies, *_awaited(definition.model))
+        awaited = [*_awaited(definition.model), *self._image.awaited()]
+        self.cfn_model.node.add_dependency(*policies, *awaited)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
         if self.network.vpc is not None and (self.artifact or container.weights_uri):

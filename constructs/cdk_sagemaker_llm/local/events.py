@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import threading
 import traceback
 import uuid
@@ -13,7 +14,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moto.events.models import Rule, events_backends
-from moto.events.utils import EventTemplateParser
 
 from cdk_sagemaker_llm.local.clock import CLOCK, now
 from cdk_sagemaker_llm.local.functions.running import (
@@ -28,6 +28,8 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 # https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 _RETRIES = (60.0, 120.0)
 _FUNCTION = ":lambda:"
+# What a template consists of: an escaped character, a variable, any other character.
+_TOKEN = re.compile(r"\\.|<([^<>\s]+)>|.", re.DOTALL)
 
 Event = dict[str, Any]
 
@@ -90,13 +92,35 @@ def _input(target: dict[str, Any], event: Untyped) -> Untyped:
     if "InputPath" in target:
         return _at(shown, target["InputPath"])
     transformer = target.get("InputTransformer")
-    if not transformer:
-        return shown
-    return EventTemplateParser.parse(
-        input_template=transformer.get("InputTemplate"),
-        input_paths_map=transformer.get("InputPathsMap", {}),
-        event=shown,  # type: ignore[arg-type]  # its time is text, as a target has it
-    )
+    return _transformed(transformer, shown) if transformer else shown
+
+
+def _transformed(transformer: dict[str, Any], event: Event) -> Untyped:
+    """
+    Fill a template: by itself a value is JSON, and inside quotes it is its text.
+
+    moto has text without quotes in both places, which is no JSON in the first.
+    """
+    paths = transformer.get("InputPathsMap", {})
+    values = {name: _at(event, path) for name, path in paths.items()}
+    values["aws.events.event.json"] = event
+    parts, is_quoted = [], False
+    for token in _TOKEN.finditer(transformer["InputTemplate"]):
+        part, name = token[0], token[1]
+        if name in values:
+            value = values[name]
+            part = json.dumps(value)
+            if is_quoted:
+                part = json.dumps(value if isinstance(value, str) else part)[1:-1]
+        elif part == '"':
+            is_quoted = not is_quoted
+        parts.append(part)
+    text = "".join(parts)
+    try:
+        return json.loads(text)
+    except ValueError:
+        # A template may be a text as well.
+        return text
 
 
 def _at(event: Event, path: str) -> Untyped:

@@ -320,6 +320,27 @@ REASONS = (
         _BUILD,
     ),
     Reason(
+        "PushImage",
+        (
+            "ecr:BatchCheckLayerAvailability",
+            "ecr:BatchGetImage",
+            "ecr:CompleteLayerUpload",
+            "ecr:InitiateLayerUpload",
+            "ecr:PutImage",
+            "ecr:UploadLayerPart",
+        ),
+        "copies an image into this repository, and sees what is there already",
+        "the stack's event says that the role may not write to the repository",
+        "Amazon ECR user guide, image-push-iam",
+    ),
+    Reason(
+        "FindImage",
+        ("ecr:DescribeImages",),
+        "sees whether the image is there, so that no build is started",
+        "the stack's event says that it may not",
+        "Amazon ECR API reference, DescribeImages",
+    ),
+    Reason(
         "MarkOwners",
         ("s3:DeleteObject", "s3:PutObject"),
         "marks that a stack wants the weights, and takes the mark away",
@@ -344,7 +365,7 @@ REASONS = (
         "RemoveWeights",
         ("s3:DeleteObject", "s3:PutObject"),
         "removes weights that no stack wants, where that was asked for",
-        "they stay",
+        "weights that nobody wants stay, and cost what S3 asks",
         _S3,
     ),
     Reason(

@@ -20,7 +20,11 @@ from cdk_sagemaker_llm.catalog.instances import (
     find_instance_type,
     instance_type_names,
 )
-from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
+from cdk_sagemaker_llm.catalog.known_images import (
+    image_at,
+    image_near,
+    of_catalogue,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import device_findings
 from cdk_sagemaker_llm.serving.configuration import Container
@@ -362,8 +366,8 @@ def _placed_findings(image: ImageRelease, instance_type: str | None) -> list[Fin
 
 
 def _recognised(image: ImageRelease) -> ImageRelease:
-    if image.registry is None:
-        return image
+    if image.registry is None or image.registry.mirrors:
+        return of_catalogue(image)
     return image_at(f"{image.repository}:{image.tag}") or image
 
 

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.images import (
     named_version,
     nearest_version,
 )
-from cdk_sagemaker_llm.catalog.known_images import family_at
+from cdk_sagemaker_llm.catalog.known_images import family_at, of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
 
@@ -62,8 +62,9 @@ class ChosenImage:
     findings: tuple[Finding, ...]
 
 
-@functools.lru_cache
-def choose_image(family: str, version: str, image: str | None = None) -> ChosenImage:
+def choose_image(
+    family: str, version: str, image: str | ImageRelease | None = None
+) -> ChosenImage:
     """
     Find the image of a version, or the one that was named instead.
 
@@ -73,9 +74,18 @@ def choose_image(family: str, version: str, image: str | None = None) -> ChosenI
         version: The version, as the catalogue has it.
 
         image:
-            A tag or a digest of the family's repository, or a full URI in Amazon ECR.
+            A tag or a digest of the family's repository, a full URI in Amazon ECR, or
+            an image that is described, such as a mirrored one.
             If left out, it is the catalogue's image of the version.
     """
+    # Not kept: of two that are alike, each is put in place by its own construct.
+    if isinstance(image, ImageRelease):
+        return _described(family, version, image)
+    return _named(family, version, image)
+
+
+@functools.lru_cache
+def _named(family: str, version: str, image: str | None) -> ChosenImage:
     if image is None:
         return _catalogued(family, version)
     if is_unresolved(image):
@@ -106,6 +116,26 @@ def _catalogued(family: str, version: str) -> ChosenImage:
     return ChosenImage(known, known.version, found)
 
 
+def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
+    if image.family != family:
+        other = UNKNOWN_IMAGE.finding(
+            f"image is of {image.family} {image.version}, and what is written here is "
+            f"for images of {family}",
+            f"write version={image.version!r} where that is one of the same class, or "
+            "use CustomContainer",
+        )
+        return _refused(version, other)
+    found = image_findings(family, image.version)
+    if of_catalogue(image) != find_image(family, image.version):
+        found.append(
+            BESIDE_CATALOGUE.finding(
+                f"image {image.reference} is not in the catalogue: it is checked as "
+                f"{family} {image.version}"
+            )
+        )
+    return ChosenImage(image, image.version, tuple(found))
+
+
 def _other_family(family: str, image: str, release: ImageRelease) -> Finding | None:
     """
     Find an image of AWS's own that is of another family: it reads other settings.
@@ -130,14 +160,32 @@ def _other_family(family: str, image: str, release: ImageRelease) -> Finding | N
     )
 
 
-def asked_version(version: str, image: str | None) -> str:
+def asked_version(version: str, image: str | ImageRelease | None) -> str:
     """
     Return the version that an image's tag names, or else the one that was given.
     """
+    if isinstance(image, ImageRelease):
+        return image.version
     if image is None or is_unresolved(image):
         return version
     named = named_version(image)
     return version if named in {None, "latest"} else named
+
+
+def is_catalogued(image: str | ImageRelease | None) -> bool:
+    """
+    Return whether an image is the catalogue's, or a copy of it.
+    """
+    if isinstance(image, ImageRelease):
+        return image.registry is None or image.registry.mirrors
+    return image is None
+
+
+def named_image(version: str, image: str | ImageRelease | None) -> str:
+    """
+    Return what an image is called: its tag, digest or address, or else its version.
+    """
+    return image.tag if isinstance(image, ImageRelease) else image or version
 
 
 def _refused(version: str, fault: Finding) -> ChosenImage:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -23,13 +22,12 @@ from huggingface_hub.errors import (
 
 from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.pausing import pause
 
 _CHUNK = 1024 * 1024
 _ATTEMPTS = 6
 # How often contents may be others than the Hub's hash says.
 _ARRIVALS = 3
-# The first pause; each is twice the one before.
-_PAUSE = float(os.environ.get("STAGING_RETRY_SECONDS", "2"))
 _UNAUTHORIZED, _NOT_FOUND, _TOO_MANY = 401, 404, 429
 _SERVERS_FAULT = 500
 
@@ -147,7 +145,7 @@ def retried(order: Order, call: Callable[[], Result]) -> Result:
             if not type(fault).__module__.startswith(("httpx", "httpcore", "requests")):
                 raise
             last = fault
-        time.sleep(_PAUSE * 2**attempt)
+        pause(attempt)
     raise StagingError(
         f"the Hub did not give {order.title} in {_ATTEMPTS} attempts, and said last: "
         f"{_first_line(last)}; deploy again to go on from here"

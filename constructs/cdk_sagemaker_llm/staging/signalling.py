@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Mapping
+from typing import Any
 
 # What CloudFormation takes of a reason: an answer has at most 4096 bytes, of which a
 # prefix and the stack's names may be a thousand (CloudFormation user guide,
@@ -54,6 +55,29 @@ def put(url: str, body: Mapping[str, object]) -> None:
     )
     with urllib.request.urlopen(request, timeout=_SECONDS):  # noqa: S310 - as above
         pass
+
+
+def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
+    """
+    Answer a custom resource's event.
+
+    Args:
+        event: What CloudFormation sent.
+
+        made: The physical id of what was made.
+
+        reason: Why it failed; empty if it succeeded.
+    """
+    body = {
+        "Status": "FAILED" if reason else "SUCCESS",
+        "Reason": shortened(reason),
+        "PhysicalResourceId": made,
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+        "Data": {},
+    }
+    put(event["ResponseURL"], body)
 
 
 def shortened(reason: str) -> str:

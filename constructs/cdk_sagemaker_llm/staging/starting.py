@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.staging import ended, jobs
 from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
 from cdk_sagemaker_llm.staging.ownership import Ownership
 from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.signalling import put, shortened, signal
+from cdk_sagemaker_llm.staging.signalling import answer, signal
 from cdk_sagemaker_llm.staging.wanted import Wanted
 
 _NOTHING_MADE = "nothing-staged"
@@ -40,7 +40,7 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
     except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
         reason = f"{type(fault).__name__}: {fault}"
         say(reason)
-    _answer(event, made, reason)
+    answer(event, made, reason)
 
 
 def _act(event: Mapping[str, Any]) -> str:
@@ -94,16 +94,3 @@ def _signal_done(wanted: Wanted) -> None:
     except OSError as fault:
         # Of a roll-back: the condition was met long ago, and its address has expired.
         say(f"the wait condition took no signal: {fault}")
-
-
-def _answer(event: Mapping[str, Any], made: str, reason: str) -> None:
-    body = {
-        "Status": "FAILED" if reason else "SUCCESS",
-        "Reason": shortened(reason),
-        "PhysicalResourceId": made,
-        "StackId": event["StackId"],
-        "RequestId": event["RequestId"],
-        "LogicalResourceId": event["LogicalResourceId"],
-        "Data": {},
-    }
-    put(event["ResponseURL"], body)

@@ -9,7 +9,13 @@ import json
 from aws_cdk import App, RemovalPolicy, SecretValue, Stack
 from aws_cdk import aws_s3 as s3
 
-from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, StagedModel, Vllm
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    LlmEndpoint,
+    StagedModel,
+    TensorRtLlm,
+    Vllm,
+)
 
 
 def main() -> None:
@@ -22,6 +28,7 @@ def main() -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Bucket", said["bucket"])
     secret = said.get("secret")
     token = SecretValue.secrets_manager(secret) if secret else None
+    version = said.get("compile")
     weights = StagedModel(
         stack,
         "Weights",
@@ -30,13 +37,15 @@ def main() -> None:
         include=said.get("include", ()),
         removal_policy=RemovalPolicy.DESTROY,
         hub_url=said["hub"],
+        compile=TensorRtLlm(version) if version else None,
+        instance_type="ml.g6.xlarge",
     )
     if said.get("endpoint"):
         LlmEndpoint(
             stack,
             "Endpoint",
             model=weights.model,
-            serving=Vllm(max_model_len=512),
+            serving=weights.serving or Vllm(max_model_len=512),
             instance_type="ml.g6.xlarge",
         )
     app.synth()

@@ -6,6 +6,7 @@ the job, where an emulation of LMI's script holds its command line to the real o
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -16,17 +17,19 @@ from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.conftest import Cdk
-from tests.local.staging.hub_server import Hub, Repository
+from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, STAGED, contents
 from tests.local.test_cdk import succeed
+from tests.secrecy import TOKEN
 
 pytestmark = pytest.mark.timeout(600)
 
+APP = f"{sys.executable} -m tests.local.staging.staged_app"
 EXAMPLE = f"{sys.executable} examples/compiled_engine/app.py"
-ZEPHYR = "HuggingFaceH4/zephyr-7b-beta"
+MISTRAL = "mistralai/Mistral-7B-v0.1"
 # LMI's script takes a tokenizer along, of which it asks this file.
 TOKENIZER = {"tokenizer_config.json": b"{}"}
-COMMIT = "892b3d7a7b1cf10c7a701c60881cd93df615734c"
+COMMIT = "27d67f1b5f57dc0953326b2601d68371d40ea8da"
 
 
 @pytest.fixture(name="s3")
@@ -41,22 +44,25 @@ def test_the_example_serves_what_it_compiled(
     Weights and engines lie beside each other, each with its manifest; nothing of the
     job is left but its note and its log; and the endpoint answers.
     """
-    outputs = tmp_path / "outputs.json"
-    with Hub({ZEPHYR: Repository({**FILES, **TOKENIZER}, revision=COMMIT)}) as hub:
-        succeed(
-            cdk(
-                *("deploy", "--all", "--require-approval", "never"),
-                *("--context", f"hub_url={hub.url}"),
-                *("--outputs-file", str(outputs)),
-                app=EXAMPLE,
-                outdir=tmp_path / "cdk.out",
-            )
-        )
-    told = json.loads(outputs.read_text())["Zephyr"]
-    bucket, _, manifest = told["Manifest"].removeprefix("s3://").partition("/")
-    base = manifest.removesuffix(".json")
-    weights = f"models/HuggingFaceH4--zephyr-7b-beta/{COMMIT}"
+    outputs, outdir = tmp_path / "outputs.json", tmp_path / "cdk.out"
+    deploy = ("--require-approval", "never", "--outputs-file", str(outputs))
+    succeed(cdk("deploy", "Engines", *deploy, app=EXAMPLE, outdir=outdir))
+    shared = json.loads(outputs.read_text())["Engines"]
+    secret, bucket = shared["TokenSecret"], shared["BucketName"]
+    embedded_aws.client("secretsmanager").put_secret_value(
+        SecretId=secret, SecretString=TOKEN
+    )
+    gated = Repository({**FILES, **TOKENIZER}, token=TOKEN, revision=COMMIT)
+    with Hub({MISTRAL: gated}) as hub:
+        context = ("--context", f"hub_url={hub.url}")
+        succeed(cdk("deploy", "Mistral", *deploy, *context, app=EXAMPLE, outdir=outdir))
+    told = json.loads(outputs.read_text())["Mistral"]
+    weights = f"models/mistralai--Mistral-7B-v0.1/{COMMIT}"
     found = contents(s3, bucket)
+    (manifest,) = (
+        key for key in found if re.fullmatch(rf"{weights}-tensorrt-llm-\w+\.json", key)
+    )
+    base = manifest.removesuffix(".json")
     said = json.loads(found[manifest])
     made = {key.removeprefix(f"{base}/") for key in found if key.startswith(f"{base}/")}
     left = {key.removeprefix(base) for key in found if key.startswith(f"{base}.jobs/")}
@@ -65,7 +71,6 @@ def test_the_example_serves_what_it_compiled(
     ]
     name = job["ProcessingJobName"]
 
-    assert base.startswith(f"{weights}-tensorrt-llm-")
     assert {f"{weights}/{path}" for path in STAGED} <= set(found)
     assert set(said["files"]) == made
     assert len([path for path in made if path.endswith(".engine")]) == 4
@@ -89,27 +94,44 @@ def test_the_example_serves_what_it_compiled(
         endpoint_url=embedded_aws.url,
     )
     assert client.generate("Who is Roger Federer?", max_new_tokens=4).text
-    # What is tried next begins from nothing.
-    succeed(
-        cdk("destroy", "--all", "--force", app=EXAMPLE, outdir=tmp_path / "cdk.out")
-    )
+    gone = cdk("destroy", "Mistral", "--force", app=EXAMPLE, outdir=outdir)
+    succeed(gone)
+    # No stack wants them any more; what the job noted stays.
+    assert {key for key in contents(s3, bucket) if ".jobs/" not in key} == set()
 
 
 def test_a_compilation_that_fails_is_told_to_the_stack(
-    cdk: Cdk, tmp_path: Path
+    cdk: Cdk, s3: Untyped, tmp_path: Path
 ) -> None:
     """
     With the job's own reason and where its log is; no endpoint, and no manifest.
     """
-    with Hub({ZEPHYR: Repository(FILES, revision=COMMIT)}) as hub:
+    s3.create_bucket(Bucket="compile-fails")
+    # LMI's script finds no tokenizer beside these weights.
+    with Hub({"tiny/model": Repository(FILES)}) as hub:
+        said = {
+            "stack": "CompileFails",
+            "bucket": "compile-fails",
+            "model": "tiny/model",
+            "revision": REVISION,
+            "hub": hub.url,
+            "compile": "0.30.0",
+            "endpoint": True,
+        }
         failed = cdk(
             *("deploy", "--all", "--require-approval", "never"),
-            *("--context", f"hub_url={hub.url}"),
-            app=EXAMPLE,
+            *("--context", f"said={json.dumps(said)}"),
+            app=APP,
             outdir=tmp_path / "cdk.out",
         )
 
     assert failed.returncode == 1
-    assert "ended as Failed: AlgorithmError" in failed.stdout
-    assert "in /aws/sagemaker/ProcessingJobs" in " ".join(failed.stdout.split())
+    words = " ".join(failed.stdout.split())
+    assert "ended as Failed: AlgorithmError" in words
+    assert "in /aws/sagemaker/ProcessingJobs" in words
     assert "AWS::SageMaker::Model " not in failed.stdout
+    assert not [
+        key
+        for key in contents(s3, "compile-fails")
+        if "-tensorrt-llm-" in key and key.endswith(".json") and ".jobs/" not in key
+    ]

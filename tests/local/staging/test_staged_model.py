@@ -89,21 +89,20 @@ def test_the_example_serves_what_it_staged(
                 outdir=tmp_path / "cdk.out",
             )
         )
-    told = json.loads(outputs.read_text())["Model"]
-    bucket = told["Manifest"].removeprefix("s3://").split("/")[0]
+    told = json.loads(outputs.read_text())
+    bucket = told["Models"]["BucketName"]
     prefix = f"models/Qwen--Qwen3-0.6B/{COMMIT}"
     found = contents(s3, bucket)
     manifest = json.loads(found.pop(f"{prefix}.json"))
     marks = [key for key in found if key.startswith(f"{prefix}.owners/")]
 
-    assert told["Manifest"] == f"s3://{bucket}/{prefix}.json"
     assert len(marks) == 1
     assert {key: found[key] for key in found if key not in marks} == {
         f"{prefix}/{path}": FILES[path] for path in STAGED
     }
     assert sorted(manifest["files"]) == STAGED
     client = LlmClient(
-        told["EndpointName"],
+        told["Model"]["EndpointName"],
         session=boto3.Session("test", "test", region_name="us-east-1"),
         endpoint_url=embedded_aws.url,
     )

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
+from cdk_sagemaker_llm.permissions.given import METADATA
 from tests.conftest import ACCOUNT, REGION
 from tests.unit.cli.test_permissions import run
 from tests.unit.hosting.written import codes_of, warnings_of, written
@@ -250,6 +251,52 @@ def test_the_command_says_what_is_left_open(tmp_path: Path) -> None:
     ]
 
 
+def test_what_several_stacks_ask_of_a_role_is_one_document(tmp_path: Path) -> None:
+    """
+    Without repeats, and with a name of its own for each statement.
+    """
+    app = App(outdir=str(tmp_path))
+    for name in ("A", "B"):
+        stack = Stack(app, name)
+        arn = f"arn:aws:iam::{ACCOUNT}:role/runtime"
+        role = iam.Role.from_role_arn(stack, "Role", arn, mutable=False)
+        weights = S3Model(f"s3://weights/{name}/")
+        Model(stack, "Model", model=weights, serving=TGI, role=role)
+    app.synth()
+    document = json.loads(run(tmp_path, "--role", "runtime").stdout)
+
+    assert [each["Sid"] for each in document["Statement"]] == [
+        "LogInToRegistries",
+        "PullImage",
+        "ReadWeights",
+        "ListWeights",
+        "WriteLogs",
+        "PublishMetrics",
+        "ReadWeights2",
+        "ListWeights2",
+    ]
+
+
+def test_metadata_in_the_manifest_is_read_too(tmp_path: Path) -> None:
+    """
+    Where the CDK wrote it before it had files for it; what is none is passed over.
+    """
+    told = {"role": "runtime", "policy": {"Statement": [{"Sid": "It"}]}}
+    entry = {"type": METADATA, "data": told}
+    odd = [None, {"type": METADATA}, {"type": METADATA, "data": 5}]
+    manifest = {
+        "version": "1",
+        "artifacts": {"A": {"type": "x", "metadata": {"/A": [*odd, entry], "/B": 5}}},
+    }
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "A.metadata.json").write_text("[")
+
+    assert json.loads(run(tmp_path, "--role", "runtime").stdout) == {
+        "Version": "2012-10-17",
+        "Statement": [{"Sid": "It"}],
+    }
+
+
 def test_an_unknown_role_is_misuse(tmp_path: Path) -> None:
     """
     Those that there are are named; so is a flag that needs another.
@@ -261,6 +308,7 @@ def test_an_unknown_role_is_misuse(tmp_path: Path) -> None:
     alone = run(tmp_path, "--trust")
 
     assert (unknown.exit_code, alone.exit_code) == (2, 2)
+    assert run(tmp_path, "--role", "").exit_code == 2
     assert "the app has no role 'nobody'; it has Chat/Role" in unknown.stderr
     assert "--trust needs --role" in alone.stderr
 

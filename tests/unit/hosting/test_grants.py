@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm import (
@@ -19,6 +19,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     Tgi,
 )
+from tests.conftest import ACCOUNT
 from tests.unit.hosting.conftest import MISTRAL
 from tests.unit.hosting.test_adapters import base_of
 from tests.unit.hosting.written import keywords_of, written
@@ -262,3 +263,28 @@ def test_fails_if_a_switch_is_no_boolean(
     """
     with pytest.raises(ValueError, match=rf"LLM182 {word} must be True or False"):
         endpoint.grant_invoke(caller, **{word: "no"})  # type: ignore[arg-type]
+
+
+def test_a_configuration_is_not_shown_to_another_environment(app: App) -> None:
+    """
+    It has no name that a stack there could write; the endpoint has one.
+    """
+    here = Stack(app, "Here", env=Environment(account=ACCOUNT, region="us-east-1"))
+    there = Stack(app, "There", env=Environment(account=ACCOUNT, region="eu-west-1"))
+    llm = LlmEndpoint(
+        here,
+        "Llm",
+        model=MISTRAL,
+        serving=Tgi("3.3.6"),
+        instance_type="ml.g5.12xlarge",
+        endpoint_name="chat",
+    )
+    principal = iam.ServicePrincipal("lambda.amazonaws.com")
+    llm.grant_describe(iam.Role(there, "Caller", assumed_by=principal))
+
+    assert granted(there) == [
+        allowed(
+            "sagemaker:DescribeEndpoint",
+            f"arn:${{AWS::Partition}}:sagemaker:us-east-1:{ACCOUNT}:endpoint/chat",
+        )
+    ]

@@ -31,6 +31,7 @@ def statement(actions: object, resources: object, **more: object) -> dict[str, A
     [
         ("plain", "plain"),
         (5, 5),
+        (None, None),
         ({"Ref": "AWS::Region"}, "eu-west-1"),
         ({"Ref": "Bucket"}, "${Bucket}"),
         ({"Fn::GetAtt": ["Key", "Arn"]}, "${Key.Arn}"),

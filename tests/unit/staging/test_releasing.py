@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging import starting
+from cdk_sagemaker_llm.staging import signalling, starting
 from cdk_sagemaker_llm.staging.ownership import Ownership
 
 
@@ -36,7 +36,7 @@ def test_what_is_not_there_holds_no_roll_back_up(
     answers: list[dict[str, Any]] = []
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setattr(Ownership, "release", denied)
-    monkeypatch.setattr(starting, "put", lambda _, body: answers.append(body))
+    monkeypatch.setattr(signalling, "put", lambda _, body: answers.append(body))
     starting.handler(
         {
             "RequestType": "Delete",

@@ -61,36 +61,81 @@ def await_staged(
 ) -> CfnWaitCondition:
     """
     Ask for a prefix when all that it needs is ready; return what waits for it.
+    """
+    return await_order(
+        scope,
+        asked.step,
+        resource_type="Custom::StagedModel",
+        order=asked.order,
+        seconds=asked.seconds,
+        properties={
+            "Bucket": asked.bucket.bucket_name,
+            "Base": asked.place.base,
+            "Keep": "true" if asked.keeps else "false",
+            "Project": asked.project,
+        },
+        starter=starter,
+        ready=ready,
+    )
+
+
+def await_order(
+    scope: Construct,
+    step: str,
+    *,
+    resource_type: str,
+    order: Mapping[str, Any],
+    seconds: int,
+    properties: Mapping[str, str],
+    starter: lambda_.IFunction,
+    ready: Sequence[Construct],
+) -> CfnWaitCondition:
+    """
+    Give an order when all that it needs is ready; return what waits for it.
 
     A wait condition cannot be updated, not even its time-out, and a handle is used
     once: each order has its own. The handle's address expires, so that it is made when
     all is ready.
+
+    Args:
+        scope: Where it is defined.
+
+        step: What the ids begin with.
+
+        resource_type: The custom resource's type.
+
+        order: What is to be done.
+
+        seconds: How long to wait for it.
+
+        properties: What else the function is told.
+
+        starter: The function that has it done.
+
+        ready: What must be there before.
     """
     stack = stack_of(scope)
-    key = short_hash([stack.resolve(asked.order), asked.seconds])
-    handle = CfnWaitConditionHandle(scope, f"{asked.step}Handle{key}")
+    key = short_hash([stack.resolve(order), seconds])
+    handle = CfnWaitConditionHandle(scope, f"{step}Handle{key}")
     handle.node.add_dependency(*ready)
     start = CustomResource(
         scope,
-        f"{asked.step}Start",
-        resource_type="Custom::StagedModel",
+        f"{step}Start",
+        resource_type=resource_type,
         service_token=starter.function_arn,
         properties={
-            "Bucket": asked.bucket.bucket_name,
-            "Base": asked.place.base,
+            **properties,
             "Handle": handle.ref,
-            "Keep": "true" if asked.keeps else "false",
-            "Project": asked.project,
-            "Order": stack.to_json_string(asked.order),
+            "Order": stack.to_json_string(order),
         },
     )
     start.node.add_dependency(*ready)
     condition = CfnWaitCondition(
         scope,
-        f"{asked.step}Done{key}",
+        f"{step}Done{key}",
         handle=handle.ref,
         count=1,
-        timeout=str(asked.seconds),
+        timeout=str(seconds),
     )
     condition.node.add_dependency(start)
     return condition

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import Acknowledgment, RemovalPolicy, Validations
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.scope import account_of
 from cdk_sagemaker_llm.hosting.staging.policies import attach
+from cdk_sagemaker_llm.hosting.staging.waits import queued_minutes_of
 from cdk_sagemaker_llm.hosting.staging.worker import REQUIREMENTS
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 
@@ -64,8 +65,6 @@ class BuildPlan:
 
         minutes: How long the build may take.
 
-        queued_minutes: How long it may wait for others of the account before.
-
         compute_type: The size of its machine, which its disk goes by.
 
         hub_url: A mirror of the Hub; ``None`` for the Hub itself.
@@ -79,9 +78,44 @@ class BuildPlan:
     place: StagedPlace
     token: BuildToken | None
     minutes: int
-    queued_minutes: int
     compute_type: codebuild.ComputeType
     hub_url: str | None
+    build_image: codebuild.IBuildImage | None
+    network: Network
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildWork:
+    """
+    What a build does, and where.
+
+    Args:
+        title: What it does, in a few words.
+
+        module: The module that does it.
+
+        install: What its phase of installing does; empty for nothing.
+
+        statements: What the worker does with the role.
+
+        variables: The worker's variables.
+
+        minutes: How long it may take.
+
+        compute_type: The size of its machine.
+
+        build_image: The image; ``None`` for AWS's own.
+
+        network: Where it runs.
+    """
+
+    title: str
+    module: str
+    install: str
+    statements: Sequence[Statement]
+    variables: Sequence[Variable]
+    minutes: int
+    compute_type: codebuild.ComputeType
     build_image: codebuild.IBuildImage | None
     network: Network
 
@@ -96,19 +130,19 @@ class Build:
     Args:
         scope: Where it is defined.
 
-        plan: What it is to be.
+        work: What it does.
 
         worker: The code that it runs.
     """
 
     def __init__(
-        self, scope: Construct, plan: BuildPlan, worker: s3_assets.Asset
+        self, scope: Construct, work: BuildWork, worker: s3_assets.Asset
     ) -> None:
         self.role = iam.Role(
             scope,
             "BuildRole",
             assumed_by=service_of("codebuild", account_of(scope)),
-            description="Brings a model into a bucket",
+            description=work.title,
         )
         self._log = logs.LogGroup(
             scope,
@@ -116,13 +150,19 @@ class Build:
             retention=logs.RetentionDays.THREE_MONTHS,
             removal_policy=RemovalPolicy.DESTROY,
         )
-        statements = [*_own_statements(worker, self._log), *build_statements(plan)]
+        statements = [*_own_statements(worker, self._log), *work.statements]
         self.access = attach(scope, "BuildAccess", self.role, statements)
-        self.network = plan.network.with_security_group(scope)
-        self.project = self._make(scope, plan, worker)
+        self.network = work.network.with_security_group(scope)
+        self.project = self._make(scope, work, worker)
         # CodeBuild looks at the VPC with the role when the project is made; what lets
         # it pull an image is a policy of the role's own.
         self.project.node.add_dependency(self.access, self.role)
+        Validations.of(self.project).acknowledge(
+            Acknowledgment(
+                id="AwsSolutions-CB4",
+                reason="the build has no artifacts that a key could encrypt",
+            )
+        )
 
     def _registry_credential(
         self, image: codebuild.IBuildImage
@@ -137,22 +177,20 @@ class Build:
         )
 
     def _make(
-        self, scope: Construct, plan: BuildPlan, worker: s3_assets.Asset
+        self, scope: Construct, work: BuildWork, worker: s3_assets.Asset
     ) -> codebuild.CfnProject:
-        image = plan.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
+        image = work.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
         if image.repository is not None:
             image.repository.grant_pull(self.role)
         return codebuild.CfnProject(
             scope,
             "Build",
-            description="Brings one revision of a model into a bucket",
+            description=work.title,
             service_role=self.role.role_arn,
             source=codebuild.CfnProject.SourceProperty(
                 type="S3",
                 location=f"{worker.s3_bucket_name}/{worker.s3_object_key}",
-                build_spec=json.dumps(
-                    _build_spec(has_own_image=plan.build_image is not None), indent=1
-                ),
+                build_spec=json.dumps(_build_spec(work), indent=1),
             ),
             artifacts=codebuild.CfnProject.ArtifactsProperty(type="NO_ARTIFACTS"),
             environment=codebuild.CfnProject.EnvironmentProperty(
@@ -160,13 +198,11 @@ class Build:
                 image=image.image_id,
                 image_pull_credentials_type=_puller(image),
                 registry_credential=self._registry_credential(image),
-                compute_type=COMPUTE_TYPES[plan.compute_type],
-                environment_variables=_variables(plan),
+                compute_type=COMPUTE_TYPES[work.compute_type],
+                environment_variables=list(work.variables),
             ),
-            # What is written unless a key is named, said so that linters see it.
-            encryption_key="alias/aws/s3",
-            timeout_in_minutes=plan.minutes,
-            queued_timeout_in_minutes=plan.queued_minutes,
+            timeout_in_minutes=work.minutes,
+            queued_timeout_in_minutes=queued_minutes_of(work.minutes * 60),
             logs_config=codebuild.CfnProject.LogsConfigProperty(
                 cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
                     status="ENABLED", group_name=self._log.log_group_name
@@ -194,15 +230,32 @@ def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | No
     )
 
 
-def _build_spec(*, has_own_image: bool) -> dict[str, object]:
+def _build_spec(work: BuildWork) -> dict[str, object]:
     install = {
         "runtime-versions": {"python": _PYTHON},
-        "commands": [_INSTALL],
+        **({"commands": [work.install]} if work.install else {}),
     }
-    build = {"commands": ["python3 -m cdk_sagemaker_llm.staging"]}
+    build = {"commands": [f"python3 -m {work.module}"]}
     # An image of the user's own has what the worker needs: no registry is asked.
-    phases = {} if has_own_image else {"install": install}
+    phases = {} if work.build_image is not None else {"install": install}
     return {"version": "0.2", "phases": {**phases, "build": build}}
+
+
+def model_work(plan: BuildPlan) -> BuildWork:
+    """
+    Return what brings a model.
+    """
+    return BuildWork(
+        title="Brings one revision of a model into a bucket",
+        module="cdk_sagemaker_llm.staging",
+        install=_INSTALL,
+        statements=build_statements(plan),
+        variables=_variables(plan),
+        minutes=plan.minutes,
+        compute_type=plan.compute_type,
+        build_image=plan.build_image,
+        network=plan.network,
+    )
 
 
 def _variables(plan: BuildPlan) -> list[Variable]:

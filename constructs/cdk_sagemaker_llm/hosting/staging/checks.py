@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.staging.build import COMPUTE_TYPES
 from cdk_sagemaker_llm.hosting.staging.places import minutes_of
+from cdk_sagemaker_llm.hosting.staging.waits import LONGEST_SECONDS, MARGIN_SECONDS
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.wording import any_of
 
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
     from aws_cdk import aws_codebuild as codebuild
     from aws_cdk import aws_s3 as s3
 
-# CloudFormation user guide, AWS::CloudFormation::WaitCondition: 43200 at most. What is
-# left of it is for a build to be provisioned and to tell.
-LONGEST_SECONDS = 43_200
-MARGIN_SECONDS = 1_800
-# CodeBuild API reference, StartBuild: a build waits in its queue for 8 hours at most. A
-# new account runs one build of a kind at a time (CodeBuild user guide, limits).
-_LONGEST_QUEUE_MINUTES = 480
-_TELLING_MINUTES = 15
 # CodeBuild user guide, "Build timeout": 5 to 2160 minutes.
 _SHORTEST_SECONDS = 300
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -86,11 +79,14 @@ def staging_findings(
         *_pattern_findings(patterns),
         *_timeout_findings(model, timeout),
         *_network_findings(network),
-        *_machine_findings(compute_type),
+        *machine_findings(compute_type),
     ]
 
 
-def _machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
+def machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
+    """
+    Check that a build's machine is one with a disk, and without Lambda's limits.
+    """
     if compute_type not in COMPUTE_TYPES:
         names = [one.name for one in COMPUTE_TYPES]
         yield SMALL_MACHINE.finding(
@@ -166,14 +162,12 @@ def _pattern_findings(patterns: Sequence[str]) -> Iterator[Finding]:
 def _timeout_findings(
     model: HuggingFaceModel, timeout: Duration | None
 ) -> Iterator[Finding]:
+    refused = build_time_findings(timeout)
+    if refused:
+        yield from refused
+        return
     most = LONGEST_SECONDS - MARGIN_SECONDS
     asked = None if timeout is None else seconds(timeout)
-    if asked is not None and not _SHORTEST_SECONDS <= asked <= most:
-        yield NO_TIMEOUT.finding(
-            f"timeout must be from {_SHORTEST_SECONDS // 60} to {most // 60} minutes, "
-            f"got {asked / 60:g}"
-        )
-        return
     minutes = minutes_of(weight_bytes_of(model))
     if minutes is None:
         return
@@ -185,6 +179,22 @@ def _timeout_findings(
             "raise timeout, or choose fewer files with include; what was brought "
             "stays, and a second deployment goes on from there",
         )
+
+
+def build_time_findings(timeout: Duration | None) -> list[Finding]:
+    """
+    Check that a build may take so long, and that CloudFormation waits as long.
+    """
+    most = LONGEST_SECONDS - MARGIN_SECONDS
+    asked = None if timeout is None else seconds(timeout)
+    if asked is None or _SHORTEST_SECONDS <= asked <= most:
+        return []
+    return [
+        NO_TIMEOUT.finding(
+            f"timeout must be from {_SHORTEST_SECONDS // 60} to {most // 60} minutes, "
+            f"got {asked / 60:g}"
+        )
+    ]
 
 
 def weight_bytes_of(model: HuggingFaceModel) -> int | None:
@@ -205,20 +215,3 @@ def timeout_of(model: HuggingFaceModel, timeout: Duration | None) -> int:
     minutes = minutes_of(weight_bytes_of(model))
     most = LONGEST_SECONDS - MARGIN_SECONDS
     return most if minutes is None else min(max(minutes * 4 * 60, 3600), most)
-
-
-def queued_minutes_of(build_seconds: int) -> int:
-    """
-    Return the minutes that a build may wait for others: what CloudFormation's wait
-    leaves beside the build itself and its telling.
-    """
-    left = (LONGEST_SECONDS - build_seconds) // 60 - _TELLING_MINUTES
-    return min(left, _LONGEST_QUEUE_MINUTES)
-
-
-def waited_seconds_of(build_seconds: int) -> int:
-    """
-    Return the seconds that CloudFormation waits for a build.
-    """
-    waiting = queued_minutes_of(build_seconds) + _TELLING_MINUTES
-    return build_seconds + waiting * 60

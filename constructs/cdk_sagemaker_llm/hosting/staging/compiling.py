@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.hosting.weights import weights_statements
 from cdk_sagemaker_llm.models import Compilation, S3Model, architecture_of
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.host import instance_findings
+from cdk_sagemaker_llm.serving.images import named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
     command,
     compile_options,
@@ -158,7 +159,7 @@ def plan_compilation(
         hardware=hardware,
         kind=kind,
         compilation=Compilation(
-            image=serving.image or container.image.version,
+            image=named_image(container.image.version, serving.image),
             accelerator_model=hardware.accelerator_model,
             tensor_parallel_degree=settled,
             options=compile_options(texts),
@@ -228,6 +229,8 @@ class CompileJob:
             assumed_by=service_of("sagemaker", account_of(scope)),
             description="Compiles a model's engines",
         )
+        self.awaited = self._image.awaited()
+        """What puts the image in place."""
         self.access = attach(scope, "CompileAccess", self._role, self._statements())
 
     def order(self, seconds: int, weight_bytes: int | None) -> dict[str, Any]:

@@ -22,13 +22,10 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs
 from cdk_sagemaker_llm.hosting.staging.awaiting import Asked, await_staged
-from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan
+from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan, model_work
 from cdk_sagemaker_llm.hosting.staging.checks import (
-    MARGIN_SECONDS,
-    queued_minutes_of,
     staging_findings,
     timeout_of,
-    waited_seconds_of,
     weight_bytes_of,
 )
 from cdk_sagemaker_llm.hosting.staging.compiling import (
@@ -48,6 +45,7 @@ from cdk_sagemaker_llm.hosting.staging.starter import (
     watch_builds,
 )
 from cdk_sagemaker_llm.hosting.staging.token import token_findings, token_of
+from cdk_sagemaker_llm.hosting.staging.waits import MARGIN_SECONDS, waited_seconds_of
 from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
 from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
@@ -210,7 +208,6 @@ class StagedModel(Construct):
             place=place,
             token=token_of(self, model),
             minutes=seconds // 60,
-            queued_minutes=queued_minutes_of(seconds),
             compute_type=compute_type,
             hub_url=hub_url,
             build_image=build_image,
@@ -301,25 +298,21 @@ class StagedModel(Construct):
         weight_bytes: int | None,
     ) -> None:
         worker = worker_asset(self, "Worker")
-        self._build = Build(self, plan, worker)
+        self._build = Build(self, model_work(plan), worker)
         starter = Starter(self, worker)
         project, function = self._build.project, starter.function
         statements = [
             *start_statements(project),
             *owner_statements(asked.bucket, asked.place, keeps=asked.keeps),
         ]
-        ready: list[Construct] = [
-            self._build.access,
-            project,
-            function,
-            watch_builds(self, project, function),
-        ]
+        # The project and the function are referred to, and need no saying.
+        ready: list[Construct] = [watch_builds(self, project, function)]
         job = engines = None
         if compiled is not None:
             engines = replace(asked, step="Compile", place=compiled.place(asked.place))
             job = CompileJob(self, compiled, weights, engines)
             statements += job.starter_statements()
-            ready += [job.access, job.watch(function)]
+            ready += [job.access, job.watch(function), *job.awaited]
         ready.append(starter.allow(statements))
         waited = waited_seconds_of(asked.seconds - MARGIN_SECONDS)
         download = replace(asked, project=project.ref, seconds=waited)

@@ -293,7 +293,12 @@ def _is_unwanted(scope: Scope) -> Callable[[], bool]:
 
     def asked() -> bool:
         stack = stacks.get(scope.stack_id)
-        return stack is not None and stack.status == "DELETE_IN_PROGRESS"
+        while stack is not None:
+            if stack.status == "DELETE_IN_PROGRESS":
+                return True
+            # A nested one goes with what it is in.
+            stack = stacks.get(getattr(stack, "parent_id", None) or "")
+        return False
 
     return asked
 

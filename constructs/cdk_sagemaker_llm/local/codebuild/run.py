@@ -233,7 +233,8 @@ class Run:
                     self._shell.close()
                 self._shell = shell()
             reason = self._shell.run(command)
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            # The second of variables that no process can have.
             reason = str(error)
         if self._ending is not None:
             raise _FailedError(*_ENDINGS[self._ending])

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
     pinned_version,
 )
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model, kind_of
@@ -72,7 +73,8 @@ class EngineServing:
             Another image than the catalogue has of that version: its tag or digest in
             the same repository, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
-            ``version``. If left out, it is the catalogue's.
+            ``version``. Or the ``image`` of a ``MirroredImage``.
+            If left out, it is the catalogue's.
 
         options:
             Further arguments of the engine by their names, such as
@@ -95,7 +97,7 @@ class EngineServing:
 
     version: str
     _: KW_ONLY
-    image: str | None = None
+    image: str | ImageRelease | None = None
     options: Mapping[str, ArgumentValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)

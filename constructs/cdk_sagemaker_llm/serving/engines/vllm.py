@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.serving.engines.templates import (
     with_template,
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.images import is_catalogued
 from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, Bounds
 from cdk_sagemaker_llm.serving.loading import (
     BYTES_PER_SECOND,
@@ -203,7 +204,7 @@ class Vllm(EngineServing):
 
     def _judged(self, finding: Finding) -> Finding:
         # Of an image of one's own nobody knows what is installed in it.
-        return finding if self.image is not None else certain(finding)
+        return certain(finding) if is_catalogued(self.image) else finding
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)

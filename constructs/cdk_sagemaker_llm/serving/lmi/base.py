@@ -14,6 +14,7 @@ from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved, placeholder_in
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
@@ -67,7 +68,7 @@ class LmiServing:
             Another image of the family than the catalogue has of that version: its
             tag or digest, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
-            ``version``.
+            ``version``. Or the ``image`` of a ``MirroredImage``.
             If left out, it is the catalogue's.
 
         tensor_parallel_degree:
@@ -108,7 +109,7 @@ class LmiServing:
 
     version: str
     _: KW_ONLY
-    image: str | None = None
+    image: str | ImageRelease | None = None
     tensor_parallel_degree: int | Literal["max"] | None = option(
         "tensor_parallel_degree"
     )

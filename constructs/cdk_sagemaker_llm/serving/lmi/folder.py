@@ -74,7 +74,7 @@ class ServingFolder:
             Another image of the family than the catalogue has of that version: its
             tag or digest, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
-            ``version``.
+            ``version``. Or the ``image`` of a ``MirroredImage``.
             If left out, it is the catalogue's.
     """
 
@@ -83,7 +83,7 @@ class ServingFolder:
     container_family: str
     version: str
     architecture: ModelArchitecture | str | None = None
-    image: str | None = None
+    image: str | ImageRelease | None = None
 
     def __post_init__(self) -> None:
         """

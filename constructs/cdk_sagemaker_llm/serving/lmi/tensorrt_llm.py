@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.models import (
     class_of,
     kind_of,
 )
+from cdk_sagemaker_llm.serving.images import named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
     compile_options,
     compiled_findings,
@@ -149,7 +150,7 @@ class TensorRtLlm(LmiServing):
             self, model, texts, accelerators, version
         )
         wanted = Compilation(
-            image=self.image or version,
+            image=named_image(version, self.image),
             accelerator_model="",
             tensor_parallel_degree=self._degree() or accelerators or 0,
             options=compile_options(texts),

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, field
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import hold_kinds, is_later, known_at_synth
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.tgi_options import is_between
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import errors_of
@@ -97,7 +98,7 @@ class Tgi:
             Another image than the catalogue has of that version: its tag or digest in
             the same repository, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
-            ``version``.
+            ``version``. Or the ``image`` of a ``MirroredImage``.
             If left out, it is the catalogue's.
 
         max_input_length:
@@ -156,7 +157,7 @@ class Tgi:
 
     version: str
     _: KW_ONLY
-    image: str | None = None
+    image: str | ImageRelease | None = None
     max_input_length: int | None = None
     max_total_tokens: int | None = None
     max_batch_total_tokens: int | None = None

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.configuration import (
@@ -84,7 +85,7 @@ class TgiNeuron:
             Another image than the catalogue has of that version: its tag or digest in
             the same repository, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
-            ``version``.
+            ``version``. Or the ``image`` of a ``MirroredImage``.
             If left out, it is the catalogue's.
 
         num_cores: Over how many Neuron cores the model is split; a chip of
@@ -107,7 +108,7 @@ class TgiNeuron:
 
     version: str
     _: KW_ONLY
-    image: str | None = None
+    image: str | ImageRelease | None = None
     num_cores: int | None = None
     auto_cast_type: str | None = None
     max_batch_size: int | None = None

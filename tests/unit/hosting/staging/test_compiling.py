@@ -320,6 +320,22 @@ def test_a_disk_that_is_too_small_is_said(gib: int, *, said: bool) -> None:
     assert [one.message for one in found] == ([words] if said else [])
 
 
+def test_the_jobs_handle_is_made_when_the_weights_are_there() -> None:
+    """
+    Its address expires, and a download may take half a day.
+    """
+    stack = a_stack()
+    compiled(stack)
+    handles = Template.from_stack(stack).find_resources(
+        "AWS::CloudFormation::WaitConditionHandle"
+    )
+    (waits,) = (
+        one["DependsOn"] for name, one in handles.items() if "CompileHandle" in name
+    )
+
+    assert [name for name in waits if "DownloadDone" in name]
+
+
 def test_a_type_without_gpus_is_refused_by_its_name() -> None:
     """
     And not by a degree that nobody wrote.

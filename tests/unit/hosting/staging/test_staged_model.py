@@ -451,19 +451,6 @@ def test_another_timeout_is_another_wait_condition() -> None:
     assert len(names) == 2
 
 
-def test_the_handle_is_made_when_all_is_ready() -> None:
-    """
-    Its address expires, and what is waited for before may take half a day.
-    """
-    stack = a_stack()
-    staged(stack)
-    (handle,) = of_type(stack, "AWS::CloudFormation::WaitConditionHandle")
-
-    kinds = Template.from_stack(stack).to_json()["Resources"]
-    found = {kinds[name]["Type"] for name in handle["DependsOn"]}
-    assert {"AWS::CodeBuild::Project", "AWS::Lambda::Function"} <= found
-
-
 def test_nothing_is_warned_of_that_nobody_can_change() -> None:
     """
     The worker's key is of its contents, so that the CDK's doubt is none.

@@ -18,6 +18,12 @@ class MissingInputError(Exception):
     """
 
 
+class MissingBucketError(Exception):
+    """
+    An output to a bucket that is not there.
+    """
+
+
 class Files:
     """
     What a container finds in its folders, and what it writes there.
@@ -41,7 +47,9 @@ class Files:
         prefix = Location.of(url)
         if prefix is None:
             raise MissingInputError(url)
-        if self._around.object_version(prefix) is not None and prefix.key:
+        # A key that ends so is a folder's, even where an object marks it.
+        is_object = prefix.key and not prefix.key.endswith("/")
+        if is_object and self._around.object_version(prefix) is not None:
             self._inputs[_in(folder, PurePosixPath(prefix.key).name)] = prefix
             return
         names = [n for n in self._around.objects_under(prefix) if not n.endswith("/")]
@@ -77,12 +85,27 @@ class Files:
     def upload(self, folder: str, url: str) -> None:
         """
         Copy a folder to an address in S3.
+
+        Raises:
+            MissingBucketError: If its bucket is not there.
         """
-        target = Location.of(url if url.endswith("/") else f"{url}/")
         for name in self.names(folder):
-            contents = self.read(_in(folder, name))
-            if target is not None and contents is not None:
-                self._around.write_object(target.child(name), contents)
+            contents = self.read(_in(folder, name)) or b""
+            self.upload_file(contents, f"{url.rstrip('/')}/{name}")
+
+    def upload_file(self, contents: bytes, url: str) -> None:
+        """
+        Write a file to an address in S3.
+
+        Raises:
+            MissingBucketError: If its bucket is not there.
+        """
+        target = Location.of(url)
+        if target is None:
+            raise MissingBucketError(url)
+        self._around.write_object(target, contents)
+        if self._around.object_version(target) is None:
+            raise MissingBucketError(url)
 
     def packed(self, folder: str) -> bytes:
         """

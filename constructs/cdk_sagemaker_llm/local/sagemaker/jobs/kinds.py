@@ -9,8 +9,6 @@ from typing import Any, Protocol
 
 from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.sagemaker.jobs.files import Files
-from cdk_sagemaker_llm.local.sagemaker.locations import Location
-from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
 
 Request = dict[str, Any]
 
@@ -132,16 +130,10 @@ class Processing:
 class Training:
     """
     A training job.
-
-    Args:
-        around: The other services, of which S3 takes the model.
     """
 
     noun = "training-job"
     word = "Training"
-
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
 
     def refuse(self, request: Request) -> None:
         """
@@ -199,9 +191,8 @@ class Training:
         if output.get("CompressionType") == "NONE":
             files.upload("/opt/ml/model", f"{place}/")
             return {"ModelArtifacts": {"S3ModelArtifacts": f"{place}/"}}
-        target = Location.of(f"{place}.tar.gz")
-        if target is not None and files.names("/opt/ml/model"):
-            self._around.write_object(target, files.packed("/opt/ml/model"))
+        if files.names("/opt/ml/model"):
+            files.upload_file(files.packed("/opt/ml/model"), f"{place}.tar.gz")
         return {"ModelArtifacts": {"S3ModelArtifacts": f"{place}.tar.gz"}}
 
 

@@ -12,7 +12,11 @@ from typing import Any
 from cdk_sagemaker_llm.local.clock import now
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.jobs import partition
-from cdk_sagemaker_llm.local.sagemaker.jobs.files import Files, MissingInputError
+from cdk_sagemaker_llm.local.sagemaker.jobs.files import (
+    Files,
+    MissingBucketError,
+    MissingInputError,
+)
 from cdk_sagemaker_llm.local.sagemaker.jobs.kinds import (
     Kind,
     Processing,
@@ -171,7 +175,16 @@ class Jobs:
             # The script leaves no message of its own: SageMaker has only its exit code.
             self._fail(job, f"AlgorithmError: , exit code: {code}")
             return
-        job.described |= self._kind.upload(job.name, job.request, files)
+        try:
+            job.described |= self._kind.upload(job.name, job.request, files)
+        except MissingBucketError as error:
+            # In this package's words; the service's are not known.
+            self._fail(
+                job,
+                f"ClientError: Failed to upload {error}: The specified bucket does not "
+                "exist",
+            )
+            return
         self._end(job, "Completed")
 
     def _fail(self, job: Job, reason: str) -> None:
@@ -244,7 +257,7 @@ def operations(world: World) -> dict[str, Operation]:
     Return the operations on jobs, and lay out their shelves.
     """
     found: dict[str, Operation] = {}
-    kinds: tuple[Kind, ...] = (Processing(), Training(world.surroundings))
+    kinds: tuple[Kind, ...] = (Processing(), Training())
     for kind in kinds:
         shelf: Shelf[Job] = Shelf(f"{kind.word.lower()} job", world.arn(kind.noun))
         world.jobs.append(shelf)

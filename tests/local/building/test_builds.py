@@ -1,5 +1,5 @@
 """
-CodeBuild: builds that run, as a service and behind a stack's wait condition.
+CodeBuild as a service, and builds that run.
 """
 
 from __future__ import annotations
@@ -12,49 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
+from botocore.parsers import RpcV2CBORParser
+from botocore.serialize import RpcV2CBORSerializer
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.building import app
 from tests.local.building.projects import Projects, buildspec, phases, trusting, why
 from tests.local.hosting_requests import unchecked, unique
-from tests.local.stacks import Stacks
 from tests.local.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.local.conftest import Cdk
-
-    Deploy = Callable[[str, str], tuple[bool, str]]
-
-# It keeps what it was called with, under the name that it was called for.
-LISTENER = """
-import json, boto3
-def handler(event, context):
-    detail = event["detail"]
-    name = "/heard/" + detail["project-name"] + "/" + detail["build-status"]
-    boto3.client("ssm").put_parameter(
-        Name=name, Value=json.dumps(event), Type="String", Overwrite=True)
-"""
-FORGETFUL = """
-import boto3
-def handler(event, context):
-    ssm = boto3.client("ssm")
-    name = "/tries/" + event["detail"]["project-name"]
-    try:
-        tries = int(ssm.get_parameter(Name=name)["Parameter"]["Value"])
-    except ssm.exceptions.ParameterNotFound:
-        tries = 0
-    ssm.put_parameter(Name=name, Value=str(tries + 1), Type="String", Overwrite=True)
-    if tries < 2:
-        raise ValueError("not yet")
-"""
-
-
-@pytest.fixture(name="projects", scope="module")
-def _projects(embedded_aws: EmbeddedAws) -> Projects:
-    return Projects(embedded_aws)
+    from collections.abc import Iterator
 
 
 @pytest.fixture(name="fast", scope="module")
@@ -228,6 +197,21 @@ def test_python_is_that_of_the_embedded_aws_and_calls_it(
     assert build["buildStatus"] == "SUCCEEDED", projects.log(build)
     assert "'Name'" in said[0]
     assert said[1:] == ["[]"]
+
+
+@pytest.mark.parametrize("variable", ["A=B", "A\0"])
+def test_a_variable_that_no_process_can_have_fails_the_build(
+    projects: Projects, variable: str
+) -> None:
+    """
+    And not the embedded AWS.
+    """
+    variables = [{"name": variable, "value": "x"}]
+
+    build = projects.run(buildspec(build=["true"]), variables=variables)
+
+    assert build["buildStatus"] == "FAILED"
+    assert phases(build)["BUILD"] == "FAILED"
 
 
 def test_nothing_is_installed_and_the_log_says_so(projects: Projects) -> None:
@@ -535,6 +519,45 @@ def test_requests_are_refused(
     assert words in refused.value.response["Error"]["Message"]
 
 
+def test_the_newest_clients_may_ask_in_cbor(
+    embedded_aws: EmbeddedAws, projects: Projects
+) -> None:
+    """
+    And are answered in it, refusals as well.
+    """
+    project = projects.make(buildspec(build=["true"]))
+    operation = projects.client.meta.service_model.operation_model("StartBuild")
+
+    def ask(name: str) -> Untyped:
+        sent = RpcV2CBORSerializer().serialize_to_request(
+            {"projectName": name}, operation
+        )
+        answered = requests.post(
+            embedded_aws.url + sent["url_path"],
+            data=sent["body"],
+            headers={
+                **sent["headers"],
+                "Authorization": "AWS4-HMAC-SHA256 Credential=a/20261122/us-east-1/"
+                "codebuild/aws4_request",
+            },
+            timeout=30,
+            proxies={"http": ""},
+        )
+        told = {
+            "body": answered.content,
+            "headers": answered.headers,
+            "status_code": answered.status_code,
+        }
+        return RpcV2CBORParser().parse(told, operation.output_shape)
+
+    build, refused = ask(project)["build"], ask("nothing")
+
+    assert projects.ended(build["id"])["startTime"].timestamp() == pytest.approx(
+        build["startTime"].timestamp(), abs=0.01
+    )
+    assert refused["Error"]["Code"] == "ResourceNotFoundException"
+
+
 def test_projects_are_refused(embedded_aws: EmbeddedAws, projects: Projects) -> None:
     """
     One that is there already, and one whose role CodeBuild cannot assume.
@@ -557,257 +580,3 @@ def test_projects_are_refused(embedded_aws: EmbeddedAws, projects: Projects) -> 
             unchecked(embedded_aws, "codebuild").create_project(
                 **projects.declared(spec, **settings)
             )
-
-
-def listening(projects: Projects, code: str, pattern: Untyped) -> dict[str, Any]:
-    """
-    Declare a project, and a rule that calls a function.
-    """
-    trust = json.loads(trusting("lambda"))
-    return {
-        "Resources": {
-            "Role": {
-                "Type": "AWS::IAM::Role",
-                "Properties": {"AssumeRolePolicyDocument": trust},
-            },
-            "Function": {
-                "Type": "AWS::Lambda::Function",
-                "Properties": {
-                    "Runtime": "python3.12",
-                    "Handler": "index.handler",
-                    "Role": {"Fn::GetAtt": ["Role", "Arn"]},
-                    "Code": {"ZipFile": code},
-                },
-            },
-            "Project": {
-                "Type": "AWS::CodeBuild::Project",
-                "Properties": {
-                    "Source": {
-                        "Type": "NO_SOURCE",
-                        "BuildSpec": buildspec(build=["test $GOOD = yes"]),
-                    },
-                    "Artifacts": {"Type": "NO_ARTIFACTS"},
-                    "TimeoutInMinutes": "30",
-                    "Environment": {
-                        "Type": "LINUX_CONTAINER",
-                        "Image": "aws/codebuild/standard:7.0",
-                        "ComputeType": "BUILD_GENERAL1_SMALL",
-                        "EnvironmentVariables": [{"Name": "GOOD", "Value": "yes"}],
-                    },
-                    "LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}},
-                    "ServiceRole": projects.role,
-                },
-            },
-            "Rule": {
-                "Type": "AWS::Events::Rule",
-                "Properties": {
-                    "EventPattern": pattern,
-                    "Targets": [
-                        {"Id": "F", "Arn": {"Fn::GetAtt": ["Function", "Arn"]}}
-                    ],
-                },
-            },
-        },
-        "Outputs": {
-            "Project": {"Value": {"Ref": "Project"}},
-            "Arn": {"Value": {"Fn::GetAtt": ["Project", "Arn"]}},
-            "Rule": {"Value": {"Ref": "Rule"}},
-        },
-    }
-
-
-def heard(aws: EmbeddedAws, name: str) -> Untyped:
-    """
-    Return a parameter's value, once it is there.
-    """
-    ssm = aws.client("ssm")
-    until(lambda: ssm.get_parameters(Names=[name])["Parameters"])
-    return json.loads(ssm.get_parameter(Name=name)["Parameter"]["Value"])
-
-
-def test_a_rule_has_a_function_hear_of_builds(
-    embedded_aws: EmbeddedAws, projects: Projects
-) -> None:
-    """
-    Of those that its pattern matches, in the form that CodeBuild documents.
-    """
-    stacks, name = Stacks(embedded_aws), unique("stack")
-    pattern: dict[str, Any] = {
-        "source": ["aws.codebuild"],
-        "detail-type": ["CodeBuild Build State Change"],
-        "detail": {"build-status": ["FAILED", {"prefix": "SUCC"}]},
-    }
-    assert stacks.create(name, listening(projects, LISTENER, pattern)) == (
-        "CREATE_COMPLETE"
-    ), stacks.events(name)
-    outputs = stacks.outputs(name)
-    project = outputs["Project"]
-
-    good = projects.ended(projects.start(project))
-    first = heard(embedded_aws, f"/heard/{project}/SUCCEEDED")
-    bad = projects.ended(
-        projects.start(
-            project, environmentVariablesOverride=[{"name": "GOOD", "value": "no"}]
-        )
-    )
-    second = heard(embedded_aws, f"/heard/{project}/FAILED")
-
-    assert outputs["Arn"].endswith(f":project/{project}")
-    assert good["timeoutInMinutes"] == 30
-    assert (first["source"], first["resources"]) == ("aws.codebuild", [good["arn"]])
-    assert first["time"].endswith("Z")
-    assert first["detail"]["build-id"] == good["arn"]
-    more = second["detail"]["additional-information"]
-    assert second["detail"]["build-id"] == bad["arn"]
-    assert more["build-complete"] is True
-    assert {"name": "GOOD", "value": "no", "type": "PLAINTEXT"} in more["environment"][
-        "environment-variables"
-    ]
-    failed = {phase["phase-type"]: phase for phase in more["phases"]}["BUILD"]
-    assert failed["phase-status"] == "FAILED"
-    (context,) = failed["phase-context"]
-    assert context.startswith("COMMAND_EXECUTION_ERROR: Error while executing command")
-    assert context.endswith("test $GOOD = yes. Reason: exit status 1")
-    # What the pattern does not match was not told.
-    names = [f"/heard/{project}/IN_PROGRESS"]
-    assert not embedded_aws.client("ssm").get_parameters(Names=names)["Parameters"]
-    # It would hear of the builds of other tests as well.
-    stacks.delete(name)
-
-
-def test_a_function_that_fails_is_called_again_twice(
-    embedded_aws: EmbeddedAws, projects: Projects
-) -> None:
-    """
-    As Lambda does with what nobody waits for.
-    """
-    stacks, name = Stacks(embedded_aws), unique("stack")
-    pattern = {"source": ["aws.codebuild"], "detail": {"build-status": ["SUCCEEDED"]}}
-    stacks.create(name, listening(projects, FORGETFUL, pattern))
-    project = stacks.outputs(name)["Project"]
-
-    projects.ended(projects.start(project))
-
-    until(lambda: heard(embedded_aws, f"/tries/{project}") == 3)
-    stacks.delete(name)
-
-
-def test_a_rule_that_is_switched_off_tells_nothing(
-    embedded_aws: EmbeddedAws, projects: Projects
-) -> None:
-    """
-    Until it is on again.
-    """
-    stacks, name = Stacks(embedded_aws), unique("stack")
-    pattern = {"source": ["aws.codebuild"]}
-    stacks.create(name, listening(projects, LISTENER, pattern))
-    outputs, events = stacks.outputs(name), embedded_aws.client("events")
-    events.disable_rule(Name=outputs["Rule"])
-    projects.ended(projects.start(outputs["Project"]))
-    events.enable_rule(Name=outputs["Rule"])
-    stop = projects.start(outputs["Project"])
-    projects.ended(stop)
-
-    told = heard(embedded_aws, f"/heard/{outputs['Project']}/SUCCEEDED")
-
-    assert told["detail"]["build-id"].endswith(stop)
-    stacks.delete(name)
-
-
-def test_a_project_of_a_stack_changes_and_goes(
-    embedded_aws: EmbeddedAws, projects: Projects
-) -> None:
-    """
-    In place, unless its name is another one.
-    """
-    stacks, name = Stacks(embedded_aws), unique("stack")
-    template = listening(projects, LISTENER, {"source": ["x"]})
-    stacks.create(name, template)
-    project = stacks.outputs(name)["Project"]
-    declared = template["Resources"]["Project"]["Properties"]
-
-    declared["TimeoutInMinutes"] = 45
-    assert stacks.update(name, template) == "UPDATE_COMPLETE"
-    (shown,) = projects.client.batch_get_projects(names=[project])["projects"]
-    declared["Colour"] = "blue"
-    assert stacks.update(name, template) == "UPDATE_ROLLBACK_COMPLETE"
-    declared.pop("Colour")
-    declared["Name"] = unique("named")
-    assert stacks.update(name, template) == "UPDATE_COMPLETE"
-
-    assert shown["timeoutInMinutes"] == 45
-    assert "extraneous key [colour]" in json.dumps(stacks.events(name))
-    assert stacks.outputs(name)["Project"] == declared["Name"]
-    assert project not in projects.client.list_projects()["projects"]
-    stacks.delete(name)
-    assert declared["Name"] not in projects.client.list_projects()["projects"]
-
-
-@pytest.fixture(name="deploy")
-def _deploy(embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path) -> Iterator[Deploy]:
-    """
-    Deploy the app with the real CLI; return whether it went well, and what it said.
-    """
-
-    def deploy(order: str, key: str) -> tuple[bool, str]:
-        assembly = app.synth(tmp_path / order, order=order, key=key)
-        done = cdk(
-            "deploy", "--all", "--require-approval", "never", app=assembly, cwd=tmp_path
-        )
-        return done.returncode == 0, " ".join(done.stdout.split())
-
-    yield deploy
-    Stacks(embedded_aws).delete(app.STACK)
-
-
-def weights(aws: EmbeddedAws) -> list[str]:
-    """
-    Return what builds have written.
-    """
-    found = aws.client("s3").list_objects_v2(Bucket=app.BUCKET)
-    return [one["Key"] for one in found.get("Contents", [])]
-
-
-def test_a_stack_waits_for_a_build_and_serves_what_it_made(
-    embedded_aws: EmbeddedAws, deploy: Deploy
-) -> None:
-    """
-    Function, build, signal, model; after a build that refused, whose reason is told.
-    """
-    stacks, projects = Stacks(embedded_aws), Projects(embedded_aws)
-    words = "received failed message: 'the Hub knows no such revision' for uniqueId"
-
-    refused = deploy("refuse", "One")
-    told = [reason for *_, reason in stacks.events(app.STACK)]
-    made = deploy("make", "One")
-
-    assert not refused[0]
-    assert words in refused[1]
-    assert any(f"WaitCondition {words}" in reason for reason in told)
-    assert made[0], made[1]
-    outputs = stacks.outputs(app.STACK)
-    assert list(json.loads(outputs["Signals"]).values()) == ["1 file"]
-    assert weights(embedded_aws) == ["One/config.json"]
-    built = projects.client.list_builds_for_project(projectName=outputs["Builder"])
-    (log,) = (projects.log(projects.show(build)) for build in built["ids"])
-    assert "working with ***" in log
-    assert app.TOKEN not in json.dumps(log)
-
-
-def test_a_build_that_breaks_off_is_told_by_its_rule(
-    embedded_aws: EmbeddedAws, deploy: Deploy
-) -> None:
-    """
-    And the stack goes back to what it serves.
-    """
-    stacks = Stacks(embedded_aws)
-    assert deploy("make", "One")[0]
-    model = stacks.physical_ids(app.STACK)["Model"]
-
-    broken = deploy("break", "Two")
-
-    assert not broken[0]
-    assert "WaitCondition received failed message: 'FAILED in BUILD'" in broken[1]
-    assert stacks.status(app.STACK) == "UPDATE_ROLLBACK_COMPLETE"
-    assert stacks.physical_ids(app.STACK)["Model"] == model
-    assert weights(embedded_aws) == ["One/config.json"]
