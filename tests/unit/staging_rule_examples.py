@@ -88,6 +88,12 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
     "LLM779": partial(compiled, instance_type="ml.inf2.48xlarge"),
     "LLM781": compiled,
     "LLM783": partial(staged, compute_type=codebuild.ComputeType.LAMBDA_10GB),
+    "LLM785": partial(staged, hub_url="hub.example.com"),
+    "LLM787": partial(staged, instance_type="ml.g5.xlarge"),
+    "LLM789": partial(
+        staged, build_image=codebuild.WindowsBuildImage.WIN_SERVER_CORE_2019_BASE_3_0
+    ),
+    "LLM791": partial(staged, model=HuggingFaceModel("a/模型", revision=COMMIT)),
     "LLM861": partial(
         staged,
         model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),

@@ -131,7 +131,8 @@ def plan_compilation(
     """
     if hardware is None:
         missing = NO_HARDWARE.finding(
-            "instance_type is missing: engines are compiled for one kind of GPU",
+            "instance_type is missing, or known only at deployment: engines are "
+            "compiled for one kind of GPU",
             "pass the instance type that will serve them",
         )
         return None, [missing]

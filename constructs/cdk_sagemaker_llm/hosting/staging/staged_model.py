@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan, model_work
 from cdk_sagemaker_llm.hosting.staging.checks import (
     staging_findings,
     timeout_of,
+    type_findings,
     weight_bytes_of,
 )
 from cdk_sagemaker_llm.hosting.staging.compiling import (
@@ -186,7 +187,10 @@ class StagedModel(Construct):
                 timeout=timeout,
                 network=network,
                 compute_type=compute_type,
+                hub_url=hub_url,
+                build_image=build_image,
             ),
+            *type_findings(compile, instance_type),
             *token_findings(scope, model),
         ]
         report(scope, id, findings)

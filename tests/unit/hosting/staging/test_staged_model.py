@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk import App, Duration, Environment, RemovalPolicy, Stack, Stage
+from aws_cdk import App, Duration, Environment, RemovalPolicy, SecretValue, Stack, Stage
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
@@ -501,6 +501,53 @@ def test_an_image_of_codebuild_is_pulled_by_codebuild() -> None:
 
     environment = only(stack, "AWS::CodeBuild::Project")["Environment"]
     assert environment["ImagePullCredentialsType"] == "CODEBUILD"
+
+
+BEGINNING = "arn:aws:secretsmanager:us-east-1:111111111111:secret:"
+
+
+def test_a_field_of_a_secret_of_the_app_is_the_token() -> None:
+    """
+    By a reference to its ARN, which the role may read.
+    """
+    stack = a_stack()
+    secret = secretsmanager.Secret(stack, "Token")
+    ref = {"Ref": stack.get_logical_id(secret.node.default_child)}  # type: ignore[arg-type] # it is one
+    token = secret.secret_value_from_json("token")
+    staged(stack, model=HuggingFaceModel("a/b", revision=COMMIT, token=token))
+
+    project = only(stack, "AWS::CodeBuild::Project")
+    (found,) = (
+        one
+        for one in project["Environment"]["EnvironmentVariables"]
+        if one["Name"] == "HF_TOKEN"
+    )
+    assert found == {
+        "Name": "HF_TOKEN",
+        "Type": "SECRETS_MANAGER",
+        "Value": {"Fn::Join": ["", [ref, ":token"]]},
+    }
+    assert statements(stack, "BuildAccess")["ReadToken"]["Resource"] == ref
+
+
+@pytest.mark.parametrize(
+    ("ending", "resource"),
+    [("hf-AbCdEf", "hf-AbCdEf"), ("hf", "hf-??????")],
+)
+def test_a_secret_by_its_arn_is_read_with_all_of_it(ending: str, resource: str) -> None:
+    """
+    IAM knows a secret with the six characters at the end of its ARN alone.
+    """
+    stack = a_stack()
+    token = SecretValue.secrets_manager(BEGINNING + ending, json_field="token")
+    staged(stack, model=HuggingFaceModel("a/b", revision=COMMIT, token=token))
+
+    assert variables(stack)["HF_TOKEN"] == (
+        "SECRETS_MANAGER",
+        f"{BEGINNING}{ending}:token",
+    )
+    read = statements(stack, "BuildAccess")["ReadToken"]
+    assert read["Resource"] == BEGINNING + resource
 
 
 def test_metrics_are_of_the_project() -> None:
