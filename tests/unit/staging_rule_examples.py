@@ -9,6 +9,7 @@ from functools import partial
 
 from aws_cdk import Duration, SecretValue, Stack
 from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
@@ -98,6 +99,21 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
         staged,
         model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),
         timeout=Duration.minutes(5),
+    ),
+    "LLM867": lambda stack: staged(
+        stack,
+        network=Network(
+            vpc=ec2.Vpc(
+                stack,
+                "Vpc",
+                nat_gateways=0,
+                subnet_configuration=[
+                    ec2.SubnetConfiguration(
+                        name="closed", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED
+                    )
+                ],
+            )
+        ),
     ),
     "LLM865": partial(
         staged,

@@ -156,7 +156,9 @@ class Build:
         self.project = self._make(scope, work, worker)
         # CodeBuild looks at the VPC with the role when the project is made; what lets
         # it pull an image is a policy of the role's own.
-        self.project.node.add_dependency(self.access, self.role)
+        pulling = self.role.node.try_find_child("DefaultPolicy")
+        policies = [self.access] if pulling is None else [self.access, pulling]
+        self.project.node.add_dependency(*policies)
         Validations.of(self.project).acknowledge(
             Acknowledgment(
                 id="AwsSolutions-CB4",

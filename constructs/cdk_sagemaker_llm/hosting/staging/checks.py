@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.staging.build import COMPUTE_TYPES
 from cdk_sagemaker_llm.hosting.staging.places import minutes_of
 from cdk_sagemaker_llm.hosting.staging.waits import LONGEST_SECONDS, MARGIN_SECONDS
+from cdk_sagemaker_llm.hosting.way_out import kind_without_a_way, network_findings
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.wording import any_of
 
@@ -77,6 +78,11 @@ NO_REPOSITORY = Rule(
     "a model's id is none that a repository of the Hub can have",
     "huggingface_hub, validate_repo_id",
 )
+LOST_BUILD = Rule(
+    "LLM867",
+    "a build is to bring a model from the Hub, and its subnets have no way there",
+    "CodeBuild user guide, vpc-support",
+)
 SHORT_TIMEOUT = Rule("LLM861", "a download may take longer than its build may")
 
 
@@ -103,7 +109,7 @@ def staging_findings(
         *_folder_findings(folder),
         *_pattern_findings(patterns),
         *_timeout_findings(model, timeout),
-        *_network_findings(network),
+        *_network_findings(network, hub_url),
         *machine_findings(compute_type),
         *_mirror_findings(hub_url),
         *image_findings(build_image),
@@ -186,8 +192,22 @@ def machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
         )
 
 
-def _network_findings(network: Network | None) -> Iterator[Finding]:
-    if network is not None and network.isolated:
+def _network_findings(
+    network: Network | None, hub_url: str | None
+) -> Iterator[Finding]:
+    if network is None:
+        return
+    refused = network_findings(network)
+    yield from refused
+    kind = None if refused or hub_url else kind_without_a_way(network)
+    if kind is not None:
+        yield LOST_BUILD.finding(
+            f"the build brings the model from the Hub, and its subnets are {kind}, "
+            "where a build gets no way out",
+            "choose private subnets with a NAT gateway, leave network out, or name a "
+            "mirror with hub_url",
+        )
+    if network.isolated:
         yield CLOSED_BUILD.finding(
             "network is isolated, and the build brings the model from the Hub",
             "isolate the endpoint, and give the build a network with a way out, or a "

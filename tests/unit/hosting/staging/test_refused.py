@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from aws_cdk import CfnParameter, Duration, Token
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Annotations, Match
 
-from cdk_sagemaker_llm import HuggingFaceModel
+from cdk_sagemaker_llm import HuggingFaceModel, Network
 from tests.unit.hosting.staging.test_staged_model import COMMIT, a_stack, staged
 
 
@@ -84,3 +86,54 @@ def test_a_timeout_of_deployment_is_refused() -> None:
     minutes = CfnParameter(stack, "Minutes", type="Number").value_as_number
     with pytest.raises(ValueError, match="LLM769 timeout is known only at deployment"):
         staged(stack, timeout=Duration.minutes(minutes))
+
+
+@pytest.mark.parametrize(
+    ("subnets", "hub_url", "said"),
+    [
+        (ec2.SubnetType.PRIVATE_ISOLATED, None, ["isolated"]),
+        (ec2.SubnetType.PUBLIC, None, ["public"]),
+        (ec2.SubnetType.PRIVATE_WITH_EGRESS, None, []),
+        (ec2.SubnetType.PRIVATE_ISOLATED, "https://hub.example.com", []),
+    ],
+)
+def test_a_build_without_a_way_to_the_hub_is_warned_of(
+    subnets: ec2.SubnetType, hub_url: str | None, said: list[str]
+) -> None:
+    """
+    As far as the template shows it.
+    """
+    stack = a_stack()
+    kinds = [
+        ec2.SubnetType.PUBLIC,
+        ec2.SubnetType.PRIVATE_WITH_EGRESS,
+        ec2.SubnetType.PRIVATE_ISOLATED,
+    ]
+    vpc = ec2.Vpc(
+        stack,
+        "Vpc",
+        max_azs=2,
+        subnet_configuration=[
+            ec2.SubnetConfiguration(name=one.name, subnet_type=one) for one in kinds
+        ],
+    )
+    chosen = ec2.SubnetSelection(subnet_type=subnets)
+    staged(stack, network=Network(vpc=vpc, subnets=chosen), hub_url=hub_url)
+
+    found = Annotations.from_stack(stack).find_warning("*", Match.any_value())
+    words = [str(one.entry.data) for one in found]
+    assert len(words) == len(said)
+    for kind, text in zip(said, words, strict=True):
+        assert f"its subnets are {kind}, where a build gets no way out" in text
+        assert "LLM867" in text
+
+
+def test_subnets_that_the_vpc_has_not_are_refused() -> None:
+    """
+    In the words of the argument, and not by the CDK in the middle of the work.
+    """
+    stack = a_stack()
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=2)
+    nowhere = ec2.SubnetSelection(subnet_group_name="nowhere")
+    with pytest.raises(ValueError, match="LLM199 subnets select none of the VPC"):
+        staged(stack, network=Network(vpc=vpc, subnets=nowhere))
