@@ -9,6 +9,7 @@ from functools import partial
 
 from aws_cdk import Duration, SecretValue, Stack
 from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
@@ -88,9 +89,36 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
     "LLM779": partial(compiled, instance_type="ml.inf2.48xlarge"),
     "LLM781": compiled,
     "LLM783": partial(staged, compute_type=codebuild.ComputeType.LAMBDA_10GB),
+    "LLM785": partial(staged, hub_url="hub.example.com"),
+    "LLM787": partial(staged, instance_type="ml.g5.xlarge"),
+    "LLM789": partial(
+        staged, build_image=codebuild.WindowsBuildImage.WIN_SERVER_CORE_2019_BASE_3_0
+    ),
+    "LLM791": partial(staged, model=HuggingFaceModel("a/模型", revision=COMMIT)),
     "LLM861": partial(
         staged,
         model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),
         timeout=Duration.minutes(5),
+    ),
+    "LLM867": lambda stack: staged(
+        stack,
+        network=Network(
+            vpc=ec2.Vpc(
+                stack,
+                "Vpc",
+                nat_gateways=0,
+                subnet_configuration=[
+                    ec2.SubnetConfiguration(
+                        name="closed", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED
+                    )
+                ],
+            )
+        ),
+    ),
+    "LLM865": partial(
+        staged,
+        model=HuggingFaceModel("meta-llama/Llama-2-70b-hf", revision=COMMIT),
+        compile=TensorRtLlm("0.30.0"),
+        instance_type="ml.g5.xlarge",
     ),
 }

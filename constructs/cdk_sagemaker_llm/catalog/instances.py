@@ -138,6 +138,15 @@ class InstanceType:
         return self.name
 
 
+def local_storage_gb(hardware: InstanceType) -> int:
+    """
+    Return the size of an instance's local NVMe storage; 0 if it has none, or the
+    catalogue does not have the type.
+    """
+    every = {**load("instances.json")["instances"], **_cpu_types()}
+    return int(every.get(hardware.name, {}).get("local_nvme_gb") or 0)
+
+
 def instance_type_names() -> list[str]:
     """
     Return the names of every type in the catalogue that can host a model.

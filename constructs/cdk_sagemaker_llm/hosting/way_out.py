@@ -112,31 +112,31 @@ def way_out_findings(
         return []
     if not isinstance(model, HuggingFaceModel) or set(_WAYS_AROUND) & set(variables):
         return []
-    kind = _kind_without_a_way(network)
+    kind = kind_without_a_way(network)
     if kind is None:
         return []
+    addresses = ": SageMaker's network interfaces get no public address there"
     return [
         NO_WAY_OUT.finding(
-            f"{model.model_id} is downloaded from the Hugging Face Hub, and {kind}",
+            f"{model.model_id} is downloaded from the Hugging Face Hub, and its "
+            f"subnets are {kind}{addresses if kind == 'public' else ''}",
             "choose private subnets with a NAT gateway, serve an S3Model, or name a "
             "mirror as HF_ENDPOINT in environment",
         )
     ]
 
 
-def _kind_without_a_way(network: Network) -> str | None:
+def kind_without_a_way(network: Network) -> str | None:
+    """
+    Return of which kind all subnets are that lead nowhere; ``None`` if some may.
+    """
     vpc = network.vpc
     if vpc is None:
         return None
-    chosen = network.subnet_ids()
-    if set(chosen) <= _ids(vpc.isolated_subnets):
-        return "its subnets are isolated"
-    if set(chosen) <= _ids(vpc.public_subnets):
-        return (
-            "its subnets are public: SageMaker's network interfaces get no public "
-            "address there"
-        )
-    return None
+    chosen = set(network.subnet_ids())
+    if chosen <= _ids(vpc.isolated_subnets):
+        return "isolated"
+    return "public" if chosen <= _ids(vpc.public_subnets) else None
 
 
 def _ids(subnets: list[ec2.ISubnet]) -> set[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import boto3
+from boto3.s3.transfer import TransferConfig
 
 from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.signalling import signal
@@ -24,6 +25,9 @@ _NAME_LENGTH = 63
 # Where a training job puts what it made; a processing job is told to do the same.
 _MADE = "output/model/"
 _ENGINE = ".engine"
+# S3 copies each part by itself: large ones, many at once, and an engine of hundreds of
+# GB is in place long before the function's 15 minutes are over.
+_PARTS = TransferConfig(multipart_chunksize=256 * 2**20, max_concurrency=20)
 
 
 def start(wanted: Wanted, token: str) -> None:
@@ -226,11 +230,20 @@ class Made:
         key = {"Bucket": self._bucket, "Key": _note(self._base, self._name)}
         note = json.loads(self._s3.get_object(**key)["Body"].read())
         try:
-            reason = reason or self._place(note["compiled"])
+            if not reason and not self._is_placed():
+                reason = self._place(note["compiled"])
         except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
             reason = f"{type(fault).__name__}: {fault}"
         say(reason or f"{self._name} is done")
         signal(note["handle"], unique_id=self._name, reason=reason)
+
+    def _is_placed(self) -> bool:
+        """
+        Whether engines are in place already: the same event may come twice, and two
+        stacks may have compiled at once. What endpoints read is not written over.
+        """
+        manifest = self._base + MANIFEST
+        return any(key == "" for key, _ in self._sizes(manifest))
 
     def _place(self, compiled: Mapping[str, Any]) -> str:
         """
@@ -245,6 +258,7 @@ class Made:
                 {"Bucket": self._bucket, "Key": folder + key},
                 self._bucket,
                 f"{self._base}/{key}",
+                Config=_PARTS,
             )
         manifest = {
             "compiled": compiled,

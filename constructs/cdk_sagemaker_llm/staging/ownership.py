@@ -61,9 +61,15 @@ class Ownership:
         if self._has_owners():
             self._s3.put_object(**key, Body=manifest, ContentType="application/json")
             return
-        keys = list(self._keys(self._wanted.prefix))
+        keys = [*self._keys(self._wanted.prefix), *self._leftovers()]
         for first in range(0, len(keys), _AT_ONCE):
             self._delete(keys[first : first + _AT_ONCE])
+
+    def _leftovers(self) -> Iterator[str]:
+        """
+        Return what jobs read and wrote, where jobs made it.
+        """
+        return iter(()) if self._wanted.project else self._keys(self._wanted.jobs)
 
     def _delete(self, keys: Sequence[str]) -> None:
         done = self._s3.delete_objects(
@@ -80,6 +86,10 @@ class Ownership:
         return any(self._keys(self._wanted.base + OWNERS))
 
     def _manifest(self) -> bytes | None:
+        # A list says what is not there: whether reading does, S3 leaves to a permission
+        # to list that is bound to no prefix (API reference, GetObject).
+        if self._wanted.manifest not in self._keys(self._wanted.manifest):
+            return None
         try:
             found = self._s3.get_object(
                 Bucket=self._wanted.bucket, Key=self._wanted.manifest

@@ -9,7 +9,9 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
-# What CloudFormation shows of a reason.
+# What CloudFormation takes of a reason: an answer has at most 4096 bytes, of which a
+# prefix and the stack's names may be a thousand (CloudFormation user guide,
+# crpg-ref-responses).
 _LONGEST = 3000
 _SECONDS = 60
 
@@ -27,7 +29,7 @@ def signal(url: str, *, unique_id: str, reason: str = "") -> None:
     """
     body = {
         "Status": "FAILURE" if reason else "SUCCESS",
-        "Reason": (reason or "staged")[:_LONGEST],
+        "Reason": shortened(reason or "staged"),
         "UniqueId": unique_id,
         "Data": "",
     }
@@ -68,7 +70,7 @@ def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
     """
     body = {
         "Status": "FAILED" if reason else "SUCCESS",
-        "Reason": reason[:_LONGEST],
+        "Reason": shortened(reason),
         "PhysicalResourceId": made,
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],
@@ -76,3 +78,13 @@ def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
         "Data": {},
     }
     put(event["ResponseURL"], body)
+
+
+def shortened(reason: str) -> str:
+    """
+    Return of a reason what an answer has room for, in the bytes of its JSON.
+    """
+    kept = reason[:_LONGEST]
+    while len(json.dumps(kept)) > _LONGEST:
+        kept = kept[: len(kept) * 9 // 10]
+    return kept

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import boto3
+from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.staging import ended, jobs
 from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
@@ -21,6 +22,7 @@ from cdk_sagemaker_llm.staging.signalling import answer, signal
 from cdk_sagemaker_llm.staging.wanted import Wanted
 
 _NOTHING_MADE = "nothing-staged"
+_NO_BUCKET = "NoSuchBucket"
 _TOKEN_LENGTH = 32
 
 
@@ -44,13 +46,23 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
 def _act(event: Mapping[str, Any]) -> str:
     wanted = Wanted.of(event, "ResourceProperties")
     if event["RequestType"] == "Delete":
-        Ownership(wanted).release()
+        _release(wanted, str(event["PhysicalResourceId"]))
         return str(event["PhysicalResourceId"])
     before = event.get("OldResourceProperties", {})
     # The handle is new with each key: what is the same was awaited before.
     if before.get("Handle") != wanted.handle:
         _begin(wanted, event["RequestId"])
     return wanted.uri
+
+
+def _release(wanted: Wanted, made: str) -> None:
+    try:
+        Ownership(wanted).release()
+    except ClientError as fault:
+        # What could not be begun, or is gone with its bucket, holds no roll-back up.
+        if made != _NOTHING_MADE and fault.response["Error"]["Code"] != _NO_BUCKET:
+            raise
+        say(f"there is nothing to release: {fault}")
 
 
 def _begin(wanted: Wanted, request_id: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ class Storage:
         """
         Whether a manifest says that all of it is there.
         """
+        if self._order.manifest not in self._sizes(self._order.manifest):
+            return False
         key = {"Bucket": self._order.bucket, "Key": self._order.manifest}
         try:
             said = json.loads(self._s3.get_object(**key)["Body"].read())
@@ -53,14 +56,15 @@ class Storage:
 
     def has(self, file: HubFile) -> bool:
         """
-        Whether a file is there, with the Hub's contents.
+        Whether a file was there at the beginning, with the Hub's contents.
         """
+        if self._there.get(self._key(file)) != file.size:
+            return False
         try:
             head = self._s3.head_object(Bucket=self._order.bucket, Key=self._key(file))
         except ClientError as fault:
             return self._gone(fault)
-        is_same = head["Metadata"].get(_DIGEST) == file.digest
-        return bool(is_same and head["ContentLength"] == file.size)
+        return bool(head["Metadata"].get(_DIGEST) == file.digest)
 
     def put(self, local: Path, file: HubFile) -> None:
         """
@@ -101,6 +105,29 @@ class Storage:
 
     def _key(self, file: HubFile) -> str:
         return self._order.prefix + file.path
+
+    @cached_property
+    def _there(self) -> Mapping[str, int]:
+        return self._sizes(self._order.prefix)
+
+    def _sizes(self, prefix: str) -> Mapping[str, int]:
+        """
+        Return the keys that begin so, with their sizes.
+
+        What is not there is found by listing: S3 answers a read of it with 404 or 403
+        by a permission to list that is bound to no prefix (API reference, GetObject).
+        """
+        pages = self._s3.get_paginator("list_objects_v2").paginate(
+            Bucket=self._order.bucket, Prefix=prefix
+        )
+        try:
+            return {
+                one["Key"]: one["Size"]
+                for page in pages
+                for one in page.get("Contents", [])
+            }
+        except ClientError as fault:
+            raise self._fault(fault) from fault
 
     def _gone(self, fault: ClientError) -> bool:
         """

@@ -18,6 +18,7 @@ import pytest
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.staging import starting
+from cdk_sagemaker_llm.staging.jobs import Made
 from cdk_sagemaker_llm.staging.ownership import Ownership
 from tests.local.conftest import REGION
 
@@ -286,3 +287,38 @@ def test_who_comes_in_between_keeps_the_manifest(
     assert keys(s3, "starting-between") == {"/model.safetensors", ".json", "mark"}
     body = s3.get_object(Bucket="starting-between", Key=f"{BASE}.json")["Body"]
     assert body.read() == MANIFEST
+
+
+def test_engines_are_put_in_place_once(s3: Untyped, told: Told) -> None:
+    """
+    The same event twice, and a second job's: each is told, and what is read stays.
+    """
+    bucket = "starting-engines"
+    s3.create_bucket(Bucket=bucket)
+    note = {"handle": f"{told.url}/handle", "compiled": {"image": "0.30.0"}}
+    for job in ("first", "second"):
+        folder = f"{BASE}.jobs/{job}"
+        s3.put_object(Bucket=bucket, Key=f"{folder}.json", Body=json.dumps(note))
+        key = f"{folder}/output/model/1/rank0.engine"
+        s3.put_object(Bucket=bucket, Key=key, Body=job.encode())
+    for job in ("first", "first", "second"):
+        Made(bucket, BASE, job).end("")
+
+    assert [one["Status"] for one in told.at("/handle")] == ["SUCCESS"] * 3
+    body = s3.get_object(Bucket=bucket, Key=f"{BASE}/1/rank0.engine")["Body"]
+    assert body.read() == b"first"
+    manifest = s3.get_object(Bucket=bucket, Key=f"{BASE}.json")["Body"].read()
+    assert json.loads(manifest)["job"] == "first"
+
+
+def test_what_jobs_left_goes_with_their_engines(s3: Untyped, told: Told) -> None:
+    """
+    Where a job made it: its order and its note are nobody's any more.
+    """
+    staged(s3, "starting-left")
+    s3.put_object(Bucket="starting-left", Key=f"{BASE}.jobs/one.json", Body=b"{}")
+    asked = event(told, "starting-left", "Delete")
+    asked["ResourceProperties"]["Project"] = ""
+    starting.handler(asked, None)
+
+    assert keys(s3, "starting-left") == set()

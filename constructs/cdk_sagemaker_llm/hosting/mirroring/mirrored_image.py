@@ -36,12 +36,12 @@ from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.staging.awaiting import await_order
 from cdk_sagemaker_llm.hosting.staging.build import Build, BuildWork
-from cdk_sagemaker_llm.hosting.staging.checks import MARGIN_SECONDS
 from cdk_sagemaker_llm.hosting.staging.starter import (
     Starter,
     start_statements,
     watch_builds,
 )
+from cdk_sagemaker_llm.hosting.staging.waits import waited_seconds_of
 from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
 from cdk_sagemaker_llm.hosting.statements import Statement, login_statement
 
@@ -297,7 +297,7 @@ class MirroredImage(Construct):
             "Mirror",
             resource_type="Custom::MirroredImage",
             order=order,
-            seconds=work.minutes * 60 + MARGIN_SECONDS,
+            seconds=waited_seconds_of(work.minutes * 60),
             properties={
                 "Repository": order["repository"],
                 "Digest": self.digest,

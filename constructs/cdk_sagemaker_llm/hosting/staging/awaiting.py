@@ -93,8 +93,9 @@ def await_order(
     """
     Give an order when all that it needs is ready; return what waits for it.
 
-    A wait condition cannot be updated, and a handle is used once: each order has its
-    own.
+    A wait condition cannot be updated, not even its time-out, and a handle is used
+    once: each order has its own. The handle's address expires, so that it is made when
+    all is ready.
 
     Args:
         scope: Where it is defined.
@@ -114,8 +115,9 @@ def await_order(
         ready: What must be there before.
     """
     stack = stack_of(scope)
-    key = short_hash(stack.resolve(order))
+    key = short_hash([stack.resolve(order), seconds])
     handle = CfnWaitConditionHandle(scope, f"{step}Handle{key}")
+    handle.node.add_dependency(*ready)
     start = CustomResource(
         scope,
         f"{step}Start",

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.scope import account_of
 from cdk_sagemaker_llm.hosting.staging.policies import attach
+from cdk_sagemaker_llm.hosting.staging.waits import queued_minutes_of
 from cdk_sagemaker_llm.hosting.staging.worker import REQUIREMENTS
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.staging.places import StagedPlace
     from cdk_sagemaker_llm.hosting.staging.token import BuildToken
 
-# A build waits in its queue at most so long (CodeBuild: 5 minutes to 8 hours).
-_QUEUED_MINUTES = 15
 _PYTHON = "3.12"
 _INSTALL = (
     "python3 -m pip install --quiet --require-hashes --only-binary :all: "
@@ -155,13 +154,28 @@ class Build:
         self.access = attach(scope, "BuildAccess", self.role, statements)
         self.network = work.network.with_security_group(scope)
         self.project = self._make(scope, work, worker)
-        # CodeBuild looks at the VPC with the role when the project is made.
-        self.project.node.add_dependency(self.access)
+        # CodeBuild looks at the VPC with the role when the project is made; what lets
+        # it pull an image is a policy of the role's own.
+        pulling = self.role.node.try_find_child("DefaultPolicy")
+        policies = [self.access] if pulling is None else [self.access, pulling]
+        self.project.node.add_dependency(*policies)
         Validations.of(self.project).acknowledge(
             Acknowledgment(
                 id="AwsSolutions-CB4",
                 reason="the build has no artifacts that a key could encrypt",
             )
+        )
+
+    def _registry_credential(
+        self, image: codebuild.IBuildImage
+    ) -> codebuild.CfnProject.RegistryCredentialProperty | None:
+        secret = image.secrets_manager_credentials
+        if secret is None:
+            return None
+        secret.grant_read(self.role)
+        return codebuild.CfnProject.RegistryCredentialProperty(
+            credential=secret.secret_full_arn or secret.secret_name,
+            credential_provider="SECRETS_MANAGER",
         )
 
     def _make(
@@ -170,7 +184,6 @@ class Build:
         image = work.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
         if image.repository is not None:
             image.repository.grant_pull(self.role)
-        pulls_itself = work.build_image is not None and image.repository is not None
         return codebuild.CfnProject(
             scope,
             "Build",
@@ -185,14 +198,13 @@ class Build:
             environment=codebuild.CfnProject.EnvironmentProperty(
                 type=image.type,
                 image=image.image_id,
-                image_pull_credentials_type=(
-                    "SERVICE_ROLE" if pulls_itself else "CODEBUILD"
-                ),
+                image_pull_credentials_type=_puller(image),
+                registry_credential=self._registry_credential(image),
                 compute_type=COMPUTE_TYPES[work.compute_type],
                 environment_variables=list(work.variables),
             ),
             timeout_in_minutes=work.minutes,
-            queued_timeout_in_minutes=_QUEUED_MINUTES,
+            queued_timeout_in_minutes=queued_minutes_of(work.minutes * 60),
             logs_config=codebuild.CfnProject.LogsConfigProperty(
                 cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
                     status="ENABLED", group_name=self._log.log_group_name
@@ -200,6 +212,14 @@ class Build:
             ),
             vpc_config=_vpc_config(self.network),
         )
+
+
+def _puller(image: codebuild.IBuildImage) -> str:
+    """
+    Return whose credentials pull an image: the role's, but for AWS's own images.
+    """
+    own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
+    return "CODEBUILD" if own else "SERVICE_ROLE"
 
 
 def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
 
 from aws_cdk import Duration
 from constructs import Construct
@@ -18,6 +19,8 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.scope import region_of
 from cdk_sagemaker_llm.hosting.staging.build import COMPUTE_TYPES
 from cdk_sagemaker_llm.hosting.staging.places import minutes_of
+from cdk_sagemaker_llm.hosting.staging.waits import LONGEST_SECONDS, MARGIN_SECONDS
+from cdk_sagemaker_llm.hosting.way_out import kind_without_a_way, network_findings
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.wording import any_of
 
@@ -25,14 +28,15 @@ if TYPE_CHECKING:
     from aws_cdk import aws_codebuild as codebuild
     from aws_cdk import aws_s3 as s3
 
-# CloudFormation user guide, AWS::CloudFormation::WaitCondition: 43200 at most. What is
-# left of it is for a build to be provisioned and to tell.
-LONGEST_SECONDS = 43_200
-MARGIN_SECONDS = 1_800
+    from cdk_sagemaker_llm.catalog.instances import InstanceType
+
 # CodeBuild user guide, "Build timeout": 5 to 2160 minutes.
 _SHORTEST_SECONDS = 300
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_FOLDER = re.compile(r"[A-Za-z0-9!_.*'()/-]*")
+_FOLDER = re.compile(r"[A-Za-z0-9!_.'()/-]*")
+# huggingface_hub, validate_repo_id. An organisation's name is shorter than that.
+_MODEL_ID = re.compile(r"(?:[\w.-]{1,96}/)?[\w.-]{1,96}", re.ASCII)
+_BUILD_TYPES = ("LINUX_CONTAINER", "LINUX_GPU_CONTAINER", "ARM_CONTAINER")
 # What of an S3 key (1024 bytes) is left to the repository's own paths is 512 bytes.
 _LONGEST_FOLDER = 200
 
@@ -58,6 +62,27 @@ SMALL_MACHINE = Rule(
     "a build's machine is none that holds a model's files",
     "CodeBuild user guide, build-env-ref-compute-types",
 )
+NO_MIRROR = Rule(
+    "LLM785", "a mirror of the Hub has no address, or one with a password in it"
+)
+NOTHING_COMPILED = Rule(
+    "LLM787", "an instance type is named to compile on, and nothing is compiled"
+)
+OTHER_IMAGE = Rule(
+    "LLM789",
+    "a build's image is none of Linux containers",
+    "CodeBuild API reference, ProjectEnvironment",
+)
+NO_REPOSITORY = Rule(
+    "LLM791",
+    "a model's id is none that a repository of the Hub can have",
+    "huggingface_hub, validate_repo_id",
+)
+LOST_BUILD = Rule(
+    "LLM867",
+    "a build is to bring a model from the Hub, and its subnets have no way there",
+    "CodeBuild user guide, vpc-support",
+)
 SHORT_TIMEOUT = Rule("LLM861", "a download may take longer than its build may")
 
 
@@ -71,19 +96,89 @@ def staging_findings(
     timeout: Duration | None,
     network: Network | None,
     compute_type: codebuild.ComputeType,
+    hub_url: str | None,
+    build_image: codebuild.IBuildImage | None,
 ) -> list[Finding]:
     """
     Check what a staged model was asked to be.
     """
     return [
+        *_model_findings(model),
         *_revision_findings(model),
         *_bucket_findings(scope, bucket),
         *_folder_findings(folder),
         *_pattern_findings(patterns),
         *_timeout_findings(model, timeout),
-        *_network_findings(network),
+        *_network_findings(network, hub_url),
         *machine_findings(compute_type),
+        *_mirror_findings(hub_url),
+        *image_findings(build_image),
     ]
+
+
+def _model_findings(model: HuggingFaceModel) -> Iterator[Finding]:
+    name = model.model_id
+    if is_unresolved(name):
+        return
+    if not _MODEL_ID.fullmatch(name) or ".." in name:
+        yield NO_REPOSITORY.finding(
+            "model_id must be of letters, digits and _.-, as organisation/name, with "
+            f"at most 96 characters each, got {name[:200]!r}",
+            "write it as its page on the Hub has it",
+        )
+
+
+def _mirror_findings(hub_url: str | None) -> Iterator[Finding]:
+    if hub_url is None or is_unresolved(hub_url):
+        return
+    found = _split(hub_url)
+    if found is None or found.scheme not in {"http", "https"} or not found.hostname:
+        yield NO_MIRROR.finding(
+            "hub_url must be an address such as 'https://hub.example.com', got "
+            # What stands before an @ may be a password.
+            f"{repr(hub_url[:200]) if '@' not in hub_url else 'one with an @'}"
+        )
+    elif found.username is not None or found.query or found.fragment:
+        yield NO_MIRROR.finding(
+            "hub_url must be an address alone, and has a user, a password or a query, "
+            "which templates and builds show to whoever reads them",
+            "pass a token with the model, or let the build's role in",
+        )
+
+
+def _split(address: str) -> SplitResult | None:
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return None
+
+
+def image_findings(build_image: codebuild.IBuildImage | None) -> Iterator[Finding]:
+    """
+    Check that a build's image runs on machines with a disk.
+    """
+    if build_image is not None and build_image.type not in _BUILD_TYPES:
+        yield OTHER_IMAGE.finding(
+            f"build_image must be of {any_of(_BUILD_TYPES)}, got {build_image.type}",
+            "choose one of codebuild.LinuxBuildImage, or LinuxArmBuildImage",
+        )
+
+
+def type_findings(
+    compile: object, instance_type: str | InstanceType | None
+) -> list[Finding]:
+    """
+    Check that an instance type is given where something is compiled on it.
+    """
+    if compile is None and instance_type is not None:
+        return [
+            NOTHING_COMPILED.finding(
+                "instance_type is what engines are compiled on, and compile was left "
+                "out",
+                "leave instance_type out, or pass compile=TensorRtLlm(...)",
+            )
+        ]
+    return []
 
 
 def machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
@@ -97,8 +192,22 @@ def machine_findings(compute_type: codebuild.ComputeType) -> Iterator[Finding]:
         )
 
 
-def _network_findings(network: Network | None) -> Iterator[Finding]:
-    if network is not None and network.isolated:
+def _network_findings(
+    network: Network | None, hub_url: str | None
+) -> Iterator[Finding]:
+    if network is None:
+        return
+    refused = network_findings(network)
+    yield from refused
+    kind = None if refused or hub_url else kind_without_a_way(network)
+    if kind is not None:
+        yield LOST_BUILD.finding(
+            f"the build brings the model from the Hub, and its subnets are {kind}, "
+            "where a build gets no way out",
+            "choose private subnets with a NAT gateway, leave network out, or name a "
+            "mirror with hub_url",
+        )
+    if network.isolated:
         yield CLOSED_BUILD.finding(
             "network is isolated, and the build brings the model from the Hub",
             "isolate the endpoint, and give the build a network with a way out, or a "
@@ -143,7 +252,7 @@ def _folder_findings(folder: str) -> Iterator[Finding]:
         yield NO_FOLDER.finding("folder is known only at deployment", "pass it as text")
     elif not _FOLDER.fullmatch(folder) or "//" in folder or folder.startswith("/"):
         yield NO_FOLDER.finding(
-            "folder must be of letters, digits and !_.*'()-, with single slashes "
+            "folder must be of letters, digits and !_.'()-, with single slashes "
             f"between them, got {folder!r}",
             "write such as 'models'",
         )
@@ -159,6 +268,12 @@ def _pattern_findings(patterns: Sequence[str]) -> Iterator[Finding]:
             yield NO_PATTERN.finding(
                 f"include and exclude must have patterns such as '*.json', got "
                 f"{'a token' if is_unresolved(pattern) else repr(pattern)}"
+            )
+        elif pattern.startswith(("/", "./")):
+            yield NO_PATTERN.finding(
+                "include and exclude are held against paths such as 'sub/config.json', "
+                f"none of which is like {pattern!r}",
+                f"write {pattern.lstrip('./')!r}",
             )
 
 
@@ -190,6 +305,12 @@ def build_time_findings(timeout: Duration | None) -> list[Finding]:
     """
     most = LONGEST_SECONDS - MARGIN_SECONDS
     asked = None if timeout is None else seconds(timeout)
+    if timeout is not None and asked is None:
+        return [
+            NO_TIMEOUT.finding(
+                "timeout is known only at deployment", "write Duration.minutes(90)"
+            )
+        ]
     if asked is None or _SHORTEST_SECONDS <= asked <= most:
         return []
     return [
@@ -214,7 +335,7 @@ def timeout_of(model: HuggingFaceModel, timeout: Duration | None) -> int:
     download may take, and an hour at least.
     """
     if timeout is not None:
-        return int(timeout.to_seconds())
+        return int(timeout.to_seconds(integral=False))
     minutes = minutes_of(weight_bytes_of(model))
     most = LONGEST_SECONDS - MARGIN_SECONDS
     return most if minutes is None else min(max(minutes * 4 * 60, 3600), most)

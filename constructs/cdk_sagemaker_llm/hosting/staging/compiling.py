@@ -13,7 +13,7 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.catalog.instances import InstanceType, local_storage_gb
 from cdk_sagemaker_llm.catalog.job_types import JobKind, job_kind, job_type_like
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.hosting.access import service_of
@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.hosting.staging.policies import attach
 from cdk_sagemaker_llm.hosting.staging.starter import owner_statements
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 from cdk_sagemaker_llm.hosting.weights import weights_statements
-from cdk_sagemaker_llm.models import Compilation, S3Model
+from cdk_sagemaker_llm.models import Compilation, S3Model, architecture_of
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.host import instance_findings
 from cdk_sagemaker_llm.serving.images import named_image
@@ -51,6 +51,12 @@ NO_JOB_TYPE = Rule(
     "SageMaker API reference, ProcessingInstanceType and TrainingInstanceType",
 )
 NO_HARDWARE = Rule("LLM781", "nothing says which accelerators engines are compiled for")
+
+SMALL_DISK = Rule(
+    "LLM865",
+    "engines are compiled where the disk may not hold them",
+    "SageMaker API reference, ProcessingClusterConfig and ResourceConfig",
+)
 
 # The weights, the checkpoint that they are converted to, and the engines.
 _COPIES_ON_DISK = 3
@@ -97,7 +103,7 @@ class CompilePlan:
                 dict(bound.options),
             ]
         )
-        return StagedPlace(base=f"{weights.base}-tensorrt-llm-{key}")
+        return StagedPlace(base=f"{weights.base}-tensorrt-llm-{key}", home=weights.home)
 
     @property
     def word(self) -> str:
@@ -125,10 +131,13 @@ def plan_compilation(
     """
     if hardware is None:
         missing = NO_HARDWARE.finding(
-            "instance_type is missing: engines are compiled for one kind of GPU",
+            "instance_type is missing, or known only at deployment: engines are "
+            "compiled for one kind of GPU",
             "pass the instance type that will serve them",
         )
         return None, [missing]
+    if not hardware.accelerators:
+        return None, [_no_job(hardware)]
     degree = serving.tensor_parallel_degree
     settled = degree if isinstance(degree, int) else hardware.accelerators
     serving = replace(serving, tensor_parallel_degree=settled, precompiled=False)
@@ -141,6 +150,7 @@ def plan_compilation(
     if container is not None:
         found += instance_findings(hardware, container.image)
         found += region_findings(region_of(scope), container.image)
+        found += disk_findings(hardware, _bytes_of(weights))
     if container is None or kind is None or errors_of(found):
         return None, found
     texts = _texts(container)
@@ -159,12 +169,22 @@ def plan_compilation(
     return plan, found
 
 
+def _bytes_of(weights: S3Model) -> int | None:
+    known = architecture_of(weights)
+    return None if known is None else known.weight_bytes()
+
+
 def _texts(container: Container) -> dict[str, str]:
     lines = container.files["serving.properties"].decode().splitlines()
     return {key: value for key, _, value in (one.partition("=") for one in lines)}
 
 
 def _no_job(hardware: InstanceType) -> Finding:
+    if not hardware.accelerators:
+        return NO_JOB_TYPE.finding(
+            f"engines are compiled on GPUs that serve them, and {hardware} has none",
+            "choose a type with NVIDIA GPUs",
+        )
     like = job_type_like(hardware)
     way_out = f"choose {like}" if like else "no job has that accelerator"
     return NO_JOB_TYPE.finding(
@@ -230,7 +250,7 @@ class CompileJob:
             ),
             "weights": self._weights.uri,
             "properties": job_properties(plan.container.files["serving.properties"]),
-            "volume_gib": _volume_gib(weight_bytes),
+            "volume_gib": volume_gib_of(plan.hardware, weight_bytes),
             "seconds": seconds,
             "compiled": {
                 "image": plan.compilation.image,
@@ -353,7 +373,35 @@ def _here() -> str:
     return f"{region}:{account}"
 
 
-def _volume_gib(weight_bytes: int | None) -> int:
+def volume_gib_of(hardware: InstanceType, weight_bytes: int | None) -> int:
+    """
+    Return the size of the volume that a job asks for.
+
+    A job on a type with local storage is refused if it asks for more than that has
+    (SageMaker API reference, ProcessingClusterConfig and ResourceConfig).
+    """
+    wanted = _needed_gib(weight_bytes)
+    local = local_storage_gb(hardware)
+    return min(wanted, local) if local else wanted
+
+
+def disk_findings(hardware: InstanceType, weight_bytes: int | None) -> list[Finding]:
+    """
+    Check that what is known of a model has room where it is compiled.
+    """
+    local, needed = local_storage_gb(hardware), _needed_gib(weight_bytes)
+    if weight_bytes is None or not local or needed <= local:
+        return []
+    return [
+        SMALL_DISK.finding(
+            f"compiling may take {needed} GiB of disk, and the local storage of "
+            f"{hardware} has {local} GB",
+            "compile on a larger type of the same GPU, with the same degree",
+        )
+    ]
+
+
+def _needed_gib(weight_bytes: int | None) -> int:
     if weight_bytes is None:
         return _UNKNOWN_GIB
     return math.ceil(_COPIES_ON_DISK * weight_bytes / 2**30) + _SPARE_GIB

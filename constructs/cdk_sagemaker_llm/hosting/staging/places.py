@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.loading import BYTES_PER_SECOND
-from cdk_sagemaker_llm.staging.wanted import MANIFEST, OWNERS
+from cdk_sagemaker_llm.staging.wanted import MANIFEST
 
 _SHORT = 8
 
@@ -25,9 +25,13 @@ class StagedPlace:
     Args:
         base: The prefix, without the slash at its end; the manifest and the marks of
             the stacks that want it stand beside.
+
+        home: What the keys of another revision begin with as well: the folder, or the
+            model's name where there is none.
     """
 
     base: str
+    home: str
 
     @property
     def prefix(self) -> str:
@@ -43,13 +47,6 @@ class StagedPlace:
         """
         return self.base + MANIFEST
 
-    @property
-    def owners(self) -> str:
-        """
-        The beginning of the marks' keys.
-        """
-        return self.base + OWNERS
-
 
 def place_of(
     model: HuggingFaceModel,
@@ -64,7 +61,9 @@ def place_of(
     patterns = [sorted(set(include)), sorted(set(exclude))]
     chosen = f"-{short_hash(patterns)}" if include or exclude else ""
     top = f"{folder.strip('/')}/" if folder.strip("/") else ""
-    return StagedPlace(base=f"{top}{name}/{model.revision}{chosen}")
+    return StagedPlace(
+        base=f"{top}{name}/{model.revision}{chosen}", home=top or f"{name}/"
+    )
 
 
 def short_hash(value: object) -> str:

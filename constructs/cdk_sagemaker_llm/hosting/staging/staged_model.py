@@ -24,10 +24,9 @@ from cdk_sagemaker_llm.hosting.scope import belongs
 from cdk_sagemaker_llm.hosting.staging.awaiting import Asked, await_staged
 from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan, model_work
 from cdk_sagemaker_llm.hosting.staging.checks import (
-    LONGEST_SECONDS,
-    MARGIN_SECONDS,
     staging_findings,
     timeout_of,
+    type_findings,
     weight_bytes_of,
 )
 from cdk_sagemaker_llm.hosting.staging.compiling import (
@@ -47,6 +46,7 @@ from cdk_sagemaker_llm.hosting.staging.starter import (
     watch_builds,
 )
 from cdk_sagemaker_llm.hosting.staging.token import token_findings, token_of
+from cdk_sagemaker_llm.hosting.staging.waits import MARGIN_SECONDS, waited_seconds_of
 from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
 from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
@@ -187,7 +187,10 @@ class StagedModel(Construct):
                 timeout=timeout,
                 network=network,
                 compute_type=compute_type,
+                hub_url=hub_url,
+                build_image=build_image,
             ),
+            *type_findings(compile, instance_type),
             *token_findings(scope, model),
         ]
         report(scope, id, findings)
@@ -203,11 +206,12 @@ class StagedModel(Construct):
         belongs(self, scope)
         self.bucket = bucket
         """Where the weights are."""
+        seconds = timeout_of(model, timeout)
         plan = BuildPlan(
             bucket=bucket,
             place=place,
             token=token_of(self, model),
-            minutes=timeout_of(model, timeout) // 60,
+            minutes=seconds // 60,
             compute_type=compute_type,
             hub_url=hub_url,
             build_image=build_image,
@@ -219,7 +223,7 @@ class StagedModel(Construct):
             place=place,
             keeps=removal_policy is not RemovalPolicy.DESTROY,
             order=_order(model, bucket, place, include, exclude),
-            seconds=min(timeout_of(model, timeout) + MARGIN_SECONDS, LONGEST_SECONDS),
+            seconds=seconds + MARGIN_SECONDS,
         )
         self._write(plan, asked, weights, compiled, weight_bytes_of(model))
         annotate(self, findings)
@@ -314,8 +318,9 @@ class StagedModel(Construct):
             statements += job.starter_statements()
             ready += [job.access, job.watch(function), *job.awaited]
         ready.append(starter.allow(statements))
-        asked = replace(asked, project=project.ref)
-        done = await_staged(self, asked, function, ready)
+        waited = waited_seconds_of(asked.seconds - MARGIN_SECONDS)
+        download = replace(asked, project=project.ref, seconds=waited)
+        done = await_staged(self, download, function, ready)
         self.weights = replace(weights, depends_on=done)
         """The weights as the Hub has them."""
         self.model = self.weights

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.keys import arn_of, key_access
 from cdk_sagemaker_llm.hosting.staging.policies import attach
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
+from cdk_sagemaker_llm.staging.wanted import MANIFEST, OWNERS
 
 if TYPE_CHECKING:
     from aws_cdk import aws_codebuild as codebuild
@@ -142,9 +143,13 @@ def owner_statements(
     """
     Return what the function needs to mark who wants a prefix, and to remove it only
     where that was asked for.
+
+    When a stack goes on to another revision, or back to the one before, CloudFormation
+    has the old one released last, when the policy is that of the new one: it is of all
+    that the folder has.
     """
     objects = f"arn:{partition()}:s3:::{bucket.bucket_name}"
-    marks = f"{objects}/{place.owners}*"
+    marks = f"{objects}/{place.home}*{OWNERS}*"
     found = [
         Statement(
             sid="MarkOwners",
@@ -155,15 +160,14 @@ def owner_statements(
         Statement(
             sid="ReadManifest",
             actions=["s3:GetObject"],
-            resources=[f"{objects}/{place.manifest}"],
+            resources=[f"{objects}/{place.home}*{MANIFEST}"],
+            wildcard_reason="the revision before is released when this one is there",
         ),
         Statement(
             sid="ListStaged",
             actions=["s3:ListBucket"],
             resources=[objects],
-            conditions=prefix_condition(
-                f"{place.prefix}*", place.manifest, f"{place.owners}*"
-            ),
+            conditions=prefix_condition(f"{place.home}*"),
         ),
     ]
     if not keeps:
@@ -179,6 +183,6 @@ def _removal(objects: str, place: StagedPlace) -> Statement:
         sid="RemoveWeights",
         # The manifest is put back where another stack comes in between.
         actions=["s3:DeleteObject", "s3:PutObject"],
-        resources=[f"{objects}/{place.prefix}*", f"{objects}/{place.manifest}"],
-        wildcard_reason="a model is many files, named by its repository",
+        resources=[f"{objects}/{place.home}*"],
+        wildcard_reason="a model is many files, and so is the revision before",
     )

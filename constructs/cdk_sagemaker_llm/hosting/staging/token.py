@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from aws_cdk import Aws, SecretValue
+from aws_cdk import Aws, SecretValue, Token
 from constructs import Construct
 
 from cdk_sagemaker_llm._records import dataclass
@@ -31,6 +31,10 @@ _REFERENCE = re.compile(
     r"\{\{resolve:secretsmanager:(?P<secret>arn:[^{}]*?:secret:[^:{}]+|[^:{}]+)"
     r"(?::SecretString:(?P<key>[^:{}]*):(?P<stage>[^:{}]*):(?P<version>[^:{}]*))?\}\}"
 )
+
+_ENDING = re.compile(r"-[A-Za-z0-9]{6}$")
+# Stands for a reference while the text around it is read.
+_HOLE = "\0"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,13 +81,52 @@ def token_findings(scope: Construct, model: HuggingFaceModel) -> list[Finding]:
 
 def _referred(scope: Construct, token: SecretValue) -> BuildToken | None:
     written = stack_of(scope).resolve(token.unsafe_unwrap())
-    found = _REFERENCE.fullmatch(written) if isinstance(written, str) else None
+    if not isinstance(written, str):
+        return _joined(written)
+    found = _REFERENCE.fullmatch(written)
     if found is None:
         return None
     secret = found["secret"]
+    read = _read(_whole(secret) if secret.startswith("arn:") else _by_name(secret))
+    return BuildToken(value=_value(secret, found), statements=(read,))
+
+
+def _whole(arn: str) -> str:
+    """
+    Return an ARN with the six characters at its end, or what stands for them.
+    """
+    return arn if _ENDING.search(arn) else f"{arn}-??????"
+
+
+def _value(secret: str, found: re.Match[str]) -> str:
     parts = [secret, *(found[name] or "" for name in ("key", "stage", "version"))]
-    read = _read(secret if secret.startswith("arn:") else _by_name(secret))
-    return BuildToken(value=":".join(parts).rstrip(":"), statements=(read,))
+    return ":".join(parts).rstrip(":")
+
+
+def _joined(written: object) -> BuildToken | None:
+    """
+    Return a field of a secret that is itself a reference, such as
+    ``secret.secret_value_from_json("token")``: CloudFormation joins the parts.
+    """
+    parts = written.get("Fn::Join", ["", []])[1] if isinstance(written, dict) else []
+    # A reference stands for an ARN as a whole, or for a part of one.
+    text = "".join(part if isinstance(part, str) else _HOLE for part in parts)
+    found = _REFERENCE.fullmatch(text)
+    if found is None:
+        return None
+    filled = iter([part for part in parts if not isinstance(part, str)])
+
+    def fill(template: str) -> str:
+        first, *others = template.split(_HOLE)
+        return first + "".join(
+            Token.as_string(next(filled)) + other for other in others
+        )
+
+    secret = fill(found["secret"])
+    # The ARN of a secret that is looked up by its name lacks the characters at its end.
+    is_whole = found["secret"] == _HOLE
+    read = _read(secret if is_whole else f"{secret}-??????")
+    return BuildToken(value=_value(secret, found), statements=(read,))
 
 
 def _read(arn: str) -> Statement:

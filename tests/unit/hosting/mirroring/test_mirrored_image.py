@@ -174,7 +174,7 @@ def test_the_order_is_what_the_worker_reads() -> None:
     }
     assert (copy.digest, copy.tag) == (DIGEST, TAG)
     condition = only(stack, "AWS::CloudFormation::WaitCondition")
-    assert (condition["Count"], condition["Timeout"]) == (1, "5400")
+    assert (condition["Count"], condition["Timeout"]) == (1, "33300")
 
 
 def test_the_repository_that_is_made_keeps_what_it_has() -> None:
@@ -233,7 +233,7 @@ def test_every_keyword_of_the_build_is_written() -> None:
     assert len(project["VpcConfig"]["Subnets"]) == 2
     assert list(json.loads(project["Source"]["BuildSpec"])["phases"]) == ["build"]
     condition = only(stack, "AWS::CloudFormation::WaitCondition")
-    assert condition["Timeout"] == str((90 + 30) * 60)
+    assert condition["Timeout"] == str((90 + 480 + 15) * 60)
     assert "AttachToVpc" in statements(stack, "BuildAccess")
     assert len(copy.connections.security_groups) == 1
     assert copy.grant_principal is not None

@@ -24,6 +24,8 @@ from cdk_sagemaker_llm import (
     TensorRtLlm,
     Vllm,
 )
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.hosting.staging.compiling import disk_findings, volume_gib_of
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import command
 from tests.unit.hosting.staging.test_staged_model import (
     COMMIT,
@@ -280,6 +282,66 @@ def test_engines_run_on_the_accelerators_they_were_compiled_for(
         return
     with pytest.raises(ValueError, match="LLM777 the engines were compiled for A10G"):
         host.add_model("It", model=engines.model, serving=engines.serving)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "weight_bytes", "expected"),
+    [
+        # 600 GB and 250 GB of NVMe; the model's size is known, or is not.
+        ("ml.g5.8xlarge", None, 500),
+        ("ml.g5.xlarge", None, 250),
+        ("ml.g5.xlarge", 2**30, 33),
+        ("ml.g5.xlarge", 73 * 2**30, 249),
+        ("ml.g5.xlarge", 74 * 2**30, 250),
+        # No local storage: a volume is attached.
+        ("ml.p3.2xlarge", None, 500),
+    ],
+)
+def test_a_job_asks_for_no_more_than_the_local_storage(
+    type_name: str, weight_bytes: int | None, expected: int
+) -> None:
+    """
+    SageMaker refuses a job that does.
+    """
+    assert volume_gib_of(find_instance_type(type_name), weight_bytes) == expected
+
+
+@pytest.mark.parametrize(("gib", "said"), [(73, False), (74, True)])
+def test_a_disk_that_is_too_small_is_said(gib: int, *, said: bool) -> None:
+    """
+    Weights, checkpoint and engines lie there at once.
+    """
+    found = disk_findings(find_instance_type("ml.g5.xlarge"), gib * 2**30)
+
+    words = (
+        "compiling may take 252 GiB of disk, and the local storage of ml.g5.xlarge "
+        "has 250 GB"
+    )
+    assert [one.message for one in found] == ([words] if said else [])
+
+
+def test_the_jobs_handle_is_made_when_the_weights_are_there() -> None:
+    """
+    Its address expires, and a download may take half a day.
+    """
+    stack = a_stack()
+    compiled(stack)
+    handles = Template.from_stack(stack).find_resources(
+        "AWS::CloudFormation::WaitConditionHandle"
+    )
+    (waits,) = (
+        one["DependsOn"] for name, one in handles.items() if "CompileHandle" in name
+    )
+
+    assert [name for name in waits if "DownloadDone" in name]
+
+
+def test_a_type_without_gpus_is_refused_by_its_name() -> None:
+    """
+    And not by a degree that nobody wrote.
+    """
+    with pytest.raises(ValueError, match=r"LLM779 .*, and ml\.c5\.xlarge has none"):
+        compiled(a_stack(), TensorRtLlm("0.30.0"), "ml.c5.xlarge")
 
 
 def test_the_job_may_read_weights_and_write_beside_them() -> None:

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk import App, Duration, Environment, RemovalPolicy, Stack, Stage
+from aws_cdk import App, Duration, Environment, RemovalPolicy, SecretValue, Stack, Stage
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
@@ -214,7 +214,31 @@ def test_only_what_may_be_removed_lets_the_function_remove(
         "ReadManifest",
         "StartBuilds",
     ]
-    assert f"{BASE}.owners/*" in json.dumps(found["MarkOwners"]["Resource"])
+
+
+@pytest.mark.parametrize(
+    ("folder", "home"), [("team/llm", "team/llm/"), ("", "Qwen--Qwen3-0.6B/")]
+)
+def test_the_revision_before_can_be_released(folder: str, home: str) -> None:
+    """
+    CloudFormation asks for it when the policy is the new revision's: it is of the
+    whole folder, or of the model where there is none.
+    """
+    stack = a_stack()
+    staged(stack, folder=folder, removal_policy=RemovalPolicy.DESTROY)
+    found = statements(stack, "StarterAccess")
+
+    resources = {
+        sid: json.dumps(found[sid]["Resource"]).partition(":s3:::")[2].partition('"')[0]
+        for sid in ("MarkOwners", "ReadManifest", "RemoveWeights")
+    }
+    assert resources == {
+        "MarkOwners": f"bucket/{home}*.owners/*",
+        "ReadManifest": f"bucket/{home}*.json",
+        "RemoveWeights": f"bucket/{home}*",
+    }
+    condition = found["ListStaged"]["Condition"]["StringLike"]["s3:prefix"]
+    assert condition in (f"{home}*", [f"{home}*"])
 
 
 def test_every_keyword_is_written() -> None:
@@ -253,7 +277,8 @@ def test_every_keyword_is_written() -> None:
         "HF_ENDPOINT": ("PLAINTEXT", "https://hub.example.com"),
     }
     condition = only(stack, "AWS::CloudFormation::WaitCondition")
-    assert condition["Timeout"] == str((90 + 30) * 60)
+    # Eight hours in the queue and a quarter to tell.
+    assert condition["Timeout"] == str((90 + 480 + 15) * 60)
     assert weights.model.prefix == f"team/{BASE}-57e0c722/"
     assert weights.model.kms_key is not None
     used = statements(stack, "BuildAccess")
@@ -282,7 +307,8 @@ def test_what_is_left_out_has_its_default() -> None:
     assert phases["build"]["commands"] == ["python3 -m cdk_sagemaker_llm.staging"]
     assert "VpcConfig" not in project
     condition = only(stack, "AWS::CloudFormation::WaitCondition")
-    assert (condition["Count"], condition["Timeout"]) == (1, "5400")
+    assert (condition["Count"], condition["Timeout"]) == (1, "33300")
+    assert project["QueuedTimeoutInMinutes"] == 480
 
 
 def test_the_estimate_is_said_at_synth() -> None:
@@ -390,6 +416,138 @@ def test_an_imported_deployment_is_waited_for() -> None:
     (made,) = of_type(stack, "AWS::SageMaker::Model")
     (waited,) = Template.from_stack(stack).find_resources("AWS::SecretsManager::Secret")
     assert waited in made["DependsOn"]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "queued", "waited"),
+    [(5, 480, 500), (225, 480, 720), (226, 479, 720), (690, 15, 720)],
+)
+def test_a_build_waits_for_others_as_long_as_cloudformation_waits(
+    minutes: int, queued: int, waited: int
+) -> None:
+    """
+    Eight hours at most, and twelve with the build itself.
+    """
+    stack = a_stack()
+    staged(stack, timeout=Duration.minutes(minutes))
+
+    project = only(stack, "AWS::CodeBuild::Project")
+    condition = only(stack, "AWS::CloudFormation::WaitCondition")
+    assert project["QueuedTimeoutInMinutes"] == queued
+    assert condition["Timeout"] == str(waited * 60)
+
+
+def test_another_timeout_is_another_wait_condition() -> None:
+    """
+    CloudFormation refuses to update one.
+    """
+    names = set()
+    for minutes in (60, 90):
+        stack = a_stack()
+        staged(stack, timeout=Duration.minutes(minutes))
+        template = Template.from_stack(stack)
+        names |= set(template.find_resources("AWS::CloudFormation::WaitCondition"))
+
+    assert len(names) == 2
+
+
+def test_nothing_is_warned_of_that_nobody_can_change() -> None:
+    """
+    The worker's key is of its contents, so that the CDK's doubt is none.
+    """
+    stack = a_stack()
+    staged(stack)
+
+    Annotations.from_stack(stack).has_no_warning("*", Match.any_value())
+
+
+@pytest.mark.parametrize("is_private", [False, True])
+def test_an_image_of_another_registry_is_pulled_with_its_credentials(
+    *, is_private: bool
+) -> None:
+    """
+    By the role, which may read the secret that a private one asks for.
+    """
+    stack = a_stack()
+    secret = secretsmanager.Secret.from_secret_complete_arn(
+        stack,
+        "Registry",
+        "arn:aws:secretsmanager:us-east-1:111111111111:secret:registry-AbCdEf",
+    )
+    image = codebuild.LinuxBuildImage.from_docker_registry(
+        "registry.example.com/builder:1",
+        secrets_manager_credentials=secret if is_private else None,
+    )
+    staged(stack, build_image=image)
+
+    environment = only(stack, "AWS::CodeBuild::Project")["Environment"]
+    assert environment["ImagePullCredentialsType"] == "SERVICE_ROLE"
+    expected = {
+        "Credential": "arn:aws:secretsmanager:us-east-1:111111111111:"
+        "secret:registry-AbCdEf",
+        "CredentialProvider": "SECRETS_MANAGER",
+    }
+    assert environment.get("RegistryCredential") == (expected if is_private else None)
+    allowed = json.dumps(of_type(stack, "AWS::IAM::Policy"))
+    assert ("secretsmanager:GetSecretValue" in allowed) == is_private
+
+
+def test_an_image_of_codebuild_is_pulled_by_codebuild() -> None:
+    """
+    The role's credentials are for registries that are not AWS's own.
+    """
+    stack = a_stack()
+    staged(stack, build_image=codebuild.LinuxBuildImage.STANDARD_7_0)
+
+    environment = only(stack, "AWS::CodeBuild::Project")["Environment"]
+    assert environment["ImagePullCredentialsType"] == "CODEBUILD"
+
+
+BEGINNING = "arn:aws:secretsmanager:us-east-1:111111111111:secret:"
+
+
+def test_a_field_of_a_secret_of_the_app_is_the_token() -> None:
+    """
+    By a reference to its ARN, which the role may read.
+    """
+    stack = a_stack()
+    secret = secretsmanager.Secret(stack, "Token")
+    ref = {"Ref": stack.get_logical_id(secret.node.default_child)}  # type: ignore[arg-type] # it is one
+    token = secret.secret_value_from_json("token")
+    staged(stack, model=HuggingFaceModel("a/b", revision=COMMIT, token=token))
+
+    project = only(stack, "AWS::CodeBuild::Project")
+    (found,) = (
+        one
+        for one in project["Environment"]["EnvironmentVariables"]
+        if one["Name"] == "HF_TOKEN"
+    )
+    assert found == {
+        "Name": "HF_TOKEN",
+        "Type": "SECRETS_MANAGER",
+        "Value": {"Fn::Join": ["", [ref, ":token"]]},
+    }
+    assert statements(stack, "BuildAccess")["ReadToken"]["Resource"] == ref
+
+
+@pytest.mark.parametrize(
+    ("ending", "resource"),
+    [("hf-AbCdEf", "hf-AbCdEf"), ("hf", "hf-??????")],
+)
+def test_a_secret_by_its_arn_is_read_with_all_of_it(ending: str, resource: str) -> None:
+    """
+    IAM knows a secret with the six characters at the end of its ARN alone.
+    """
+    stack = a_stack()
+    token = SecretValue.secrets_manager(BEGINNING + ending, json_field="token")
+    staged(stack, model=HuggingFaceModel("a/b", revision=COMMIT, token=token))
+
+    assert variables(stack)["HF_TOKEN"] == (
+        "SECRETS_MANAGER",
+        f"{BEGINNING}{ending}:token",
+    )
+    read = statements(stack, "BuildAccess")["ReadToken"]
+    assert read["Resource"] == BEGINNING + resource
 
 
 def test_metrics_are_of_the_project() -> None:
