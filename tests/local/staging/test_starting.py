@@ -5,85 +5,23 @@ CloudFormation would be told.
 
 from __future__ import annotations
 
-import json
-import os
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import boto3
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.staging import starting
 from cdk_sagemaker_llm.staging.ownership import Ownership
-from tests.local.conftest import REGION
+from tests.local.staging.listener import Told
 
 BASE = "models/tiny--model/" + "a" * 40
 MANIFEST = b'{"files": {}}'
 
 
-class _Listener(BaseHTTPRequestHandler):
-    """
-    Keeps what is put at each path.
-    """
-
-    def do_PUT(self) -> None:
-        """
-        Take it, unless the path has expired.
-        """
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        status = 403 if self.path == "/expired" else 200
-        if status == 200:
-            self.server.heard.append((self.path, json.loads(body)))  # type: ignore[attr-defined] # set below
-        self.send_response(status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """
-        Say nothing.
-        """
-
-
-class Told:
-    """
-    What was put, and where to put more.
-    """
-
-    def __init__(self, server: ThreadingHTTPServer) -> None:
-        self.heard: list[tuple[str, dict[str, Any]]] = []
-        server.heard = self.heard  # type: ignore[attr-defined] # for the handler
-        self.url = f"http://127.0.0.1:{server.server_port}"
-
-    def at(self, path: str) -> list[dict[str, Any]]:
-        """
-        Return what was put at one path.
-        """
-        return [body for place, body in self.heard if place == path]
-
-
-@pytest.fixture(name="told")
-def _told() -> Iterator[Told]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Listener) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield Told(server)
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture(name="s3")
-def _s3(embedded_aws: EmbeddedAws, monkeypatch: pytest.MonkeyPatch) -> Untyped:
-    """
-    A client; the function finds the embedded AWS by its variables.
-    """
-    for name, value in embedded_aws.process_environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    return boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+def _s3(in_aws: EmbeddedAws) -> Untyped:
+    return in_aws.client("s3")
 
 
 def event(
