@@ -42,3 +42,13 @@ def job_type_like(hardware: InstanceType) -> InstanceType | None:
         key=lambda one: (abs(one.accelerators - hardware.accelerators), one.vcpus),
         default=None,
     )
+
+
+def local_storage_gb(hardware: InstanceType) -> int | None:
+    """
+    Return the size of an instance type's own disks; ``None`` if it has none, or is not
+    known.
+    """
+    row = load("instances.json")["instances"].get(hardware.name, {})
+    found: int | None = row.get("local_nvme_gb")
+    return found

@@ -155,6 +155,16 @@ def test_what_cannot_be_started_fails_with_its_reason(told: Told) -> None:
     assert told.at("/handle") == []
 
 
+@pytest.mark.usefixtures("s3")
+def test_a_bucket_that_is_gone_does_not_break_a_roll_back(told: Told) -> None:
+    """
+    Nor the deletion of the stack.
+    """
+    starting.handler(event(told, "starting-no-such-bucket", "Delete"), None)
+
+    assert [one["Status"] for one in told.at("/answer")] == ["SUCCESS"]
+
+
 def test_the_last_stack_removes_what_it_was_told_to(s3: Untyped, told: Told) -> None:
     """
     Two stacks want it: the first that goes leaves it to the other.
@@ -222,5 +232,22 @@ def test_who_comes_in_between_keeps_the_manifest(
     starting.handler(event(told, "starting-between", "Delete"), None)
 
     assert keys(s3, "starting-between") == {"/model.safetensors", ".json", "mark"}
-    body = s3.get_object(Bucket="starting-between", Key=f"{BASE}.json")["Body"]
-    assert body.read() == MANIFEST
+    kept = s3.get_object(Bucket="starting-between", Key=f"{BASE}.json")
+    assert kept["Body"].read() == MANIFEST
+    assert kept["ContentType"] == "application/json"
+
+
+def test_what_begins_alike_is_not_removed(s3: Untyped, told: Told) -> None:
+    """
+    Other patterns of the same revision, and engines, are prefixes of their own.
+    """
+    staged(s3, "starting-alike")
+    for name in ("-e9972ae8/model.safetensors", "-e9972ae8.json", "-tensorrt-llm-1/a"):
+        s3.put_object(Bucket="starting-alike", Key=BASE + name, Body=b"other")
+    starting.handler(event(told, "starting-alike", "Delete"), None)
+
+    assert keys(s3, "starting-alike") == {
+        "-e9972ae8/model.safetensors",
+        "-e9972ae8.json",
+        "-tensorrt-llm-1/a",
+    }

@@ -14,7 +14,12 @@ from aws_cdk import aws_iam as iam
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.catalog.job_types import JobKind, job_kind, job_type_like
+from cdk_sagemaker_llm.catalog.job_types import (
+    JobKind,
+    job_kind,
+    job_type_like,
+    local_storage_gb,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.hosting.access import service_of
 from cdk_sagemaker_llm.hosting.arns import own_logs, own_names, partition
@@ -227,7 +232,7 @@ class CompileJob:
             ),
             "weights": self._weights.uri,
             "properties": job_properties(plan.container.files["serving.properties"]),
-            "volume_gib": _volume_gib(weight_bytes),
+            "volume_gib": _volume_gib(weight_bytes, plan.hardware),
             "seconds": seconds,
             "compiled": {
                 "image": plan.compilation.image,
@@ -350,7 +355,13 @@ def _here() -> str:
     return f"{region}:{account}"
 
 
-def _volume_gib(weight_bytes: int | None) -> int:
-    if weight_bytes is None:
-        return _UNKNOWN_GIB
-    return math.ceil(_COPIES_ON_DISK * weight_bytes / 2**30) + _SPARE_GIB
+def _volume_gib(weight_bytes: int | None, hardware: InstanceType) -> int:
+    wanted = (
+        _UNKNOWN_GIB
+        if weight_bytes is None
+        else math.ceil(_COPIES_ON_DISK * weight_bytes / 2**30) + _SPARE_GIB
+    )
+    # SageMaker API reference, ProcessingClusterConfig: a job cannot ask for more than
+    # an instance's own storage, which it has in place of a volume.
+    most = local_storage_gb(hardware)
+    return wanted if most is None else min(wanted, most)
