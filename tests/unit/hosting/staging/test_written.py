@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, RemovalPolicy, SecretValue, Stack
+from aws_cdk import App, Duration, RemovalPolicy, SecretValue, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_kms as kms
@@ -342,6 +342,16 @@ def test_a_bucket_is_of_the_same_region(region: str | None, *, is_taken: bool) -
         return
     with pytest.raises(ValueError, match=r"LLM763 bucket is in us-east-2"):
         staged(stack, bucket=bucket)
+
+
+def test_a_bucket_of_no_known_region_is_taken() -> None:
+    """
+    Its stack may be deployed to this one.
+    """
+    app = App()
+    bucket = s3.Bucket.from_bucket_name(Stack(app, "Agnostic"), "Own", "bucket")
+
+    assert staged(a_stack(app), bucket=bucket).project_name
 
 
 @pytest.mark.parametrize("removal_policy", RemovalPolicy)
