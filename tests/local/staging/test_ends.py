@@ -18,10 +18,12 @@ from cdk_sagemaker_llm.staging.jobs import Made
 from cdk_sagemaker_llm.staging.signalling import put, signal
 from cdk_sagemaker_llm.staging.wanted import Wanted
 from tests.local.building.projects import Projects, buildspec
+from tests.local.conftest import REGION
 from tests.local.hosting_requests import ROLE, unique
 from tests.local.staging.listener import Told
 from tests.local.staging.test_worker import contents
 from tests.local.test_jobs import LMI_28, PLAIN
+from tests.local.waiting import until
 
 BASE = "models/it-tensorrt-llm-1"
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - of one request
@@ -163,6 +165,40 @@ def test_why_a_job_failed_is_told(bench: Bench, kind: str, group: str) -> None:
         }
     ]
     assert f"{BASE}.json" not in bench.found()
+
+
+def test_a_job_that_was_stopped_is_no_success(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    As where its time was up.
+    """
+    with EmbeddedAws(speed=1200) as slow:
+        for name, value in slow.process_environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+        bench = Bench(slow, told)
+        order = bench.order("training", seconds=60)
+        name = f"{order['name']}-{TOKEN}"
+        jobs.start(bench.wanted(order), TOKEN)
+        client = slow.client("sagemaker")
+        until(lambda: status(client, name) == "Stopped")
+        jobs.tell({"detail": {"TrainingJobName": name}})
+
+    (heard,) = told.at("/handle")
+    assert heard["Status"] == "FAILURE"
+    assert heard["Reason"] == (
+        f"job {name} ended as Stopped: it says no reason; "
+        f"its log is {name} in /aws/sagemaker/TrainingJobs"
+    )
+
+
+def status(client: Untyped, name: str) -> str:
+    """
+    Return how a training job is.
+    """
+    told = client.describe_training_job(TrainingJobName=name)
+    return str(told["TrainingJobStatus"])
 
 
 def test_a_job_is_started_once(

@@ -54,6 +54,7 @@ def test_a_newer_type_is_tried_as_a_processing_job() -> None:
         ("ml.g5.24xlarge", "ml.g5.12xlarge"),
         ("ml.g5.16xlarge", "ml.g5.xlarge"),
         ("ml.g5.48xlarge", "ml.g5.48xlarge"),
+        ("ml.p4de.24xlarge", "ml.p4de.24xlarge"),
         ("ml.inf2.48xlarge", None),
     ],
 )

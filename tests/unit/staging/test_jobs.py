@@ -12,6 +12,7 @@ from botocore.validate import ParamValidator
 
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import command
 from cdk_sagemaker_llm.staging.jobs import (
+    _why,
     arguments,
     processing_request,
     training_request,
@@ -186,3 +187,19 @@ def test_an_order_is_not_changed() -> None:
 
     assert arguments(asked, "training") == ["/opt/ml/input/data/opt/ml/model", "plain"]
     assert asked == {"arguments": ["{input}{output}", "plain"]}
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        ({}, "it says no reason"),
+        ({"FailureReason": "full"}, "full"),
+        ({"ExitMessage": "bye"}, "bye"),
+        ({"FailureReason": "full", "ExitMessage": "bye"}, "full; bye"),
+    ],
+)
+def test_a_job_says_why_in_two_places(job: dict[str, str], words: str) -> None:
+    """
+    SageMaker's own words, and those of a processing job's container.
+    """
+    assert _why(job) == words

@@ -6,6 +6,7 @@ them.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -78,7 +79,8 @@ def test_the_job_is_told_what_to_compile() -> None:
     base = asked.pop("base")
 
     assert base.startswith(f"{BASE}-tensorrt-llm-")
-    assert asked.pop("name").isalnum()
+    # The function appends a hyphen and 32 characters; the API takes 63.
+    assert re.fullmatch("[0-9a-z]{20}", asked.pop("name"))
     assert asked == {
         "kind": "processing",
         "image": "763104351884.dkr.ecr.us-east-1.amazonaws.com/"
@@ -324,3 +326,22 @@ def test_a_model_of_ones_own_engines_is_held_likewise() -> None:
     serving = TensorRtLlm("0.26.0", tensor_parallel_degree=4, precompiled=True)
     with pytest.raises(ValueError, match="LLM777"):
         LlmEndpoint(a_stack(), "Llm", model=model, serving=serving, instance_type=G5)
+
+
+def test_engines_of_other_devices_lie_elsewhere() -> None:
+    """
+    Four L4 load none of those of four A10G.
+    """
+    ours, theirs = (
+        compiled(a_stack(), type_name=each).s3_uri for each in (G5, "ml.g6.12xlarge")
+    )
+
+    assert ours != theirs
+
+
+def test_fails_if_the_image_does_not_run_there() -> None:
+    """
+    Trainium has jobs, and TensorRT-LLM does not know it.
+    """
+    with pytest.raises(ValueError, match="ml.trn1.32xlarge"):
+        compiled(a_stack(), TensorRtLlm("0.26.0"), "ml.trn1.32xlarge")

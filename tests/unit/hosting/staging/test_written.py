@@ -15,6 +15,7 @@ from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk.assertions import Annotations, Match
 
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
@@ -342,6 +343,19 @@ def test_a_bucket_is_of_the_same_region(region: str | None, *, is_taken: bool) -
         return
     with pytest.raises(ValueError, match=r"LLM763 bucket is in us-east-2"):
         staged(stack, bucket=bucket)
+
+
+@pytest.mark.parametrize(("minutes", "is_told"), [(31, True), (32, False)])
+def test_a_short_time_is_told(minutes: int, *, is_told: bool) -> None:
+    """
+    Mixtral takes 32 minutes.
+    """
+    stack = a_stack()
+    large = HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT)
+    staged(stack, model=large, timeout=Duration.minutes(minutes))
+    found = Annotations.from_stack(stack).find_warning("*", Match.any_value())
+
+    assert any("LLM861" in str(one.entry.data) for one in found) == is_told
 
 
 def test_a_bucket_of_no_known_region_is_taken() -> None:
