@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 import pytest
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
@@ -345,3 +345,89 @@ def test_fails_if_the_image_does_not_run_there() -> None:
     """
     with pytest.raises(ValueError, match="ml.trn1.32xlarge"):
         compiled(a_stack(), TensorRtLlm("0.26.0"), "ml.trn1.32xlarge")
+
+
+def tails(statement: dict[str, Any]) -> list[str]:
+    """
+    Return how the resources of a statement end: what stands after the last token.
+    """
+    found = statement["Resource"]
+    every = found if isinstance(found, list) else [found]
+    return [one if isinstance(one, str) else one["Fn::Join"][1][-1] for one in every]
+
+
+def test_each_role_may_do_just_this() -> None:
+    """
+    The job reads two prefixes and writes one; the function puts in place what it made.
+    """
+    stack = a_stack()
+    compiled(stack)
+    job, starter = (
+        statements(stack, each) for each in ("CompileAccess", "StarterAccess")
+    )
+    base = order(stack)["base"]
+    listed = "s3:prefix"
+
+    assert {name: one["Action"] for name, one in job.items()} == {
+        "LogInToRegistries": "ecr:GetAuthorizationToken",
+        "PullImage": [
+            "ecr:BatchCheckLayerAvailability",
+            "ecr:BatchGetImage",
+            "ecr:GetDownloadUrlForLayer",
+        ],
+        "ReadWeights": "s3:GetObject",
+        "ListWeights": "s3:ListBucket",
+        "WriteEngines": ["s3:AbortMultipartUpload", "s3:PutObject"],
+        "LogJobs": [
+            "logs:CreateLogGroup",
+            "logs:CreateLogStream",
+            "logs:DescribeLogStreams",
+            "logs:PutLogEvents",
+        ],
+        "PublishMetrics": "cloudwatch:PutMetricData",
+    }
+    assert tails(job["ReadWeights"]) == [
+        f":s3:::bucket/{BASE}/*",
+        f":s3:::bucket/{base}.jobs/*",
+    ]
+    assert tails(job["WriteEngines"]) == [f":s3:::bucket/{base}.jobs/*"]
+    assert tails(job["LogJobs"]) == [
+        ":log-group:/aws/sagemaker/ProcessingJobs",
+        ":log-group:/aws/sagemaker/ProcessingJobs:*",
+    ]
+    assert tails(starter["PlaceEngines"]) == [
+        f":s3:::bucket/{base}.jobs/*",
+        f":s3:::bucket/{base}/*",
+        f":s3:::bucket/{base}.json",
+    ]
+    assert starter["PlaceEngines"]["Action"] == [
+        "s3:AbortMultipartUpload",
+        "s3:DeleteObject",
+        "s3:GetObject",
+        "s3:PutObject",
+    ]
+    assert tails(starter["MarkOwners"]) == [
+        f":s3:::bucket/{BASE}.owners/*",
+        f":s3:::bucket/{base}.owners/*",
+    ]
+    assert starter["ListJobs"]["Condition"]["StringLike"][listed] == [f"{base}.jobs/*"]
+    assert tails(starter["StartJobs"])[0].startswith(":processing-job/")
+    assert tails(starter["StartJobs"])[0].endswith("-*")
+
+
+def test_the_stack_is_told_of_a_job_in_its_own_time() -> None:
+    """
+    The condition waits for the job, and half an hour for it to be told of.
+    """
+    stack = a_stack()
+    engines = compiled(stack, timeout=Duration.minutes(90))
+    conditions = Template.from_stack(stack).find_resources(
+        "AWS::CloudFormation::WaitCondition"
+    )
+
+    assert order(stack)["seconds"] == 5400
+    assert [one["Properties"]["Timeout"] for one in conditions.values()] == ["7200"] * 2
+    assert engines.serving is not None
+    assert engines.serving.precompiled is True
+    assert engines.model.architecture == engines.weights.architecture
+    assert engines.model.architecture is not None
