@@ -344,7 +344,7 @@ REASONS = (
         "RemoveWeights",
         ("s3:DeleteObject", "s3:PutObject"),
         "removes weights that no stack wants, where that was asked for",
-        "they stay there, and cost what S3 asks for storage",
+        "weights that nobody wants stay, and cost what S3 asks",
         _S3,
     ),
     Reason(
