@@ -34,18 +34,26 @@ def tell(event: Mapping[str, Any]) -> None:
 
 
 def _reason(build: Mapping[str, Any]) -> str:
-    where = build.get("logs", {})
-    log = f"{where.get('groupName', '')}/{where.get('streamName', '')}".strip("/")
     told = "; ".join(_troubles(build)) or "no phase says why"
-    return (
-        f"build {build['id']} ended as {build['buildStatus']}: {told}; its log is {log}"
-    )
+    return f"build {build['id']} ended as {build['buildStatus']}: {told}; {_log(build)}"
+
+
+def _log(build: Mapping[str, Any]) -> str:
+    where = build.get("logs", {})
+    if not where.get("streamName"):
+        # A build that was never provisioned has none.
+        return "it has no log"
+    return f"its log is {where['streamName']} in {where['groupName']}"
 
 
 def _troubles(build: Mapping[str, Any]) -> list[str]:
     return [
-        f"{phase['phaseType']} {phase['phaseStatus']} "
-        + ", ".join(one.get("message", "") for one in phase.get("contexts", []))
+        f"{phase['phaseType']} {phase['phaseStatus']} {_said(phase)}".rstrip()
         for phase in build.get("phases", [])
         if phase.get("phaseStatus", "SUCCEEDED") != "SUCCEEDED"
     ]
+
+
+def _said(phase: Mapping[str, Any]) -> str:
+    messages = (one.get("message") for one in phase.get("contexts", []))
+    return ", ".join(filter(None, messages))

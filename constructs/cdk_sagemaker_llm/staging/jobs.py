@@ -263,7 +263,7 @@ class Made:
         manifest = {
             "compiled": compiled,
             "job": self._name,
-            "files": {key: {"size": size} for key, size in sorted(sizes.items())},
+            "files": {key: {"size": size} for key, size in sizes.items()},
         }
         self._s3.put_object(
             Bucket=self._bucket,

@@ -50,7 +50,11 @@ class Ownership:
 
         What was never finished stays: the next deployment goes on from there.
         """
-        self._s3.delete_object(Bucket=self._wanted.bucket, Key=self._wanted.mark)
+        try:
+            self._s3.delete_object(Bucket=self._wanted.bucket, Key=self._wanted.mark)
+        except self._s3.exceptions.NoSuchBucket:
+            # A stack that is rolled back for it, or deleted after it, is not held up.
+            return
         if self._wanted.keeps or self._has_owners():
             return
         manifest = self._manifest()

@@ -5,14 +5,8 @@ CloudFormation would be told.
 
 from __future__ import annotations
 
-import json
-import os
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import boto3
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
@@ -20,71 +14,15 @@ from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.staging import starting
 from cdk_sagemaker_llm.staging.jobs import Made
 from cdk_sagemaker_llm.staging.ownership import Ownership
-from tests.local.conftest import REGION
+from tests.local.staging.listener import Told
 
 BASE = "models/tiny--model/" + "a" * 40
 MANIFEST = b'{"files": {}}'
 
 
-class _Listener(BaseHTTPRequestHandler):
-    """
-    Keeps what is put at each path.
-    """
-
-    def do_PUT(self) -> None:
-        """
-        Take it, unless the path has expired.
-        """
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        status = 403 if self.path == "/expired" else 200
-        if status == 200:
-            self.server.heard.append((self.path, json.loads(body)))  # type: ignore[attr-defined] # set below
-        self.send_response(status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """
-        Say nothing.
-        """
-
-
-class Told:
-    """
-    What was put, and where to put more.
-    """
-
-    def __init__(self, server: ThreadingHTTPServer) -> None:
-        self.heard: list[tuple[str, dict[str, Any]]] = []
-        server.heard = self.heard  # type: ignore[attr-defined] # for the handler
-        self.url = f"http://127.0.0.1:{server.server_port}"
-
-    def at(self, path: str) -> list[dict[str, Any]]:
-        """
-        Return what was put at one path.
-        """
-        return [body for place, body in self.heard if place == path]
-
-
-@pytest.fixture(name="told")
-def _told() -> Iterator[Told]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Listener) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield Told(server)
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture(name="s3")
-def _s3(embedded_aws: EmbeddedAws, monkeypatch: pytest.MonkeyPatch) -> Untyped:
-    """
-    A client; the function finds the embedded AWS by its variables.
-    """
-    for name, value in embedded_aws.process_environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    return boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+def _s3(in_aws: EmbeddedAws) -> Untyped:
+    return in_aws.client("s3")
 
 
 def event(
@@ -218,6 +156,16 @@ def test_what_cannot_be_started_fails_with_its_reason(told: Told) -> None:
     assert told.at("/handle") == []
 
 
+@pytest.mark.usefixtures("s3")
+def test_a_bucket_that_is_gone_does_not_break_a_roll_back(told: Told) -> None:
+    """
+    Nor the deletion of the stack.
+    """
+    starting.handler(event(told, "starting-no-such-bucket", "Delete"), None)
+
+    assert [one["Status"] for one in told.at("/answer")] == ["SUCCESS"]
+
+
 def test_the_last_stack_removes_what_it_was_told_to(s3: Untyped, told: Told) -> None:
     """
     Two stacks want it: the first that goes leaves it to the other.
@@ -285,8 +233,9 @@ def test_who_comes_in_between_keeps_the_manifest(
     starting.handler(event(told, "starting-between", "Delete"), None)
 
     assert keys(s3, "starting-between") == {"/model.safetensors", ".json", "mark"}
-    body = s3.get_object(Bucket="starting-between", Key=f"{BASE}.json")["Body"]
-    assert body.read() == MANIFEST
+    kept = s3.get_object(Bucket="starting-between", Key=f"{BASE}.json")
+    assert kept["Body"].read() == MANIFEST
+    assert kept["ContentType"] == "application/json"
 
 
 def test_engines_are_put_in_place_once(s3: Untyped, told: Told) -> None:
@@ -322,3 +271,19 @@ def test_what_jobs_left_goes_with_their_engines(s3: Untyped, told: Told) -> None
     starting.handler(asked, None)
 
     assert keys(s3, "starting-left") == set()
+
+
+def test_what_begins_alike_is_not_removed(s3: Untyped, told: Told) -> None:
+    """
+    Other patterns of the same revision, and engines, are prefixes of their own.
+    """
+    staged(s3, "starting-alike")
+    for name in ("-e9972ae8/model.safetensors", "-e9972ae8.json", "-tensorrt-llm-1/a"):
+        s3.put_object(Bucket="starting-alike", Key=BASE + name, Body=b"other")
+    starting.handler(event(told, "starting-alike", "Delete"), None)
+
+    assert keys(s3, "starting-alike") == {
+        "-e9972ae8/model.safetensors",
+        "-e9972ae8.json",
+        "-tensorrt-llm-1/a",
+    }

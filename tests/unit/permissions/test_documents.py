@@ -189,3 +189,33 @@ def test_what_is_no_document_has_no_statements(document: object) -> None:
     A template may hold anything.
     """
     assert list(statements_of(document)) == []
+
+
+@pytest.mark.parametrize("partition", ["aws", "aws-cn", "aws-us-gov"])
+def test_a_partition_is_any(partition: str) -> None:
+    """
+    Of what is wanted and of what is allowed.
+    """
+    plain = statement("s3:GetObject", f"arn:{partition}:s3:::a")
+    open_ = statement("s3:GetObject", "arn:${AWS::Partition}:s3:::a")
+
+    assert lacking([plain], [open_]) == []
+    assert lacking([open_], [plain]) == []
+
+
+def test_what_has_no_condition_allows_what_has_one() -> None:
+    """
+    But not the other way round, nor with another condition.
+    """
+    plain = statement("s3:GetObject", "*")
+    one = {**plain, "Condition": {"StringEquals": {"a": "b"}}}
+    other = {**plain, "Condition": {"StringEquals": {"a": "c"}}}
+
+    assert lacking([one], [plain]) == []
+    assert lacking([one], [one]) == []
+    assert lacking([plain], [one]) == [
+        {**plain, "Action": ["s3:GetObject"], "Resource": ["*"]}
+    ]
+    assert lacking([one], [other]) == [
+        {**one, "Action": ["s3:GetObject"], "Resource": ["*"]}
+    ]

@@ -41,6 +41,10 @@ ENV = Environment(account="111111111111", region="us-east-1")
 HOSTS = {"s3", "logs", "monitoring", "ecr.api", "ecr.dkr"}
 OWN = {"StringEquals": {"aws:PrincipalAccount": "${AWS::AccountId}"}}
 CHAT = "${ChatEndpoint}"
+INVOKE = [
+    "sagemaker:InvokeEndpoint",
+    "sagemaker:InvokeEndpointWithResponseStream",
+]
 ARN = "arn:aws:iam::111111111111:role/other"
 TGI_REPOSITORY = "huggingface-pytorch-tgi-inference"
 
@@ -132,7 +136,7 @@ def test_each_endpoint_lets_through_what_the_roles_may_do(stack: Stack) -> None:
         "monitoring": [("cloudwatch:PutMetricData", "*")],
         "ecr.api": [login, pull],
         "ecr.dkr": [login, pull],
-        "sagemaker.runtime": [("sagemaker:InvokeEndpoint", CHAT)],
+        "sagemaker.runtime": [(INVOKE, CHAT)],
     }
     assert {name: let_through(stack, name) for name in services(stack)} == expected
 
@@ -538,9 +542,7 @@ def test_in_the_models_stack_it_names_them(app: App) -> None:
     assert told(models) == []
     assert rules(closed) == []
     assert len(rules(models)) == 2
-    assert let_through(models, "sagemaker.runtime") == [
-        ("sagemaker:InvokeEndpoint", CHAT)
-    ]
+    assert let_through(models, "sagemaker.runtime") == [(INVOKE, CHAT)]
 
 
 def test_in_a_stack_of_its_own_models_wait_for_it(app: App) -> None:

@@ -6,10 +6,11 @@ them.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
@@ -80,7 +81,8 @@ def test_the_job_is_told_what_to_compile() -> None:
     base = asked.pop("base")
 
     assert base.startswith(f"{BASE}-tensorrt-llm-")
-    assert asked.pop("name").isalnum()
+    # The function appends a hyphen and 32 characters; the API takes 63.
+    assert re.fullmatch("[0-9a-z]{20}", asked.pop("name"))
     assert asked == {
         "kind": "processing",
         "image": "763104351884.dkr.ecr.us-east-1.amazonaws.com/"
@@ -386,3 +388,108 @@ def test_a_model_of_ones_own_engines_is_held_likewise() -> None:
     serving = TensorRtLlm("0.26.0", tensor_parallel_degree=4, precompiled=True)
     with pytest.raises(ValueError, match="LLM777"):
         LlmEndpoint(a_stack(), "Llm", model=model, serving=serving, instance_type=G5)
+
+
+def test_engines_of_other_devices_lie_elsewhere() -> None:
+    """
+    Four L4 load none of those of four A10G.
+    """
+    ours, theirs = (
+        compiled(a_stack(), type_name=each).s3_uri for each in (G5, "ml.g6.12xlarge")
+    )
+
+    assert ours != theirs
+
+
+def test_fails_if_the_image_does_not_run_there() -> None:
+    """
+    Trainium has jobs, and TensorRT-LLM does not know it.
+    """
+    with pytest.raises(ValueError, match="ml.trn1.32xlarge"):
+        compiled(a_stack(), TensorRtLlm("0.26.0"), "ml.trn1.32xlarge")
+
+
+def tails(statement: dict[str, Any]) -> list[str]:
+    """
+    Return how the resources of a statement end: what stands after the last token.
+    """
+    found = statement["Resource"]
+    every = found if isinstance(found, list) else [found]
+    return [one if isinstance(one, str) else one["Fn::Join"][1][-1] for one in every]
+
+
+def test_each_role_may_do_just_this() -> None:
+    """
+    The job reads two prefixes and writes one; the function puts in place what it made.
+    """
+    stack = a_stack()
+    compiled(stack)
+    job, starter = (
+        statements(stack, each) for each in ("CompileAccess", "StarterAccess")
+    )
+    base = order(stack)["base"]
+    listed = "s3:prefix"
+
+    assert {name: one["Action"] for name, one in job.items()} == {
+        "LogInToRegistries": "ecr:GetAuthorizationToken",
+        "PullImage": [
+            "ecr:BatchCheckLayerAvailability",
+            "ecr:BatchGetImage",
+            "ecr:GetDownloadUrlForLayer",
+        ],
+        "ReadWeights": "s3:GetObject",
+        "ListWeights": "s3:ListBucket",
+        "WriteEngines": ["s3:AbortMultipartUpload", "s3:PutObject"],
+        "LogJobs": [
+            "logs:CreateLogGroup",
+            "logs:CreateLogStream",
+            "logs:DescribeLogStreams",
+            "logs:PutLogEvents",
+        ],
+        "PublishMetrics": "cloudwatch:PutMetricData",
+    }
+    assert tails(job["ReadWeights"]) == [
+        f":s3:::bucket/{BASE}/*",
+        f":s3:::bucket/{base}.jobs/*",
+    ]
+    assert tails(job["WriteEngines"]) == [f":s3:::bucket/{base}.jobs/*"]
+    assert tails(job["LogJobs"]) == [
+        ":log-group:/aws/sagemaker/ProcessingJobs",
+        ":log-group:/aws/sagemaker/ProcessingJobs:*",
+    ]
+    assert tails(starter["PlaceEngines"]) == [
+        f":s3:::bucket/{base}.jobs/*",
+        f":s3:::bucket/{base}/*",
+        f":s3:::bucket/{base}.json",
+    ]
+    assert starter["PlaceEngines"]["Action"] == [
+        "s3:AbortMultipartUpload",
+        "s3:DeleteObject",
+        "s3:GetObject",
+        "s3:PutObject",
+    ]
+    assert tails(starter["MarkOwners"]) == [
+        f":s3:::bucket/{BASE}.owners/*",
+        f":s3:::bucket/{base}.owners/*",
+    ]
+    assert starter["ListJobs"]["Condition"]["StringLike"][listed] == [f"{base}.jobs/*"]
+    assert tails(starter["StartJobs"])[0].startswith(":processing-job/")
+    assert tails(starter["StartJobs"])[0].endswith("-*")
+
+
+def test_the_stack_is_told_of_a_job_in_its_own_time() -> None:
+    """
+    The condition waits for the job, and half an hour for it to be told of.
+    """
+    stack = a_stack()
+    engines = compiled(stack, timeout=Duration.minutes(90))
+    conditions = Template.from_stack(stack).find_resources(
+        "AWS::CloudFormation::WaitCondition"
+    )
+
+    assert order(stack)["seconds"] == 5400
+    assert [one["Properties"]["Timeout"] for one in conditions.values()] == ["7200"] * 2
+    assert engines.serving is not None
+    assert engines.serving.precompiled is True
+    assert engines.model.architecture == engines.weights.architecture
+    assert engines.model.architecture is not None
