@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.staging import mirroring
 from tests.local.conftest import REGION
-from tests.local.staging.test_starting import Told, _Listener
+from tests.local.staging.listener import Listener, Told
 
 TAG = "0.20.2-mirrored"
 MANIFEST = {
@@ -32,7 +32,7 @@ MANIFEST = {
 
 @pytest.fixture(name="told")
 def _told() -> Iterator[Told]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Listener) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield Told(server)

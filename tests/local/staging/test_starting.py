@@ -5,6 +5,7 @@ CloudFormation would be told.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest

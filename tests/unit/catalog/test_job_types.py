@@ -11,6 +11,7 @@ from cdk_sagemaker_llm.catalog.instances import (
     InstanceType,
     accelerated_type_names,
     find_instance_type,
+    local_storage_gb,
 )
 from cdk_sagemaker_llm.catalog.job_types import (
     job_kind,

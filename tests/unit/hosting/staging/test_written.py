@@ -24,7 +24,7 @@ from cdk_sagemaker_llm import (
     TensorRtLlm,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.hosting.staging.compiling import _volume_gib
+from cdk_sagemaker_llm.hosting.staging.compiling import volume_gib_of
 from tests.unit.hosting.staging.test_compiling import compiled, order
 from tests.unit.hosting.staging.test_staged_model import (
     BASE,
@@ -404,7 +404,7 @@ def test_a_volume_holds_three_copies_where_it_may(
     """
     The weights, their checkpoint and the engines.
     """
-    assert _volume_gib(weight_bytes, find_instance_type(type_name)) == expected
+    assert volume_gib_of(find_instance_type(type_name), weight_bytes) == expected
 
 
 def test_a_volume_of_an_unknown_type_is_not_limited() -> None:
@@ -413,7 +413,7 @@ def test_a_volume_of_an_unknown_type_is_not_limited() -> None:
     """
     newer = InstanceType.of("ml.p9.4xlarge", accelerators=1, vcpus=16, memory_gib=256)
 
-    assert _volume_gib(None, newer) == 500
+    assert volume_gib_of(newer, None) == 500
 
 
 def test_the_order_of_a_small_type_asks_for_what_it_has() -> None:
