@@ -55,6 +55,13 @@ def stubbed(owner: Any) -> Stubber:  # noqa: ANN401 - whoever has a client
     return stubs
 
 
+def listing(key: str, size: int) -> dict[str, Any]:
+    """
+    Return a list of one object.
+    """
+    return {"Contents": [{"Key": key, "Size": size}]}
+
+
 OTHER_REGION = (
     "bucket bucket is in another region, and SageMaker reads weights from the "
     "endpoint's own; name a bucket of this region"
@@ -84,11 +91,11 @@ def test_fails_if_the_bucket_refuses(code: str, words: str) -> None:
     """
     storage = Storage(ORDER)
     stubs = stubbed(storage)
-    for name in ("head_object", "get_object", "put_object"):
+    for name in ("list_objects_v2", "list_objects_v2", "put_object"):
         stubs.add_client_error(name, code, "said")
     asked = (
-        ("HeadObject", lambda: storage.has(FILE)),
-        ("GetObject", storage.is_staged),
+        ("ListObjectsV2", lambda: storage.has(FILE)),
+        ("ListObjectsV2", storage.is_staged),
         ("PutObject", lambda: storage.seal({})),
     )
     for operation, ask in asked:
@@ -100,11 +107,13 @@ def test_fails_if_the_bucket_refuses(code: str, words: str) -> None:
 @pytest.mark.parametrize("code", ["404", "NoSuchKey"])
 def test_what_is_not_there_is_not_there(code: str) -> None:
     """
-    S3 says it in two ways, as there is a body or not.
+    Though it was a moment ago: S3 says it in two ways, as there is a body or not.
     """
     storage = Storage(ORDER)
     stubs = stubbed(storage)
+    stubs.add_response("list_objects_v2", listing("models/it.safetensors", 5))
     stubs.add_client_error("head_object", code)
+    stubs.add_response("list_objects_v2", listing("models.json", 2))
     stubs.add_client_error("get_object", code)
 
     assert storage.has(FILE) is False
@@ -125,7 +134,9 @@ def test_a_file_is_there_by_its_size_and_digest(
     metadata = {"hub-digest": digest} if digest else {}
     answer = {"ContentLength": size, "Metadata": metadata}
     wanted = {"Bucket": "bucket", "Key": "models/it.safetensors"}
-    stubbed(storage).add_response("head_object", answer, wanted)
+    stubs = stubbed(storage)
+    stubs.add_response("list_objects_v2", listing("models/it.safetensors", size))
+    stubs.add_response("head_object", answer, wanted)
 
     assert storage.has(FILE) is expected
 
@@ -166,7 +177,9 @@ def test_fails_if_the_manifest_cannot_be_looked_at() -> None:
     Which is not taken for one that is not there.
     """
     ownership = Ownership(WANTED)
-    stubbed(ownership).add_client_error("get_object", "AccessDenied")
+    stubs = stubbed(ownership)
+    stubs.add_response("list_objects_v2", listing("models.json", 2))
+    stubs.add_client_error("get_object", "AccessDenied")
 
     with pytest.raises(ClientError, match="AccessDenied"):
         ownership.is_staged()
@@ -181,6 +194,8 @@ def test_fails_if_a_file_is_not_removed() -> None:
     stubs.add_response("delete_object", {}, {"Bucket": "bucket", "Key": WANTED.mark})
     nobody = {"Bucket": "bucket", "Prefix": "models.owners/"}
     stubs.add_response("list_objects_v2", {}, nobody)
+    named = {"Bucket": "bucket", "Prefix": "models.json"}
+    stubs.add_response("list_objects_v2", listing("models.json", 2), named)
     body = {"Body": _Body()}
     stubs.add_response("get_object", body, {"Bucket": "bucket", "Key": "models.json"})
     stubs.add_response("delete_object", {}, {"Bucket": "bucket", "Key": "models.json"})

@@ -27,7 +27,6 @@ from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.staging.compiling import volume_gib_of
 from tests.unit.hosting.staging.test_compiling import compiled, order
 from tests.unit.hosting.staging.test_staged_model import (
-    BASE,
     COMMIT,
     a_bucket,
     a_stack,
@@ -114,7 +113,7 @@ def test_the_project_is_all_that_it_is() -> None:
         "LogsConfig": {
             "CloudWatchLogs": {"GroupName": "WeightsBuildLog", "Status": "ENABLED"}
         },
-        "QueuedTimeoutInMinutes": 15,
+        "QueuedTimeoutInMinutes": 480,
         "ServiceRole": "WeightsBuildRole.Arn",
         "TimeoutInMinutes": 60,
     }
@@ -163,12 +162,10 @@ def test_nothing_starts_before_all_is_ready() -> None:
     condition = shortened(only(stack, "AWS::CloudFormation::WaitCondition"))
 
     assert waits(stack, "Custom::StagedModel") == [
+        # It refers to the build and to the function, and waits for them by that.
         {
-            "WeightsBuild",
-            "WeightsBuildAccess",
             "WeightsBuildFailed",
             "WeightsBuildFailedAllowEventRuleStackWeightsStarter9E8C4DA2",
-            "WeightsStarter",
             "WeightsStarterAccess",
         }
     ]
@@ -178,7 +175,7 @@ def test_nothing_starts_before_all_is_ready() -> None:
     assert condition == {
         "Count": 1,
         "Handle": "WeightsDownloadHandle",
-        "Timeout": "5400",
+        "Timeout": "33300",
     }
     started = shortened(only(stack, "Custom::StagedModel"))
     assert started["Handle"] == "WeightsDownloadHandle"
@@ -280,7 +277,7 @@ def test_a_secret_is_decrypted_with_its_own_key(*, has_key: bool) -> None:
 
 def test_the_function_may_do_just_this() -> None:
     """
-    With the bucket's key too, and only what it removes.
+    With the bucket's key too, in its folder: the revision before is released last.
     """
     stack = a_stack()
     key = kms.Key(stack, "Key")
@@ -293,10 +290,9 @@ def test_the_function_may_do_just_this() -> None:
     removed = json.dumps(found["RemoveWeights"]["Resource"])
 
     assert shortened(found["StartBuilds"]["Resource"]) == "WeightsBuild.Arn"
-    assert listed == [f"{BASE}/*", f"{BASE}.json", f"{BASE}.owners/*"]
+    assert listed == ["models/*"]
     assert found["UseKey"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
-    assert f":s3:::bucket/{BASE}/*" in removed
-    assert f":s3:::bucket/{BASE}.json" in removed
+    assert ":s3:::bucket/models/*" in removed
     assert ":s3:::bucket/*" not in removed
 
 
@@ -314,7 +310,6 @@ def test_the_function_may_do_just_this() -> None:
         ({"folder": "a b"}, False),
         ({"include": [" "]}, False),
     ],
-    ids=str,
 )
 def test_limits_have_two_sides(asked: dict[str, Any], *, is_taken: bool) -> None:
     """
