@@ -4,17 +4,15 @@ Staging a model in a build: ``python3 -m cdk_sagemaker_llm.staging``.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 from cdk_sagemaker_llm.staging import hub
-from cdk_sagemaker_llm.staging.failures import StagingError
+from cdk_sagemaker_llm.staging.ending import ended
 from cdk_sagemaker_llm.staging.hub import HubFile
-from cdk_sagemaker_llm.staging.order import HANDLE, Order
+from cdk_sagemaker_llm.staging.order import Order
 from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.selecting import select
-from cdk_sagemaker_llm.staging.signalling import signal
 from cdk_sagemaker_llm.staging.storage import Storage
 from cdk_sagemaker_llm.staging.transfer import Transfer
 
@@ -49,22 +47,13 @@ def main() -> int:
     """
     Stage what the environment asks for, and signal how it went.
     """
-    reason = ""
-    unique_id = "staging"
-    try:
-        order = Order.from_environment()
-        unique_id = order.manifest
-        stage(order)
-    except StagingError as fault:
-        reason = str(fault)
-    except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
-        reason = f"{type(fault).__name__}: {fault}"
-    if reason:
-        say(f"not staged: {reason}")
-    handle = os.environ.get(HANDLE)
-    if handle:
-        signal(handle, unique_id=unique_id, reason=reason)
-    return 1 if reason else 0
+    return ended(
+        Order.from_environment,
+        stage,
+        named=lambda order: order.manifest,
+        otherwise="staging",
+        failed="not staged",
+    )
 
 
 if __name__ == "__main__":

