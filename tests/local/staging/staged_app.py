@@ -38,7 +38,7 @@ def main() -> None:
         removal_policy=RemovalPolicy.DESTROY,
         hub_url=said["hub"],
         compile=TensorRtLlm(version) if version else None,
-        instance_type="ml.g6.xlarge",
+        instance_type="ml.g6.xlarge" if version else None,
     )
     if said.get("endpoint"):
         LlmEndpoint(
