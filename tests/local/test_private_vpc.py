@@ -11,7 +11,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.local.conftest import ACCOUNT, REGION, cdk_runner
 from tests.local.test_cdk import succeed
 from tests.local.test_scale_to_zero import synthesise
 
@@ -31,6 +34,22 @@ SERVICES = {
     "sagemaker.runtime": "Interface",
 }
 ASK = "import index; print(index.handler({'prompt': 'Who are you?'}, None))"
+
+
+@pytest.fixture(name="embedded_aws", scope="module")
+def _embedded_aws(fresh_aws: EmbeddedAws) -> EmbeddedAws:
+    """
+    A server of its own: what is counted here is of no other test.
+    """
+    return fresh_aws
+
+
+@pytest.fixture(name="cdk", scope="module")
+def _cdk(embedded_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
+    home = tmp_path_factory.mktemp("home")
+    run = cdk_runner(embedded_aws, home)
+    succeed(run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home))
+    return run
 
 
 def test_the_example_is_deployed_asked_and_deleted(
@@ -66,7 +85,10 @@ def test_the_example_is_deployed_asked_and_deleted(
     assert {name: each["VpcEndpointType"] for name, each in made.items()} == SERVICES
     assert len(in_vpc) == 1
     (invoking,) = json.loads(made["sagemaker.runtime"]["PolicyDocument"])["Statement"]
-    assert invoking["Action"] == "sagemaker:InvokeEndpoint"
+    assert invoking["Action"] == [
+        "sagemaker:InvokeEndpoint",
+        "sagemaker:InvokeEndpointWithResponseStream",
+    ]
     assert invoking["Resource"] == endpoint["EndpointArn"]
     assert model["EnableNetworkIsolation"] is True
     assert len(model["VpcConfig"]["Subnets"]) == 2

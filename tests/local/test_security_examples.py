@@ -11,6 +11,7 @@ import pytest
 
 from cdk_sagemaker_llm.local.functions import running
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from tests.local.conftest import ACCOUNT, REGION, cdk_runner
 from tests.local.test_cdk import succeed
 from tests.local.test_scale_to_zero import synthesise
 
@@ -21,10 +22,25 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
     from tests.local.conftest import Cdk
 
-ACCOUNT, REGION = "123456789012", "us-east-1"
 PROMPT = "Who are you?"
 EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/platform-boundary"
+
+
+@pytest.fixture(name="embedded_aws", scope="module")
+def _embedded_aws(fresh_aws: EmbeddedAws) -> EmbeddedAws:
+    """
+    A server of its own: what is counted here is of no other test.
+    """
+    return fresh_aws
+
+
+@pytest.fixture(name="cdk", scope="module")
+def _cdk(embedded_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
+    home = tmp_path_factory.mktemp("home")
+    run = cdk_runner(embedded_aws, home)
+    succeed(run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home))
+    return run
 
 
 def deploy(cdk: Cdk, name: str, folder: Path) -> dict[str, dict[str, str]]:

@@ -59,8 +59,17 @@ def test_a_bucket_brings_its_key(stack: Stack) -> None:
 
 PARAMETERS = {
     HuggingFaceModel: ["model_id", "revision", "token", "architecture"],
-    S3Model: ["uri", "kms_key", "architecture", "accept_eula"],
-    S3Model.from_bucket: ["bucket", "prefix", "architecture", "accept_eula"],
+    S3Model: [
+        *("uri", "kms_key", "architecture"),
+        # What these two do is held by the tests of staging.
+        *("depends_on", "compiled"),
+        "accept_eula",
+    ],
+    S3Model.from_bucket: [
+        *("bucket", "prefix", "architecture"),
+        *("depends_on", "compiled"),
+        "accept_eula",
+    ],
 }
 LLAMA = ModelArchitecture.of("meta-llama/Llama-2-13b-hf")
 SIZED = ModelArchitecture.custom(parameters=10**9, kv_bytes_per_token=2)

@@ -125,8 +125,8 @@ def log_of(aws: EmbeddedAws, words: str) -> list[str]:
     Return the lines of the build whose log has these words.
     """
     logs = aws.client("logs")
-    for group in logs.describe_log_groups()["logGroups"]:
-        name = group["logGroupName"]
+    pages = logs.get_paginator("describe_log_groups").paginate()
+    for name in (one["logGroupName"] for page in pages for one in page["logGroups"]):
         streams = logs.describe_log_streams(logGroupName=name)["logStreams"]
         for stream in streams:
             events = logs.get_log_events(

@@ -199,8 +199,8 @@ def test_a_role_that_may_not_be_changed_is_not(stack: Stack) -> None:
             "Effect": "Allow",
             "Action": "s3:GetObject",
             "Resource": [
-                "arn:${AWS::Partition}:s3:::weights0/a/*",
-                "arn:${AWS::Partition}:s3:::weights1/a/*",
+                "arn:aws:s3:::weights0/a/*",
+                "arn:aws:s3:::weights1/a/*",
             ],
         },
         {
@@ -208,8 +208,8 @@ def test_a_role_that_may_not_be_changed_is_not(stack: Stack) -> None:
             "Effect": "Allow",
             "Action": "s3:ListBucket",
             "Resource": [
-                "arn:${AWS::Partition}:s3:::weights0",
-                "arn:${AWS::Partition}:s3:::weights1",
+                "arn:aws:s3:::weights0",
+                "arn:aws:s3:::weights1",
             ],
             "Condition": {"StringLike": {"s3:prefix": ["a/*"]}},
         },
