@@ -199,6 +199,8 @@ def test_checkov_finds_nothing(tmp_path: Path) -> None:
     )
 
 
+# Thirteen deployments by the real CLI.
+@pytest.mark.timeout(600)
 def test_the_app_is_deployed_changed_and_destroyed(team: Team) -> None:
     """
     In each way that the service, or CloudFormation, makes difficult.

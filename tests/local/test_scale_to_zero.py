@@ -149,6 +149,7 @@ def synthesise(example: str, outdir: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.timeout(300)  # It waits for several things, each up to 90 seconds.
 def test_the_example_sleeps_and_wakes(sleepy: Sleepy) -> None:
     """
     It falls asleep, loses its instance, refuses, is woken by its alarm, and answers.
