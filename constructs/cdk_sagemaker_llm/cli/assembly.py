@@ -7,16 +7,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.known_images import image_at
 from cdk_sagemaker_llm.cli.shapes import (
+    MANIFEST,
     AssemblyError,
     check_intrinsics,
     check_resource,
+    is_assembly,
     map_in,
     read_json,
     text_in,
@@ -24,7 +25,6 @@ from cdk_sagemaker_llm.cli.shapes import (
 from cdk_sagemaker_llm.serving.lmi.artifact import Artifact
 from cdk_sagemaker_llm.serving.lmi.read_tarball import tarball_files
 
-MANIFEST = "manifest.json"
 NESTED = "AWS::CloudFormation::Stack"
 _ASSET_PATH = "aws:asset:path"
 _HASH = re.compile(r"/([0-9a-f]{64})\.")
@@ -104,13 +104,6 @@ class Assembly:
     exports: Exports = field(default_factory=dict)
 
 
-def is_assembly(path: Path) -> bool:
-    """
-    Whether a folder is what ``cdk synth`` writes.
-    """
-    return (path / MANIFEST).is_file()
-
-
 def read_stacks(path: Path) -> list[Stack]:
     """
     Read every stack of a cloud assembly, those of its stages and nested ones too.
@@ -171,6 +164,8 @@ def unknown_version(path: Path) -> str:
 
 
 def _schema_version() -> str:
+    from importlib import metadata  # noqa: PLC0415 - slow to load
+
     try:
         return metadata.version("aws-cdk.cloud-assembly-schema")
     except metadata.PackageNotFoundError:

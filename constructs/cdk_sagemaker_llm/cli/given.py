@@ -11,9 +11,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.cli.assembly import MANIFEST
 from cdk_sagemaker_llm.cli.roles import Allowed, Holder
-from cdk_sagemaker_llm.cli.shapes import AssemblyError, read_json
+from cdk_sagemaker_llm.cli.shapes import MANIFEST, AssemblyError, read_json
 from cdk_sagemaker_llm.permissions.documents import (
     policy_document,
     statements_of,

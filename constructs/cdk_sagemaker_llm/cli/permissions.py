@@ -14,13 +14,12 @@ import typer
 
 from cdk_sagemaker_llm.cli.assembly import (
     Assembly,
-    is_assembly,
     read_assembly,
     read_template,
 )
 from cdk_sagemaker_llm.cli.given import left_open, needed, trusted
 from cdk_sagemaker_llm.cli.roles import Allowed, Holder, condition_text, holders_in
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.shapes import AssemblyError, is_assembly
 
 MISUSE = 2
 _NOT_OURS = "not of this library"

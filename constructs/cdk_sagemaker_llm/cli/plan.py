@@ -5,41 +5,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
-from cdk_sagemaker_llm.cli import fleet_text, plan_text
-from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly
+from cdk_sagemaker_llm.cli import plan_text
 from cdk_sagemaker_llm.cli.choices import Choice
-from cdk_sagemaker_llm.cli.fleets import read_variants
 from cdk_sagemaker_llm.cli.prices import PriceError, read_prices
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.shapes import AssemblyError, is_assembly
 from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
 from cdk_sagemaker_llm.fit.outcomes import Outcome
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.serving import (
-    LmiDist,
-    LmiVllm,
-    ServingConfiguration,
-    TensorRtLlm,
-    Tgi,
-    Vllm,
-)
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.serving import (
+        LmiDist,
+        LmiVllm,
+        ServingConfiguration,
+        TensorRtLlm,
+        Tgi,
+        Vllm,
+    )
+else:
+    LmiDist, LmiVllm, TensorRtLlm, Tgi, Vllm = (
+        later("serving", name)
+        for name in ("LmiDist", "LmiVllm", "TensorRtLlm", "Tgi", "Vllm")
+    )
 
 FITS, DOES_NOT_FIT, MISUSE = 0, 1, 2
-_ENGINES: Mapping[str, ServingConfiguration] = {
-    "vllm": Vllm(),
-    "lmi-vllm": LmiVllm(),
-    "lmi-dist": LmiDist("0.32.0"),
-    "trtllm": TensorRtLlm("0.33.0"),
-    "tgi": Tgi("3.3.6"),
+# Made when asked for: each loads its own checks, and one is asked for.
+_ENGINES: Mapping[str, Callable[[], ServingConfiguration]] = {
+    "vllm": Vllm,
+    "lmi-vllm": LmiVllm,
+    "lmi-dist": lambda: LmiDist("0.32.0"),
+    "trtllm": lambda: TensorRtLlm("0.33.0"),
+    "tgi": lambda: Tgi("3.3.6"),
 }
 _OTHERS: Mapping[str, EngineName] = {
     "sglang": "sglang",
@@ -154,6 +161,11 @@ def plan(
 
 
 def _plan_app(path: Path, *, as_json: bool) -> None:
+    # Reading an app loads what judges containers, which a model's plan needs none of.
+    from cdk_sagemaker_llm.cli import fleet_text  # noqa: PLC0415
+    from cdk_sagemaker_llm.cli.assembly import read_assembly  # noqa: PLC0415
+    from cdk_sagemaker_llm.cli.fleets import read_variants  # noqa: PLC0415
+
     variants = read_variants(path)
     for name in read_assembly(path).unopened:
         typer.echo(
@@ -212,7 +224,7 @@ def _demand(serving: str, version: str | None) -> Demand:
 def _usual_demand(serving: str) -> Demand:
     usual = Demand(architecture=None, assumptions=Assumptions())
     if serving in _ENGINES:
-        return _ENGINES[serving].prepare(None, None).demand or usual
+        return _ENGINES[serving]().prepare(None, None).demand or usual
     if serving == "sglang":
         from cdk_sagemaker_llm.serving import Sglang  # noqa: PLC0415 - seldom asked for
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+MANIFEST = "manifest.json"
 # What a property of a resource holds, by the resource's type and the way to it.
 _PROPERTIES: Mapping[str, Mapping[str, type]] = {
     "AWS::SageMaker::Model": {
@@ -36,6 +37,13 @@ class AssemblyError(ValueError):
     """
     A folder is no cloud assembly, or not one that can be read.
     """
+
+
+def is_assembly(path: Path) -> bool:
+    """
+    Whether a folder is what ``cdk synth`` writes.
+    """
+    return (path / MANIFEST).is_file()
 
 
 def read_json(path: Path) -> dict[str, Any]:

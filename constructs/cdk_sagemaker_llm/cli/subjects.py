@@ -11,9 +11,9 @@ from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.cli.assembly import is_assembly
 from cdk_sagemaker_llm.cli.hosted import hosted_reports
 from cdk_sagemaker_llm.cli.reports import MisuseError, Report, Target
+from cdk_sagemaker_llm.cli.shapes import is_assembly
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import (

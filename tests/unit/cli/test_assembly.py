@@ -14,12 +14,11 @@ from cdk_sagemaker_llm.cli.assembly import (
     Stack,
     artifact_files,
     image_of,
-    is_assembly,
     read_stacks,
     target_of,
     text_of,
 )
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.shapes import AssemblyError, is_assembly
 from cdk_sagemaker_llm.hosting.artifact import tarball
 
 HASH = "ab" * 32

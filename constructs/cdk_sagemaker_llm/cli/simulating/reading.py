@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cdk_sagemaker_llm.cli.assembly import is_assembly, read_assembly, read_template
+from cdk_sagemaker_llm.cli.assembly import read_assembly, read_template
 from cdk_sagemaker_llm.cli.fleets import needs_of
 from cdk_sagemaker_llm.cli.pools import specification_on
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.shapes import AssemblyError, is_assembly
 from cdk_sagemaker_llm.cli.simulating.apps import (
     Hosted,
     HostedApp,
