@@ -35,7 +35,7 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.staging.awaiting import await_order
-from cdk_sagemaker_llm.hosting.staging.build import Build, BuildWork
+from cdk_sagemaker_llm.hosting.staging.build import Build, BuildWork, RunsBuild
 from cdk_sagemaker_llm.hosting.staging.starter import (
     Starter,
     start_statements,
@@ -46,7 +46,6 @@ from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
 from cdk_sagemaker_llm.hosting.statements import Statement, login_statement
 
 if TYPE_CHECKING:
-    from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_kms as kms
 
 _HANDLER = "cdk_sagemaker_llm.staging.mirroring.handler"
@@ -71,7 +70,7 @@ _LONGEST_NAME, _SHORT = 115, 12
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class MirroredImage(Construct):
+class MirroredImage(RunsBuild, Construct):
     """
     One serving image, by its digest, in a repository of this account and region.
 
@@ -207,27 +206,6 @@ class MirroredImage(Construct):
         What is given this text does not wait for the copy: ``image`` does.
         """
         return self.repository.repository_uri_for_digest(self.digest)
-
-    @property
-    def project_name(self) -> str:
-        """
-        The name of CodeBuild's project, whose builds and their logs its page shows.
-        """
-        return self._build.project.ref
-
-    @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """
-        The build's role, so that another account's repository may let it in.
-        """
-        return self._build.role.grant_principal
-
-    @property
-    def connections(self) -> ec2.Connections:
-        """
-        The build's security groups, where it runs in a VPC.
-        """
-        return self._build.network.connections
 
     def _make_repository(
         self, key: kms.IKey | None, policy: RemovalPolicy

@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.hosting.staging.worker import REQUIREMENTS
 from cdk_sagemaker_llm.hosting.statements import Statement, prefix_condition
 
 if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_s3 as s3
     from aws_cdk import aws_s3_assets as s3_assets
     from constructs import Construct
@@ -118,6 +119,35 @@ class BuildWork:
     compute_type: codebuild.ComputeType
     build_image: codebuild.IBuildImage | None
     network: Network
+
+
+class RunsBuild:
+    """
+    What a construct that runs a build shows of it.
+    """
+
+    _build: Build
+
+    @property
+    def project_name(self) -> str:
+        """
+        The name of CodeBuild's project, whose builds and their logs its page shows.
+        """
+        return self._build.project.ref
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The build's role, so that what it reads from may let it in.
+        """
+        return self._build.role.grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The build's security groups, where it runs in a VPC.
+        """
+        return self._build.network.connections
 
 
 class Build:

@@ -215,9 +215,11 @@ class CompileJob:
         asked: Asked,
     ) -> None:
         self._scope = scope
-        self._plan = plan
+        self.plan = plan
+        """What is compiled."""
         self._weights = weights
-        self._asked = asked
+        self.asked = asked
+        """Where the engines go."""
         self._bucket = asked.bucket
         self._jobs = asked.place.base + JOBS
         self._objects = f"arn:{partition()}:s3:::{asked.bucket.bucket_name}"
@@ -238,7 +240,7 @@ class CompileJob:
         """
         Return what the function is told to start.
         """
-        plan = self._plan
+        plan = self.plan
         return {
             "kind": plan.kind,
             "name": self.name,
@@ -265,10 +267,10 @@ class CompileJob:
         Return what the function needs: to start jobs of this name, and to put in place
         what they made.
         """
-        word, place = self._plan.word, self._asked.place
+        word, place = self.plan.word, self.asked.place
         job = f"arn:{partition()}:sagemaker:{_here()}:{word.lower()}-job/{self.name}-*"
         return [
-            *owner_statements(self._bucket, place, keeps=self._asked.keeps),
+            *owner_statements(self._bucket, place, keeps=self.asked.keeps),
             Statement(
                 sid="StartJobs",
                 actions=[f"sagemaker:Create{word}Job", f"sagemaker:Describe{word}Job"],
@@ -310,7 +312,7 @@ class CompileJob:
         """
         Let the function know of jobs that ended.
         """
-        word = self._plan.word
+        word = self.plan.word
         return events.Rule(
             self._scope,
             "JobEnded",
@@ -327,7 +329,7 @@ class CompileJob:
         )
 
     def _statements(self) -> list[Statement]:
-        word = self._plan.word
+        word = self.plan.word
         logs = f"{own_logs()}:/aws/sagemaker/{word}Jobs"
         key = S3Model.from_bucket(self._bucket, self._jobs)
         return [

@@ -22,7 +22,12 @@ from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.scope import belongs
 from cdk_sagemaker_llm.hosting.staging.awaiting import Asked, await_staged
-from cdk_sagemaker_llm.hosting.staging.build import Build, BuildPlan, model_work
+from cdk_sagemaker_llm.hosting.staging.build import (
+    Build,
+    BuildPlan,
+    RunsBuild,
+    model_work,
+)
 from cdk_sagemaker_llm.hosting.staging.checks import (
     staging_findings,
     timeout_of,
@@ -31,7 +36,6 @@ from cdk_sagemaker_llm.hosting.staging.checks import (
 )
 from cdk_sagemaker_llm.hosting.staging.compiling import (
     CompileJob,
-    CompilePlan,
     plan_compilation,
 )
 from cdk_sagemaker_llm.hosting.staging.places import (
@@ -53,7 +57,6 @@ from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
-    from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_s3 as s3
 
 _GB = 1e9
@@ -80,7 +83,7 @@ class BuildMetricOptions(TypedDict, total=False):
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class StagedModel(Construct):
+class StagedModel(RunsBuild, Construct):
     """
     One revision of a model in a bucket of yours, put there by the deployment.
 
@@ -223,9 +226,22 @@ class StagedModel(Construct):
             place=place,
             keeps=removal_policy is not RemovalPolicy.DESTROY,
             order=_order(model, bucket, place, include, exclude),
-            seconds=seconds + MARGIN_SECONDS,
+            seconds=waited_seconds_of(seconds),
         )
-        self._write(plan, asked, weights, compiled, weight_bytes_of(model))
+        worker = worker_asset(self, "Worker")
+        self._build = Build(self, model_work(plan), worker)
+        job = None
+        if compiled is not None:
+            engines = replace(
+                asked,
+                step="Compile",
+                place=compiled.place(place),
+                seconds=seconds + MARGIN_SECONDS,
+            )
+            job = CompileJob(self, compiled, weights, engines)
+        self._write(Starter(self, worker), asked, weights, job)
+        if job is not None:
+            self._compile(job, seconds, weight_bytes_of(model))
         annotate(self, findings)
         self._tell(model)
 
@@ -242,27 +258,6 @@ class StagedModel(Construct):
         The list of the files with their sizes and hashes, which is written last.
         """
         return f"s3://{self.bucket.bucket_name}/{self._manifest}"
-
-    @property
-    def project_name(self) -> str:
-        """
-        The name of CodeBuild's project, whose builds and their logs its page shows.
-        """
-        return self._build.project.ref
-
-    @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """
-        The build's role, so that a mirror of the Hub may let it in.
-        """
-        return self._build.role.grant_principal
-
-    @property
-    def connections(self) -> ec2.Connections:
-        """
-        The build's security groups, where it runs in a VPC.
-        """
-        return self._build.network.connections
 
     def metric_duration(
         self, **options: Unpack[BuildMetricOptions]
@@ -294,33 +289,21 @@ class StagedModel(Construct):
         )
 
     def _write(
-        self,
-        plan: BuildPlan,
-        asked: Asked,
-        weights: S3Model,
-        compiled: CompilePlan | None,
-        weight_bytes: int | None,
+        self, starter: Starter, asked: Asked, weights: S3Model, job: CompileJob | None
     ) -> None:
-        worker = worker_asset(self, "Worker")
-        self._build = Build(self, model_work(plan), worker)
-        starter = Starter(self, worker)
-        project, function = self._build.project, starter.function
+        project, self._function = self._build.project, starter.function
         statements = [
             *start_statements(project),
             *owner_statements(asked.bucket, asked.place, keeps=asked.keeps),
         ]
         # The project and the function are referred to, and need no saying.
-        ready: list[Construct] = [watch_builds(self, project, function)]
-        job = engines = None
-        if compiled is not None:
-            engines = replace(asked, step="Compile", place=compiled.place(asked.place))
-            job = CompileJob(self, compiled, weights, engines)
+        self._ready: list[Construct] = [watch_builds(self, project, self._function)]
+        if job is not None:
             statements += job.starter_statements()
-            ready += [job.access, job.watch(function), *job.awaited]
-        ready.append(starter.allow(statements))
-        waited = waited_seconds_of(asked.seconds - MARGIN_SECONDS)
-        download = replace(asked, project=project.ref, seconds=waited)
-        done = await_staged(self, download, function, ready)
+            self._ready += [job.access, job.watch(self._function), *job.awaited]
+        self._ready.append(starter.allow(statements))
+        download = replace(asked, project=project.ref)
+        done = await_staged(self, download, self._function, self._ready)
         self.weights = replace(weights, depends_on=done)
         """The weights as the Hub has them."""
         self.model = self.weights
@@ -328,19 +311,20 @@ class StagedModel(Construct):
         self.serving: TensorRtLlm | None = None
         """How engines are served; ``None`` where nothing is compiled."""
         self._manifest = asked.place.manifest
-        if job is not None and engines is not None and compiled is not None:
-            order = job.order(asked.seconds - MARGIN_SECONDS, weight_bytes)
-            engines = replace(engines, order=order)
-            made = await_staged(self, engines, function, [*ready, done])
-            self.model = S3Model.from_bucket(
-                asked.bucket,
-                engines.place.prefix,
-                architecture=weights.architecture,
-                depends_on=made,
-                compiled=compiled.compilation,
-            )
-            self.serving = compiled.precompiled
-            self._manifest = engines.place.manifest
+
+    def _compile(self, job: CompileJob, seconds: int, weight_bytes: int | None) -> None:
+        asked = replace(job.asked, order=job.order(seconds, weight_bytes))
+        done = self.weights.depends_on
+        ready = self._ready if done is None else [*self._ready, done]
+        self.model = S3Model.from_bucket(
+            asked.bucket,
+            asked.place.prefix,
+            architecture=self.weights.architecture,
+            depends_on=await_staged(self, asked, self._function, ready),
+            compiled=job.plan.compilation,
+        )
+        self.serving = job.plan.precompiled
+        self._manifest = asked.place.manifest
 
     def _tell(self, model: HuggingFaceModel) -> None:
         """
