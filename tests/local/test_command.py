@@ -265,7 +265,7 @@ def test_a_port_that_cannot_be_is_refused(port: int) -> None:
     )
 
     assert done.returncode == 2
-    assert "or equal to" in done.stderr
+    assert f"{port} is not in the range 0<=x<=65535" in done.stderr
     with pytest.raises(EmbeddedAwsError, match=f"port {port} cannot be used"):
         EmbeddedAws(port=port).start()
 

@@ -26,7 +26,8 @@ from tests.local.hosting_requests import (
 )
 from tests.local.waiting import endpoint_status, until
 
-SPEED = 400.0
+# A state of 200 s is there for more than a second: slow machines must see it.
+SPEED = 120.0
 TIMES = FleetTimes(
     provision=200.0,
     image_pull=100.0,

@@ -66,10 +66,10 @@ def test_the_example_serves_what_it_compiled(
     said = json.loads(found[manifest])
     made = {key.removeprefix(f"{base}/") for key in found if key.startswith(f"{base}/")}
     left = {key.removeprefix(base) for key in found if key.startswith(f"{base}.jobs/")}
-    (job,) = embedded_aws.client("sagemaker").list_processing_jobs()[
-        "ProcessingJobSummaries"
-    ]
-    name = job["ProcessingJobName"]
+    (name,) = {re.split("[/.]", path.removeprefix(".jobs/"))[0] for path in left}
+    job = embedded_aws.client("sagemaker").describe_processing_job(
+        ProcessingJobName=name
+    )
 
     assert {f"{weights}/{path}" for path in STAGED} <= set(found)
     assert set(said["files"]) == made
@@ -84,6 +84,7 @@ def test_the_example_serves_what_it_compiled(
             "option.max_rolling_batch_size": "32",
         },
     }
+    assert job["ProcessingJobStatus"] == "Completed"
     assert left == {
         f".jobs/{name}.json",
         f".jobs/{name}/properties/serving.properties",

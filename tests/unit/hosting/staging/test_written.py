@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aws_cdk import App, Duration, RemovalPolicy, SecretValue, Stack
 from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
@@ -20,6 +21,7 @@ from aws_cdk.assertions import Annotations, Match
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InstanceType,
+    Network,
     StagedModel,
     TensorRtLlm,
 )
@@ -294,6 +296,45 @@ def test_the_function_may_do_just_this() -> None:
     assert found["UseKey"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
     assert ":s3:::bucket/models/*" in removed
     assert ":s3:::bucket/*" not in removed
+    arn = {"Fn::Join": ["", ["arn:", "AWS::Partition", ":s3:::bucket"]]}
+    assert shortened(found["ListStaged"]["Resource"]) == arn
+    assert shortened(found["LogStarts"]["Resource"]) == "WeightsStarterLog.Arn"
+
+
+def test_the_function_hands_on_one_role_and_lists_one_bucket() -> None:
+    """
+    That of the job, to SageMaker; and the bucket of the engines.
+    """
+    stack = a_stack()
+    compiled(stack, TensorRtLlm("0.26.0", tensor_parallel_degree=4))
+    found = statements(stack, "StarterAccess")
+
+    arn = {"Fn::Join": ["", ["arn:", "AWS::Partition", ":s3:::bucket"]]}
+    assert shortened(found["PassRole"]["Resource"]) == "EnginesCompileRole.Arn"
+    assert shortened(found["ListJobs"]["Resource"]) == arn
+
+
+def test_nothing_may_be_done_to_everything() -> None:
+    """
+    But what has no resource to name: logging in to a registry, metrics, and the
+    network interfaces of a build in a VPC.
+    """
+    stack = a_stack()
+    network = Network(vpc=ec2.Vpc(stack, "Vpc"))
+    compiled(
+        stack,
+        TensorRtLlm("0.26.0", tensor_parallel_degree=4),
+        network=network,
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+    open_ones = {
+        each["Sid"]
+        for policy in of_type(stack, "AWS::IAM::Policy")
+        for each in policy["Properties"]["PolicyDocument"]["Statement"]
+        if each["Resource"] == "*"
+    }
+
+    assert open_ones == {"AttachToVpc", "LogInToRegistries", "PublishMetrics"}
 
 
 @pytest.mark.parametrize(
