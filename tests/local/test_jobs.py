@@ -416,7 +416,7 @@ def test_a_training_job_without_a_command_does_nothing_and_ends_well(
     job = bench.train([], output={"CompressionType": "NONE"})
 
     assert job["TrainingJobStatus"] == "Completed"
-    assert "Invalid engine: MPI" in bench.log(job["TrainingJobName"], "Training")
+    assert "Please specify engine" in bench.log(job["TrainingJobName"], "Training")
     assert bench.keys(f"trained/{job['TrainingJobName']}") == []
 
 

@@ -16,6 +16,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     LlmEndpoint,
     Network,
+    NeuronX,
     ServingConfiguration,
     StagedModel,
     TensorRtLlm,
@@ -95,6 +96,18 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
         staged, build_image=codebuild.WindowsBuildImage.WIN_SERVER_CORE_2019_BASE_3_0
     ),
     "LLM791": partial(staged, model=HuggingFaceModel("a/模型", revision=COMMIT)),
+    "LLM793": partial(
+        compiled,
+        compile=NeuronX("0.26.0", tensor_parallel_degree=2),
+        instance_type="ml.trn1.2xlarge",
+    ),
+    "LLM795": lambda stack: LlmEndpoint(
+        stack,
+        "Llm",
+        model=PINNED,
+        serving=NeuronX("0.28.0", tensor_parallel_degree=2, precompiled=True),
+        instance_type="ml.trn1.2xlarge",
+    ),
     "LLM861": partial(
         staged,
         model=HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT),

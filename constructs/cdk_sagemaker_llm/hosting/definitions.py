@@ -283,7 +283,8 @@ def _engine_findings(
 
     return [
         OTHER_SERVING.finding(
-            f"the model is TensorRT-LLM engines, got serving={type(serving).__name__}",
+            "the model was compiled ahead of time, got "
+            f"serving={type(serving).__name__}",
             "pass the serving of the StagedModel that compiled them",
         )
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 import boto3
@@ -24,7 +25,6 @@ _OUTPUT = {_PROCESSING: "/opt/ml/processing/output", _TRAINING: "/opt/ml/model"}
 _NAME_LENGTH = 63
 # Where a training job puts what it made; a processing job is told to do the same.
 _MADE = "output/model/"
-_ENGINE = ".engine"
 # S3 copies each part by itself: large ones, many at once, and an engine of hundreds of
 # GB is in place long before the function's 15 minutes are over.
 _PARTS = TransferConfig(multipart_chunksize=256 * 2**20, max_concurrency=20)
@@ -43,7 +43,8 @@ def start(wanted: Wanted, token: str) -> None:
         Key=f"{folder}properties/serving.properties",
         Body=asked["properties"].encode(),
     )
-    note = {"handle": wanted.handle, "compiled": asked["compiled"]}
+    kept = ("compiled", "folder", "needed")
+    note = {"handle": wanted.handle, **{each: asked[each] for each in kept}}
     s3.put_object(
         Bucket=wanted.bucket, Key=_note(wanted.base, name), Body=json.dumps(note)
     )
@@ -231,7 +232,7 @@ class Made:
         note = json.loads(self._s3.get_object(**key)["Body"].read())
         try:
             if not reason and not self._is_placed():
-                reason = self._place(note["compiled"])
+                reason = self._place(note)
         except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
             reason = f"{type(fault).__name__}: {fault}"
         say(reason or f"{self._name} is done")
@@ -245,14 +246,17 @@ class Made:
         manifest = self._base + MANIFEST
         return any(key == "" for key, _ in self._sizes(manifest))
 
-    def _place(self, compiled: Mapping[str, Any]) -> str:
+    def _place(self, note: Mapping[str, Any]) -> str:
         """
-        Copy the engines, and write the manifest; return why not.
+        Copy what was made, and write the manifest; return why not.
         """
-        folder = f"{self._base}{JOBS}{self._name}/{_MADE}"
+        folder = f"{self._base}{JOBS}{self._name}/{_MADE}{note['folder']}"
         sizes = dict(self._sizes(folder))
-        if not any(key.endswith(_ENGINE) for key in sizes):
-            return f"job {self._name} wrote no engine, but {sorted(sizes) or 'nothing'}"
+        if not any(fnmatchcase(key, note["needed"]) for key in sizes):
+            return (
+                f"job {self._name} wrote no {note['needed']}, but "
+                f"{sorted(sizes) or 'nothing'}"
+            )
         for key in sizes:
             self._s3.copy(
                 {"Bucket": self._bucket, "Key": folder + key},
@@ -261,7 +265,7 @@ class Made:
                 Config=_PARTS,
             )
         manifest = {
-            "compiled": compiled,
+            "compiled": note["compiled"],
             "job": self._name,
             "files": {key: {"size": size} for key, size in sizes.items()},
         }

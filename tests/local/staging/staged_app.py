@@ -5,6 +5,8 @@ An app that stages a model by what its context says.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import App, RemovalPolicy, SecretValue, Stack
 from aws_cdk import aws_s3 as s3
@@ -12,6 +14,7 @@ from aws_cdk import aws_s3 as s3
 from cdk_sagemaker_llm import (
     HuggingFaceModel,
     LlmEndpoint,
+    NeuronX,
     StagedModel,
     TensorRtLlm,
     Vllm,
@@ -28,7 +31,7 @@ def main() -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Bucket", said["bucket"])
     secret = said.get("secret")
     token = SecretValue.secrets_manager(secret) if secret else None
-    version = said.get("compile")
+    serving, kind = compiled(said)
     weights = StagedModel(
         stack,
         "Weights",
@@ -37,8 +40,8 @@ def main() -> None:
         include=said.get("include", ()),
         removal_policy=RemovalPolicy.DESTROY,
         hub_url=said["hub"],
-        compile=TensorRtLlm(version) if version else None,
-        instance_type="ml.g6.xlarge" if version else None,
+        compile=serving,
+        instance_type=kind if serving else None,
     )
     if said.get("endpoint"):
         LlmEndpoint(
@@ -46,9 +49,22 @@ def main() -> None:
             "Endpoint",
             model=weights.model,
             serving=weights.serving or Vllm(max_model_len=512),
-            instance_type="ml.g6.xlarge",
+            instance_type=kind,
         )
     app.synth()
+
+
+def compiled(
+    said: Mapping[str, Any],
+) -> tuple[TensorRtLlm | NeuronX | None, str]:
+    """
+    Return what is compiled, and the instance type.
+    """
+    if "graphs" in said:
+        degree = said["degree"]
+        return NeuronX(said["graphs"], tensor_parallel_degree=degree), "ml.trn1.2xlarge"
+    version = said.get("compile")
+    return TensorRtLlm(version) if version else None, "ml.g6.xlarge"
 
 
 main()

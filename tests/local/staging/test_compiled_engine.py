@@ -136,3 +136,62 @@ def test_a_compilation_that_fails_is_told_to_the_stack(
         for key in contents(s3, "compile-fails")
         if "-tensorrt-llm-" in key and key.endswith(".json") and ".jobs/" not in key
     ]
+
+
+def test_graphs_of_neuron_are_served(
+    embedded_aws: EmbeddedAws, cdk: Cdk, s3: Untyped, tmp_path: Path
+) -> None:
+    """
+    A training job writes them, and the endpoint that loads them answers.
+    """
+    s3.create_bucket(Bucket="compile-graphs")
+    config = b'{"architectures": ["LlamaForCausalLM"], "model_type": "llama"}'
+    files = {**FILES, **TOKENIZER, "config.json": config}
+    deploy = ("--require-approval", "never", "--outputs-file", str(tmp_path / "told"))
+    with Hub({"tiny/model": Repository(files)}) as hub:
+        said = {
+            "stack": "CompileGraphs",
+            "bucket": "compile-graphs",
+            "model": "tiny/model",
+            "revision": REVISION,
+            "hub": hub.url,
+            "graphs": "0.29.0",
+            "degree": 2,
+            "endpoint": True,
+        }
+        context = ("--context", f"said={json.dumps(said)}")
+        outdir = tmp_path / "cdk.out"
+        succeed(cdk("deploy", "--all", *deploy, *context, app=APP, outdir=outdir))
+        found = contents(s3, "compile-graphs")
+        resources = embedded_aws.client("cloudformation").describe_stack_resources(
+            StackName="CompileGraphs"
+        )["StackResources"]
+        (endpoint,) = (
+            one["PhysicalResourceId"].rpartition("/")[2]
+            for one in resources
+            if one["ResourceType"] == "AWS::SageMaker::Endpoint"
+        )
+        client = LlmClient(
+            endpoint,
+            session=boto3.Session("test", "test", region_name="us-east-1"),
+            endpoint_url=embedded_aws.url,
+        )
+        answer = client.generate("Who is Roger Federer?", max_new_tokens=4).text
+        gone = cdk(*("destroy", "--all", "--force"), *context, app=APP, outdir=outdir)
+        succeed(gone)
+    (manifest,) = (
+        key
+        for key in found
+        if re.fullmatch(rf"models/tiny--model/{REVISION}-neuronx-\w+\.json", key)
+    )
+    base = manifest.removesuffix(".json")
+
+    said = json.loads(found[manifest])
+    assert said["compiled"]["accelerator_model"] == "Trainium"
+    assert said["compiled"]["tensor_parallel_degree"] == 2
+    assert said["compiled"]["options"]["option.model_loader"] == "tnx"
+    assert {f"{base}/{path}" for path in said["files"]} == {
+        key for key in found if key.startswith(f"{base}/")
+    }
+    assert [path for path in said["files"] if path.endswith(".neff")]
+    assert answer

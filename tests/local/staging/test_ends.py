@@ -12,7 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.serving.lmi.ahead_of_time import command
+from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
 from cdk_sagemaker_llm.staging import jobs, starting
 from cdk_sagemaker_llm.staging.jobs import Made
 from cdk_sagemaker_llm.staging.signalling import put, signal
@@ -62,11 +62,13 @@ class Bench:
             "image": LMI_28,
             "instance_type": type_name,
             "role": ROLE,
-            "arguments": command("0.28.0", degree),
+            "arguments": TENSORRT_LLM.command("0.28.0", degree),
             "weights": f"s3://{self.bucket}/weights/",
             "properties": "option.dtype=fp16\n",
             "volume_gib": 71,
             "seconds": 3600,
+            "folder": "",
+            "needed": "*.engine",
             "compiled": COMPILED,
             **more,
         }
@@ -115,6 +117,8 @@ def test_what_a_job_made_is_put_in_place(bench: Bench, kind: str) -> None:
     assert json.loads(before[f"{folder}.json"]) == {
         "handle": f"{bench.told.url}/handle",
         "compiled": COMPILED,
+        "folder": "",
+        "needed": "*.engine",
     }
     made = f"{folder}/output/model/"
     written = {
@@ -236,8 +240,8 @@ def test_a_long_name_is_cut_to_what_the_api_takes(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ((), "wrote no engine, but nothing"),
-        (("log", "a.engine.txt"), "wrote no engine, but ['a.engine.txt', 'log']"),
+        ((), "wrote no *.engine, but nothing"),
+        (("log", "a.engine.txt"), "wrote no *.engine, but ['a.engine.txt', 'log']"),
     ],
 )
 def test_a_job_without_engines_is_none(
@@ -246,7 +250,12 @@ def test_a_job_without_engines_is_none(
     """
     What it wrote stays where it is, and is told.
     """
-    note = {"handle": f"{bench.told.url}/handle", "compiled": COMPILED}
+    note = {
+        "handle": f"{bench.told.url}/handle",
+        "compiled": COMPILED,
+        "folder": "",
+        "needed": "*.engine",
+    }
     bench.put(f"{BASE}.jobs/job.json", json.dumps(note).encode())
     for name in files:
         bench.put(f"{BASE}.jobs/job/output/model/{name}", b"x")
@@ -267,7 +276,7 @@ def test_what_cannot_be_put_in_place_is_told(bench: Bench) -> None:
     Made(bench.bucket, BASE, "job").end("")
 
     (heard,) = bench.told.at("/handle")
-    assert (heard["Status"], heard["Reason"]) == ("FAILURE", "KeyError: 'compiled'")
+    assert (heard["Status"], heard["Reason"]) == ("FAILURE", "KeyError: 'folder'")
     assert heard["UniqueId"] == "job"
 
 

@@ -10,7 +10,8 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from cdk_sagemaker_llm.serving.lmi.ahead_of_time import command
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime
+from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX, TENSORRT_LLM
 from cdk_sagemaker_llm.staging.jobs import (
     _why,
     arguments,
@@ -166,13 +167,16 @@ def test_a_training_job_is_asked_for() -> None:
     assert faults("CreateTrainingJob", request) == ""
 
 
+@pytest.mark.parametrize("way", [TENSORRT_LLM, NEURONX], ids=lambda way: way.name)
 @pytest.mark.parametrize("version", ["0.28.0", "0.30.0"])
 @pytest.mark.parametrize("kind", ["processing", "training"])
-def test_the_api_takes_what_the_script_is_told(version: str, kind: str) -> None:
+def test_the_api_takes_what_the_script_is_told(
+    version: str, kind: str, way: AheadOfTime
+) -> None:
     """
     A hundred words at most, of 256 characters each, which botocore does not hold.
     """
-    words = arguments({"arguments": command(version, 8)}, kind)
+    words = arguments({"arguments": way.command(version, 8)}, kind)
 
     assert 1 <= len(words) <= 100
     assert max(map(len, words)) <= 256

@@ -1,5 +1,5 @@
 """
-The job that compiles TensorRT-LLM engines on the instance type that will serve them.
+The job that compiles a model on the instance type that will serve it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,8 @@ from cdk_sagemaker_llm.models import Compilation, S3Model, architecture_of
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.host import instance_findings
 from cdk_sagemaker_llm.serving.images import named_image
-from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
-    command,
-    compile_options,
-    job_properties,
-)
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime, job_properties
+from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 from cdk_sagemaker_llm.staging.wanted import JOBS
 
@@ -66,6 +63,9 @@ _UNKNOWN_GIB = 500
 _ADDRESS_LENGTH = 20
 _STATUSES = ["Completed", "Failed", "Stopped"]
 
+Compilable = TensorRtLlm | NeuronX
+"""What LMI's scripts compile ahead of time."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompilePlan:
@@ -84,11 +84,18 @@ class CompilePlan:
         compilation: What the engines are bound to.
     """
 
-    serving: TensorRtLlm
+    serving: Compilable
     container: Container
     hardware: InstanceType
     kind: JobKind
     compilation: Compilation
+
+    @property
+    def way(self) -> AheadOfTime:
+        """
+        How it is compiled.
+        """
+        return self.serving.ahead_of_time
 
     def place(self, weights: StagedPlace) -> StagedPlace:
         """
@@ -103,7 +110,9 @@ class CompilePlan:
                 dict(bound.options),
             ]
         )
-        return StagedPlace(base=f"{weights.base}-tensorrt-llm-{key}", home=weights.home)
+        return StagedPlace(
+            base=f"{weights.base}-{self.way.name}-{key}", home=weights.home
+        )
 
     @property
     def word(self) -> str:
@@ -113,7 +122,7 @@ class CompilePlan:
         return self.kind.capitalize()
 
     @property
-    def precompiled(self) -> TensorRtLlm:
+    def precompiled(self) -> Compilable:
         """
         The configuration that serves the engines.
         """
@@ -122,7 +131,7 @@ class CompilePlan:
 
 def plan_compilation(
     scope: Construct,
-    serving: TensorRtLlm,
+    serving: Compilable,
     hardware: InstanceType | None,
     weights: S3Model,
 ) -> tuple[CompilePlan | None, list[Finding]]:
@@ -131,18 +140,17 @@ def plan_compilation(
     """
     if hardware is None:
         missing = NO_HARDWARE.finding(
-            "instance_type is missing, or known only at deployment: engines are "
-            "compiled for one kind of GPU",
+            "instance_type is missing, or known only at deployment: a model is "
+            "compiled for one kind of accelerator",
             "pass the instance type that will serve them",
         )
         return None, [missing]
     if not hardware.accelerators:
         return None, [_no_job(hardware)]
-    degree = serving.tensor_parallel_degree
-    settled = degree if isinstance(degree, int) else hardware.accelerators
-    serving = replace(serving, tensor_parallel_degree=settled, precompiled=False)
+    refused = serving.compiling_findings()
+    serving = serving.compiling(hardware.accelerators)
     prepared = serving.prepare(weights, hardware.accelerators)
-    found = list(prepared.findings)
+    found = [*refused, *prepared.findings]
     kind = job_kind(hardware)
     if kind is None:
         found.append(_no_job(hardware))
@@ -162,8 +170,8 @@ def plan_compilation(
         compilation=Compilation(
             image=named_image(container.image.version, serving.image),
             accelerator_model=hardware.accelerator_model,
-            tensor_parallel_degree=settled,
-            options=compile_options(texts),
+            tensor_parallel_degree=int(serving.tensor_parallel_degree or 0),
+            options=serving.ahead_of_time.bound_options(texts),
         ),
     )
     return plan, found
@@ -182,8 +190,9 @@ def _texts(container: Container) -> dict[str, str]:
 def _no_job(hardware: InstanceType) -> Finding:
     if not hardware.accelerators:
         return NO_JOB_TYPE.finding(
-            f"engines are compiled on GPUs that serve them, and {hardware} has none",
-            "choose a type with NVIDIA GPUs",
+            f"a model is compiled on accelerators that serve it, and {hardware} has "
+            "none",
+            "choose a type with accelerators",
         )
     like = job_type_like(hardware)
     way_out = f"choose {like}" if like else "no job has that accelerator"
@@ -247,9 +256,11 @@ class CompileJob:
             "image": self._image.uri,
             "instance_type": str(plan.hardware),
             "role": self._role.role_arn,
-            "arguments": command(
+            "arguments": plan.way.command(
                 plan.container.image.version, plan.compilation.tensor_parallel_degree
             ),
+            "folder": plan.way.folder,
+            "needed": plan.way.needed,
             "weights": self._weights.uri,
             "properties": job_properties(plan.container.files["serving.properties"]),
             "volume_gib": volume_gib_of(plan.hardware, weight_bytes),

@@ -53,6 +53,7 @@ from cdk_sagemaker_llm.hosting.staging.token import token_findings, token_of
 from cdk_sagemaker_llm.hosting.staging.waits import MARGIN_SECONDS, waited_seconds_of
 from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
 from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
+from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 
 if TYPE_CHECKING:
@@ -117,13 +118,14 @@ class StagedModel(RunsBuild, Construct):
         exclude: Patterns of files that are not.
 
         compile:
-            How TensorRT-LLM engines are compiled from the weights, once they are there,
-            by LMI's own script in the image that will serve them. Serve ``model`` with
-            ``serving``.
+            How TensorRT-LLM engines, or graphs of NeuronX, are compiled from the
+            weights, once they are there, by LMI's own script in the image that will
+            serve them. Serve ``model`` with ``serving``.
             If left out, nothing is compiled.
 
         instance_type:
-            The type that engines are compiled on: the one that will serve them.
+            The type that is compiled on: the one that will serve, or another of the
+            same accelerator where no job can have that.
 
         removal_policy:
             What becomes of the weights when no stack wants them any more: ``DESTROY``
@@ -171,7 +173,7 @@ class StagedModel(RunsBuild, Construct):
         folder: str = "models",
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
-        compile: TensorRtLlm | None = None,
+        compile: TensorRtLlm | NeuronX | None = None,
         instance_type: str | InstanceType | None = None,
         removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
         timeout: Duration | None = None,
@@ -307,9 +309,9 @@ class StagedModel(RunsBuild, Construct):
         self.weights = replace(weights, depends_on=done)
         """The weights as the Hub has them."""
         self.model = self.weights
-        """What an endpoint serves: the engines, or else the weights."""
-        self.serving: TensorRtLlm | None = None
-        """How engines are served; ``None`` where nothing is compiled."""
+        """What an endpoint serves: what was compiled, or else the weights."""
+        self.serving: TensorRtLlm | NeuronX | None = None
+        """How it is served; ``None`` where nothing is compiled."""
         self._manifest = asked.place.manifest
 
     def _compile(self, job: CompileJob, seconds: int, weight_bytes: int | None) -> None:

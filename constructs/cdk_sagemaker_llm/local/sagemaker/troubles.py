@@ -12,7 +12,7 @@ from cdk_sagemaker_llm.local.faults import Fault
 from cdk_sagemaker_llm.local.reporting import report
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of
 from cdk_sagemaker_llm.local.sagemaker.engines import start_log
-from cdk_sagemaker_llm.local.sagemaker.jobs import engines
+from cdk_sagemaker_llm.local.sagemaker.jobs import engines, graphs
 from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on
 from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
@@ -94,8 +94,11 @@ def trouble_of(
         )
     container = _container(world, variant, copy)
     said, starts = start_log(world, container)
-    # Engines that were compiled for something else keep LMI from loading its model.
-    if unloadable := engines.refusal(world, container, kind, _reserved(copy)):
+    # What was compiled for something else keeps LMI from loading its model.
+    unloadable = engines.refusal(
+        world, container, kind, _reserved(copy)
+    ) or graphs.refusal(world, container, kind)
+    if unloadable:
         said, starts = unloadable, False
     if said:
         group = _write_log(world, endpoint, variant, copy, said)

@@ -1,13 +1,13 @@
 """
-TensorRT-LLM engines that are compiled ahead of time: the command that makes them, and
-what they are bound to.
+What is compiled ahead of time by LMI's own scripts: what it is bound to, and that it is
+served as it was compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import Compilation, ModelSource, S3Model
 
@@ -17,50 +17,51 @@ OTHER_SERVING = Rule(
     "LMI documentation, TensorRT-LLM ahead-of-time compilation",
 )
 
-# djl-serving, serving/docker/partition/trt_llm_partition.py: what reads them there, and
-# what only the server reads.
-_SCRIPT = "/opt/djl/partition/trt_llm_partition.py"
-_PIPELINE_SINCE = "0.29"
 _ADDRESS = frozenset({"option.model_id", "option.revision"})
+# What only the server reads.
 _AT_RUN_TIME = _ADDRESS | {
     "engine",
-    "option.batch_scheduler_policy",
-    "option.enable_kv_cache_reuse",
-    "option.enable_streaming",
-    "option.kv_cache_free_gpu_mem_fraction",
     "option.model_loading_timeout",
-    "option.mpi_mode",
     "option.output_formatter",
     "option.predict_timeout",
-    "option.rolling_batch",
     "option.tensor_parallel_degree",
 }
 
 
-def command(version: str, degree: int) -> list[str]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AheadOfTime:
     """
-    Return the arguments that compile in an image of a version: ``{input}`` and
-    ``{output}`` stand for the job's folders.
+    How a backend is compiled ahead of time.
 
-    The image's entrypoint runs what is neither ``serve`` nor ``partition`` as it is,
-    once it has set up CUDA's libraries (dockerd-entrypoint-with-cuda-compat.sh of
-    djl-serving 0.26 to 0.33).
+    Args:
+        name: What prefixes are named by, such as ``tensorrt-llm``.
+
+        made: What comes of it, in the words of messages.
+
+        command:
+            Returns the job's arguments for an LMI version and a degree: ``{input}`` and
+            ``{output}`` stand for the job's folders.
+
+        folder: Where below the output the script writes; empty for the output itself.
+
+        needed: The pattern of a file that is there where it worked.
+
+        at_run_time: Further properties that only the server reads.
     """
-    pipeline = ["--pipeline_parallel_degree", "1"]
-    return [
-        "python",
-        _SCRIPT,
-        "--properties_dir",
-        "{input}/properties",
-        "--trt_llm_model_repo",
-        "{output}",
-        "--tensor_parallel_degree",
-        str(degree),
-        # Before 0.29 the script knows no such argument; from then on it must have it.
-        *(pipeline if LmiVersion.parse(version).at_least(_PIPELINE_SINCE) else ()),
-        "--model_path",
-        "{input}/model",
-    ]
+
+    name: str
+    made: str
+    command: Callable[[str, int], Sequence[str]]
+    folder: str = ""
+    needed: str
+    at_run_time: frozenset[str] = frozenset()
+
+    def bound_options(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """
+        Return of a configuration's properties those that what is compiled is bound to.
+        """
+        free = _AT_RUN_TIME | self.at_run_time
+        return {key: texts[key] for key in sorted(set(texts) - free)}
 
 
 def job_properties(written: bytes) -> str:
@@ -71,13 +72,6 @@ def job_properties(written: bytes) -> str:
     return "".join(
         f"{line}\n" for line in lines if line.partition("=")[0] not in _ADDRESS
     )
-
-
-def compile_options(texts: Mapping[str, str]) -> dict[str, str]:
-    """
-    Return of a configuration's properties those that engines are bound to.
-    """
-    return {key: texts[key] for key in sorted(set(texts) - _AT_RUN_TIME)}
 
 
 def compiled_findings(
@@ -100,8 +94,7 @@ def compiled_findings(
     if not is_precompiled:
         return [
             OTHER_SERVING.finding(
-                "the model is engines that were compiled ahead of time, and "
-                "precompiled was left out",
+                "the model was compiled ahead of time, and precompiled was left out",
                 "pass the serving of the StagedModel that compiled them",
             )
         ]
@@ -114,7 +107,7 @@ def compiled_findings(
         return []
     return [
         OTHER_SERVING.finding(
-            f"the engines were compiled otherwise: {', '.join(differing)}",
+            f"the model was compiled otherwise: {', '.join(differing)}",
             "pass the serving of the StagedModel that compiled them, or compile anew",
         )
     ]

@@ -4,13 +4,40 @@ Transformers-NeuronX on Large Model Inference (LMI) images.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, Literal, Self
 
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.models import Compilation, HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.serving.images import named_image
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
+    AheadOfTime,
+    compiled_findings,
+)
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.typed import COUNT, option
+
+NOT_COMPILED = Rule(
+    "LLM793",
+    "NeuronX is compiled ahead of time in a way that LMI's script does not",
+    "djl-serving, serving/docker/partition and neuron_utils/model_loader.py",
+)
+GRAPHS_ON_THE_HUB = Rule(
+    "LLM795",
+    "precompiled graphs of NeuronX are not on S3",
+    "LMI documentation, NeuronX ahead-of-time compilation",
+)
+
+# Up to 0.26 the script splits the weights into the folder that it reads them from, and
+# the loader has no name.
+_SINCE = "0.27"
+_LOADER = "tnx"
+_CORES_A_CHIP = 2
+# With any other way of quantizing, the script quantizes for GPUs in its place.
+_IN_WHOLE_NUMBERS = "static_int8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +84,21 @@ class NeuronX(LmiServing):
 
         fuse_qkv: Whether query, key and value are one matrix (0.27 and later).
 
-        model_loader: ``tnx``, ``optimum`` or ``vllm`` (0.27 and later).
+        model_loader:
+            ``tnx``, ``optimum`` or ``vllm`` (0.27 and later).
+            If left out, it is the container's choice; ``tnx`` for what was compiled
+            ahead of time, which no other loads.
+
+        precompiled:
+            Whether the model was compiled ahead of time: an ``S3Model`` whose prefix
+            holds what the partition script wrote, for the same chips and degree (0.27
+            and later).
+            If left out, the container compiles.
     """
 
     family_name: ClassVar[str] = "djl-neuronx"
     backend: ClassVar[str] = "neuronx"
+    ahead_of_time: ClassVar[AheadOfTime] = NEURONX
 
     _: KW_ONLY
     rolling_batch: str | None = None
@@ -90,9 +127,109 @@ class NeuronX(LmiServing):
     speculative_length: int | None = option("speculative_length", COUNT)
     fuse_qkv: bool | None = option("fuse_qkv")
     model_loader: str | None = option("model_loader")
+    precompiled: bool = False
+
+    def compiling(self, accelerators: int) -> Self:
+        """
+        Return the configuration that is compiled, with its degree in numbers.
+
+        Args:
+            accelerators: How many chips the instance has.
+        """
+        degree = self._degree() or _CORES_A_CHIP * accelerators
+        return replace(
+            self,
+            tensor_parallel_degree=degree,
+            model_loader=_LOADER,
+            precompiled=False,
+        )
+
+    def compiling_findings(self) -> list[Finding]:
+        """
+        Return what the script would not compile.
+        """
+        found = [
+            NOT_COMPILED.finding(f"{name} {why}", f"leave {name} out")
+            for name, why in self._not_compiled()
+        ]
+        if not self._at_least(_SINCE):
+            too_old = NOT_COMPILED.finding(
+                f"LMI {self._asked_version} compiles NeuronX ahead of time in the "
+                "folder of its input",
+                f"choose LMI {_SINCE} or later",
+            )
+            return [too_old, *found]
+        return found
+
+    def _not_compiled(self) -> Iterator[tuple[str, str]]:
+        if self.model_loader not in (None, _LOADER):
+            yield "model_loader", f"must be {_LOADER!r}, got {self.model_loader!r}"
+        if self.quantize not in (None, _IN_WHOLE_NUMBERS):
+            yield "quantize", f"must be {_IN_WHOLE_NUMBERS!r}, got {self.quantize!r}"
+        for name in ("load_split_model", "compiled_graph_path"):
+            if getattr(self, name) is not None:
+                yield name, "is of weights or graphs that are there already"
+        for name in ("speculative_draft_model", "speculative_length"):
+            if getattr(self, name) is not None:
+                yield name, "is nothing that LMI's script compiles"
 
     def _engine(self) -> str:
         return "Python"
+
+    def _more(self) -> Mapping[str, PropertyValue]:
+        if not self.precompiled or self.model_loader is not None:
+            return {}
+        return {"option.model_loader": _LOADER}
+
+    def _own_findings(self, model: ModelSource | None) -> list[Finding]:
+        if not self.precompiled:
+            return []
+        found = []
+        if not self._at_least(_SINCE):
+            found.append(
+                NOT_COMPILED.finding(
+                    f"precompiled is known from LMI {_SINCE} on, got "
+                    f"{self._asked_version}",
+                    "choose a later version",
+                )
+            )
+        if self.model_loader not in (None, _LOADER):
+            found.append(
+                NOT_COMPILED.finding(
+                    f"model_loader must be {_LOADER!r} for what was compiled ahead of "
+                    f"time, got {self.model_loader!r}",
+                    "leave model_loader out",
+                )
+            )
+        if isinstance(model, HuggingFaceModel):
+            found.append(
+                GRAPHS_ON_THE_HUB.finding(
+                    "what was compiled ahead of time is loaded from S3, got a "
+                    "HuggingFaceModel",
+                    "pass S3Model('s3://bucket/prefix/'), which holds compiled/",
+                )
+            )
+        return found
+
+    def _property_findings(
+        self,
+        model: ModelSource | None,
+        texts: Mapping[str, str],
+        accelerators: int | None,
+        version: str,
+    ) -> list[Finding]:
+        # Called by its name: a data class with slots is made anew, and super() is not.
+        found = LmiServing._property_findings(  # noqa: SLF001 - its own
+            self, model, texts, accelerators, version
+        )
+        cores = _CORES_A_CHIP * (accelerators or 0)
+        wanted = Compilation(
+            image=named_image(version, self.image),
+            accelerator_model="",
+            tensor_parallel_degree=self._degree() or cores,
+            options=self.ahead_of_time.bound_options(texts),
+        )
+        return found + compiled_findings(model, wanted, is_precompiled=self.precompiled)
 
     def _scheduling(self) -> Mapping[str, PropertyValue]:
         default = "auto" if self.batch_size is None else "disable"

@@ -5,8 +5,8 @@ TensorRT-LLM on Large Model Inference (LMI) images.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY, replace
+from typing import ClassVar, Literal, Self
 
 from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
@@ -21,11 +21,12 @@ from cdk_sagemaker_llm.models import (
 )
 from cdk_sagemaker_llm.serving.images import named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
-    compile_options,
+    AheadOfTime,
     compiled_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
+from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, option
@@ -86,6 +87,7 @@ class TensorRtLlm(LmiServing):
 
     family_name: ClassVar[str] = "djl-tensorrtllm"
     backend: ClassVar[str] = "trtllm"
+    ahead_of_time: ClassVar[AheadOfTime] = TENSORRT_LLM
 
     _: KW_ONLY
     rolling_batch: str | None = None
@@ -103,6 +105,22 @@ class TensorRtLlm(LmiServing):
     rope_scaling: RopeScaling | None = None
     smoothquant: SmoothQuant | None = None
     precompiled: bool = False
+
+    def compiling(self, accelerators: int) -> Self:
+        """
+        Return the configuration that is compiled, with its degree in numbers.
+
+        Args:
+            accelerators: How many the instance has.
+        """
+        degree = self._degree() or accelerators
+        return replace(self, tensor_parallel_degree=degree, precompiled=False)
+
+    def compiling_findings(self) -> list[Finding]:
+        """
+        Return what the script would not compile.
+        """
+        return []
 
     def _engine(self) -> str:
         return "Python" if self._is_asynchronous else "MPI"
@@ -153,7 +171,7 @@ class TensorRtLlm(LmiServing):
             image=named_image(version, self.image),
             accelerator_model="",
             tensor_parallel_degree=self._degree() or accelerators or 0,
-            options=compile_options(texts),
+            options=self.ahead_of_time.bound_options(texts),
         )
         return found + compiled_findings(model, wanted, is_precompiled=self.precompiled)
 

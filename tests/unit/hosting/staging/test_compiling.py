@@ -27,7 +27,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.staging.compiling import disk_findings, volume_gib_of
-from cdk_sagemaker_llm.serving.lmi.ahead_of_time import command
+from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
 from tests.unit.hosting.staging.test_staged_model import (
     COMMIT,
     a_bucket,
@@ -101,6 +101,8 @@ def test_the_job_is_told_what_to_compile() -> None:
             "--model_path",
             "{input}/model",
         ],
+        "folder": "",
+        "needed": "*.engine",
         "weights": f"s3://bucket/{BASE}/",
         "properties": "engine=MPI\noption.tensor_parallel_degree=4\n"
         "option.max_rolling_batch_size=16\noption.rolling_batch=auto\n"
@@ -128,7 +130,7 @@ def test_the_script_of_a_version_knows_its_arguments(
     """
     From 0.29 on it must be told the pipeline's degree, and before it refuses that.
     """
-    words = command(version, 8)
+    words = TENSORRT_LLM.command(version, 8)
 
     assert ("--pipeline_parallel_degree" in words) == has_pipeline
     assert words[words.index("--tensor_parallel_degree") + 1] == "8"
@@ -224,7 +226,7 @@ def test_what_engines_are_bound_to_is_another_prefix_and_refused_in_serving(
     theirs = compiled(a_stack(), other)
 
     assert ours.s3_uri != theirs.s3_uri
-    with pytest.raises(ValueError, match="LLM775 the engines were compiled otherwise"):
+    with pytest.raises(ValueError, match="LLM775 the model was compiled otherwise"):
         LlmEndpoint(
             stack,
             "Llm",
@@ -261,7 +263,9 @@ def test_engines_are_served_by_what_loads_them() -> None:
     """
     stack = a_stack()
     engines = compiled(stack)
-    with pytest.raises(ValueError, match=r"LLM775 the model is TensorRT-LLM engines"):
+    with pytest.raises(
+        ValueError, match=r"LLM775 the model was compiled ahead of time, got"
+    ):
         LlmEndpoint(stack, "A", model=engines.model, serving=Vllm(), instance_type=G5)
     with pytest.raises(ValueError, match=r"LLM775 .* precompiled was left out"):
         LlmEndpoint(stack, "B", model=engines.model, serving=FOUR, instance_type=G5)

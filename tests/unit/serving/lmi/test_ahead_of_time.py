@@ -8,11 +8,11 @@ import pytest
 
 from cdk_sagemaker_llm import Compilation, HuggingFaceModel, S3Model
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
-    command,
-    compile_options,
+    AheadOfTime,
     compiled_findings,
     job_properties,
 )
+from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX, TENSORRT_LLM
 
 MADE = Compilation(
     image="0.28.0",
@@ -49,7 +49,7 @@ def test_the_command_is_the_scripts(version: str, pipeline: list[str]) -> None:
     """
     Word by word.
     """
-    assert command(version, 8) == [
+    assert TENSORRT_LLM.command(version, 8) == [
         "python",
         "/opt/djl/partition/trt_llm_partition.py",
         "--properties_dir",
@@ -73,31 +73,61 @@ def test_a_job_is_not_told_where_the_model_was() -> None:
     assert job_properties(written) == "engine=MPI\noption.x=a=b\n"
 
 
-def test_options_of_running_are_no_part_of_engines() -> None:
+def test_the_command_of_neuron_is_the_scripts() -> None:
+    """
+    Word by word; the entrypoint knows the first of them.
+    """
+    assert NEURONX.command("0.27.0", 24) == [
+        "partition",
+        "--model-dir",
+        "{input}/properties",
+        "--model-id",
+        "{input}/model",
+        "--save-mp-checkpoint-path",
+        "{output}/neuron",
+        "--tensor-parallel-degree",
+        "24",
+        "--skip-copy",
+    ]
+    assert NEURONX.folder == "neuron/"
+
+
+RUNNING = (
+    "engine",
+    "option.enable_streaming",
+    "option.model_id",
+    "option.model_loading_timeout",
+    "option.output_formatter",
+    "option.predict_timeout",
+    "option.revision",
+    "option.tensor_parallel_degree",
+)
+SCHEDULING = (
+    "option.batch_scheduler_policy",
+    "option.enable_kv_cache_reuse",
+    "option.kv_cache_free_gpu_mem_fraction",
+    "option.mpi_mode",
+    "option.rolling_batch",
+)
+
+
+@pytest.mark.parametrize(
+    ("way", "running", "bound"),
+    [
+        (TENSORRT_LLM, (*RUNNING, *SCHEDULING), ("option.dtype", "option.quantize")),
+        # Whether requests are batched is compiled into Neuron's graphs.
+        (NEURONX, RUNNING, ("option.n_positions", "option.rolling_batch")),
+    ],
+)
+def test_options_of_running_are_no_part_of_what_is_compiled(
+    way: AheadOfTime, running: tuple[str, ...], bound: tuple[str, ...]
+) -> None:
     """
     Each by its name, and what is left in the order of names.
     """
-    running = (
-        "engine",
-        "option.batch_scheduler_policy",
-        "option.enable_kv_cache_reuse",
-        "option.enable_streaming",
-        "option.kv_cache_free_gpu_mem_fraction",
-        "option.model_id",
-        "option.model_loading_timeout",
-        "option.mpi_mode",
-        "option.output_formatter",
-        "option.predict_timeout",
-        "option.revision",
-        "option.rolling_batch",
-        "option.tensor_parallel_degree",
-    )
-    bound = {"option.quantize": "awq", "option.dtype": "fp16"}
+    found = way.bound_options(dict.fromkeys((*running, *reversed(bound)), "x"))
 
-    found = compile_options({**dict.fromkeys(running, "x"), **bound})
-
-    assert found == bound
-    assert list(found) == ["option.dtype", "option.quantize"]
+    assert list(found) == list(bound)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +158,7 @@ def test_fails_if_engines_are_served_otherwise(
     """
     (found,) = compiled_findings(ENGINES, wanted(**asked), is_precompiled=True)
 
-    expected = f"LLM775 the engines were compiled otherwise: {words}; pass the serving"
+    expected = f"LLM775 the model was compiled otherwise: {words}; pass the serving"
     assert str(found).startswith(expected)
 
 

@@ -8,17 +8,16 @@ them, with what was compared beside them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.catalog import find_instance_type
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
+from cdk_sagemaker_llm.local.sagemaker.jobs.container import lmi_tag
 from cdk_sagemaker_llm.local.sagemaker.world import World
 
 _MARK = b"embedded engine of TensorRT-LLM\n"
-_IMAGE = re.compile(r"/djl-inference:(\d+\.\d+\.\d+-tensorrtllm[^/]*)$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,14 +49,6 @@ class Engine:
         return cls(**json.loads(contents.removeprefix(_MARK)))
 
 
-def image_tag(image: str) -> str | None:
-    """
-    Return the tag of an image of LMI for TensorRT-LLM; ``None`` of any other.
-    """
-    found = _IMAGE.search(image)
-    return found[1] if found else None
-
-
 def device_of(instance_type: str) -> tuple[str, int]:
     """
     Return the accelerators of an instance type: their kind and their number.
@@ -87,12 +78,12 @@ def refusal(
 
         reserved: How many accelerators it has. If left out, all of the instance.
     """
-    tag = image_tag(str(container.get("Image", "")))
+    tag = lmi_tag(str(container.get("Image", "")), "tensorrtllm")
     data = next(ModelData.of(container), None)
     if tag is None:
         return ()
-    options = _options(world, container, data)
-    compiled = list(_engines(world, data, options))
+    options = options_of(world, container, data)
+    compiled = list(_engines(world, data_of(data, options)))
     if not compiled:
         return ()
     device, number = device_of(instance_type)
@@ -129,9 +120,13 @@ def _faults(
         )
 
 
-def _options(
+def options_of(
     world: World, container: Mapping[str, Any], data: ModelData | None
 ) -> dict[str, str]:
+    """
+    Return the options that a container of LMI has: what its model data says goes before
+    its variables.
+    """
     variables = container.get("Environment", {})
     own = {
         name.removeprefix("OPTION_").lower(): str(value)
@@ -143,13 +138,18 @@ def _options(
     return {**own, **(world.artifacts.options(data) if data is not None else {})}
 
 
-def _engines(
-    world: World, data: ModelData | None, options: Mapping[str, str]
-) -> Iterator[Engine]:
+def data_of(data: ModelData | None, options: Mapping[str, str]) -> ModelData | None:
+    """
+    Return the model data that a container of LMI loads: its model_id's, where that is
+    on S3.
+    """
     named = options.get("model_id", "")
-    if named.startswith("s3://"):
-        url = named if named.endswith("/") else f"{named}/"
-        data = ModelData(url, prefix=True)
+    if not named.startswith("s3://"):
+        return data
+    return ModelData(named if named.endswith("/") else f"{named}/", prefix=True)
+
+
+def _engines(world: World, data: ModelData | None) -> Iterator[Engine]:
     if data is None:
         return
     for name in world.artifacts.files(data):

@@ -11,7 +11,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.clock import now
 from cdk_sagemaker_llm.local.errors import validation
-from cdk_sagemaker_llm.local.sagemaker.jobs import partition
+from cdk_sagemaker_llm.local.sagemaker.jobs import entrypoint as images
+from cdk_sagemaker_llm.local.sagemaker.jobs.container import Container
 from cdk_sagemaker_llm.local.sagemaker.jobs.files import (
     Files,
     MissingBucketError,
@@ -159,7 +160,7 @@ class Jobs:
         if job.status != "InProgress":
             return
         image, entrypoint, arguments = self._kind.program(job.request)
-        container = partition.Container(
+        container = Container(
             image=image,
             entrypoint=entrypoint,
             arguments=arguments,
@@ -169,7 +170,7 @@ class Jobs:
             around=self._world.surroundings,
             isolated=self._kind.is_isolated(job.request),
         )
-        code = partition.run(container)
+        code = images.run(container)
         self._write_log(job, container.log)
         if code:
             # The script leaves no message of its own: SageMaker has only its exit code.
