@@ -314,8 +314,13 @@ REASONS = (
     ),
     Reason(
         "StartBuilds",
-        ("codebuild:BatchGetBuilds", "codebuild:StartBuild"),
-        "starts the build, and asks how it ended",
+        (
+            "codebuild:BatchGetBuilds",
+            "codebuild:ListBuildsForProject",
+            "codebuild:StartBuild",
+            "codebuild:StopBuild",
+        ),
+        "starts the build, asks how it ended, and stops it when its stack goes",
         "the stack's event says that it may not",
         _BUILD,
     ),
@@ -382,8 +387,11 @@ REASONS = (
             "sagemaker:CreateTrainingJob",
             "sagemaker:DescribeProcessingJob",
             "sagemaker:DescribeTrainingJob",
+            "sagemaker:StopProcessingJob",
+            "sagemaker:StopTrainingJob",
         ),
-        "starts the job that compiles, and asks how it ended",
+        "starts the job that compiles, asks how it ended, and stops it when its stack "
+        "goes",
         "the stack's event says that it may not",
         _REFERENCE,
     ),

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.staging.beginning import (
     token_of,
 )
 from cdk_sagemaker_llm.staging.progress import say
+from cdk_sagemaker_llm.staging.stopping import stop_builds
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
@@ -33,10 +34,11 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
 
 
 def _act(event: Mapping[str, Any]) -> str:
+    asked = event["ResourceProperties"]
     # An image is kept: other stacks, and roll-backs, may need it.
     if event["RequestType"] == "Delete":
+        stop_builds(asked["Project"], asked["Handle"])
         return str(event["PhysicalResourceId"])
-    asked = event["ResourceProperties"]
     if is_new(event):
         _begin(asked, token_of(event))
     return f"{asked['Repository']}@{asked['Digest']}"

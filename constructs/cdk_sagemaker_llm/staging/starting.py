@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.staging.beginning import (
 )
 from cdk_sagemaker_llm.staging.ownership import Ownership
 from cdk_sagemaker_llm.staging.progress import say
+from cdk_sagemaker_llm.staging.stopping import stop_builds, stop_jobs
 from cdk_sagemaker_llm.staging.wanted import Wanted
 
 _NOTHING_MADE = "nothing-staged"
@@ -43,6 +44,10 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
 def _act(event: Mapping[str, Any]) -> str:
     wanted = Wanted.of(event, "ResourceProperties")
     if event["RequestType"] == "Delete":
+        if wanted.project:
+            stop_builds(wanted.project, wanted.handle)
+        else:
+            stop_jobs(wanted)
         _release(wanted, str(event["PhysicalResourceId"]))
         return str(event["PhysicalResourceId"])
     if is_new(event):

@@ -193,14 +193,22 @@ def test_what_is_kept_loses_its_mark_only(s3: Untyped, told: Told) -> None:
     assert keys(s3, "starting-kept") == {"/model.safetensors", ".json"}
 
 
-def test_what_was_never_finished_stays(s3: Untyped, told: Told) -> None:
+def test_what_was_never_finished_stays(
+    s3: Untyped, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
     """
-    A roll-back deletes the resource, and the next deployment goes on from there.
+    A roll-back deletes the resource, and the next deployment goes on from there; that
+    its project is gone holds nothing up.
     """
     staged(s3, "starting-half")
     s3.delete_object(Bucket="starting-half", Key=f"{BASE}.json")
     starting.handler(event(told, "starting-half", "Delete"), None)
 
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "the builds of no-such-project are not stopped: ResourceNotFo"
+    )
+    assert [one["Status"] for one in told.at("/answer")] == ["SUCCESS"]
     assert keys(s3, "starting-half") == {"/model.safetensors"}
 
 
@@ -245,7 +253,12 @@ def test_engines_are_put_in_place_once(s3: Untyped, told: Told) -> None:
     """
     bucket = "starting-engines"
     s3.create_bucket(Bucket=bucket)
-    note = {"handle": f"{told.url}/handle", "compiled": {"image": "0.30.0"}}
+    note = {
+        "handle": f"{told.url}/handle",
+        "compiled": {"image": "0.30.0"},
+        "folder": "",
+        "needed": "*.engine",
+    }
     for job in ("first", "second"):
         folder = f"{BASE}.jobs/{job}"
         s3.put_object(Bucket=bucket, Key=f"{folder}.json", Body=json.dumps(note))

@@ -275,8 +275,8 @@ class CompileJob:
 
     def starter_statements(self) -> list[Statement]:
         """
-        Return what the function needs: to start jobs of this name, and to put in place
-        what they made.
+        Return what the function needs: to start and stop jobs of this name, and to put
+        in place what they made.
         """
         word, place = self.plan.word, self.asked.place
         job = f"arn:{partition()}:sagemaker:{_here()}:{word.lower()}-job/{self.name}-*"
@@ -284,7 +284,10 @@ class CompileJob:
             *owner_statements(self._bucket, place, keeps=self.asked.keeps),
             Statement(
                 sid="StartJobs",
-                actions=[f"sagemaker:Create{word}Job", f"sagemaker:Describe{word}Job"],
+                actions=[
+                    f"sagemaker:{verb}{word}Job"
+                    for verb in ("Create", "Describe", "Stop")
+                ],
                 resources=[job],
                 wildcard_reason="each job has a name of its own",
             ),

@@ -126,12 +126,18 @@ def watch_builds(
 
 def start_statements(project: codebuild.CfnProject) -> list[Statement]:
     """
-    Return what the function needs to start builds, and to look at them.
+    Return what the function needs to start builds, to look at them, and to stop those
+    that no stack waits for any more.
     """
     return [
         Statement(
             sid="StartBuilds",
-            actions=["codebuild:BatchGetBuilds", "codebuild:StartBuild"],
+            actions=[
+                "codebuild:BatchGetBuilds",
+                "codebuild:ListBuildsForProject",
+                "codebuild:StartBuild",
+                "codebuild:StopBuild",
+            ],
             resources=[project.attr_arn],
         )
     ]

@@ -186,6 +186,7 @@ def test_a_type_that_no_processing_job_has_trains(type_name: str, kind: str) -> 
     assert found["StartJobs"]["Action"] == [
         f"sagemaker:Create{word}Job",
         f"sagemaker:Describe{word}Job",
+        f"sagemaker:Stop{word}Job",
     ]
     assert rule == {
         "source": ["aws.sagemaker"],

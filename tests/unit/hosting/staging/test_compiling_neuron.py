@@ -95,6 +95,7 @@ def test_a_training_job_is_told_what_to_compile() -> None:
     assert found["StartJobs"]["Action"] == [
         "sagemaker:CreateTrainingJob",
         "sagemaker:DescribeTrainingJob",
+        "sagemaker:StopTrainingJob",
     ]
 
 

@@ -292,6 +292,12 @@ def test_the_function_may_do_just_this() -> None:
     removed = json.dumps(found["RemoveWeights"]["Resource"])
 
     assert shortened(found["StartBuilds"]["Resource"]) == "WeightsBuild.Arn"
+    assert found["StartBuilds"]["Action"] == [
+        "codebuild:BatchGetBuilds",
+        "codebuild:ListBuildsForProject",
+        "codebuild:StartBuild",
+        "codebuild:StopBuild",
+    ]
     assert listed == ["models/*"]
     assert found["UseKey"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
     assert ":s3:::bucket/models/*" in removed
