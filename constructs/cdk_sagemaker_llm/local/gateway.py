@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local import cbor, control, regions, scaling, shapes
+from cdk_sagemaker_llm.local import (
+    cbor,
+    control,
+    object_keys,
+    regions,
+    scaling,
+    shapes,
+)
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.cloudformation import wait_conditions
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
@@ -76,6 +83,10 @@ class Gateway:
         region, service = self._signed_for(request)
         if aside := _aside(request):
             return aside(environ, start_response)
+        if service == "s3" and (
+            refused := object_keys.refusal(environ, self._account, region)
+        ):
+            return error_response(refused, environ, service)(environ, start_response)
         own = request.path.startswith(control.PREFIX)
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)

@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 
+from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
 from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.signalling import answer, signal
@@ -33,6 +34,9 @@ def answered(
     made, reason = event.get("PhysicalResourceId", nothing), ""
     try:
         made = act(event)
+    except StagingError as fault:
+        reason = str(fault)
+        say(reason)
     except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
         reason = f"{type(fault).__name__}: {fault}"
         say(reason)

@@ -4,8 +4,41 @@ Why a model cannot be staged.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+
+_ELSEWHERE = {"301", "PermanentRedirect", "AuthorizationHeaderMalformed"}
+
 
 class StagingError(Exception):
     """
     What stands in the way, and the way out, in one line for the stack's event.
     """
+
+
+def bucket_failure(fault: ClientError, bucket: str) -> StagingError:
+    """
+    Return what is the matter with a bucket.
+
+    Args:
+        fault: What S3 answered.
+
+        bucket: The bucket's name.
+    """
+    error = fault.response["Error"]
+    code = error["Code"]
+    if code in _ELSEWHERE:
+        return StagingError(
+            f"bucket {bucket} is in another region, and SageMaker reads weights from "
+            "the endpoint's own; name a bucket of this region"
+        )
+    if code == "NoSuchBucket":
+        return StagingError(f"bucket {bucket} does not exist")
+    if code in {"403", "AccessDenied"} or code.startswith("KMS."):
+        return StagingError(
+            f"the role may not use bucket {bucket} or its key "
+            f"({error.get('Message', code)}); let it in by their policies"
+        )
+    return StagingError(f"bucket {bucket}: {fault}")

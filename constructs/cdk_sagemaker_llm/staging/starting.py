@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.staging.beginning import (
     start_build,
     token_of,
 )
+from cdk_sagemaker_llm.staging.failures import bucket_failure
 from cdk_sagemaker_llm.staging.ownership import Ownership
 from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.stopping import stop_builds, stop_jobs
@@ -65,10 +66,20 @@ def _release(wanted: Wanted, made: str) -> None:
         say(f"there is nothing to release: {fault}")
 
 
-def _begin(wanted: Wanted, token: str) -> None:
+def _is_staged(wanted: Wanted) -> bool:
+    """
+    Mark that the stack wants it, and look whether it is there.
+    """
     ownership = Ownership(wanted)
-    ownership.claim()
-    if ownership.is_staged():
+    try:
+        ownership.claim()
+        return ownership.is_staged()
+    except ClientError as fault:
+        raise bucket_failure(fault, wanted.bucket) from fault
+
+
+def _begin(wanted: Wanted, token: str) -> None:
+    if _is_staged(wanted):
         say(f"{wanted.uri} is staged already")
         signal_done(wanted.handle, unique_id=wanted.manifest)
     elif wanted.project:

@@ -14,14 +14,13 @@ import boto3
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging.failures import StagingError
+from cdk_sagemaker_llm.staging.failures import StagingError, bucket_failure
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
 
 # S3 keeps this beside an object: what was held against the Hub before it went there.
 _DIGEST = "hub-digest"
 _GONE = {"404", "NoSuchKey"}
-_ELSEWHERE = {"301", "PermanentRedirect", "AuthorizationHeaderMalformed"}
 
 
 class Storage:
@@ -138,18 +137,4 @@ class Storage:
         raise self._fault(fault) from fault
 
     def _fault(self, fault: ClientError) -> StagingError:
-        error, bucket = fault.response["Error"], self._order.bucket
-        code = error["Code"]
-        if code in _ELSEWHERE:
-            return StagingError(
-                f"bucket {bucket} is in another region, and SageMaker reads weights "
-                "from the endpoint's own; name a bucket of this region"
-            )
-        if code == "NoSuchBucket":
-            return StagingError(f"bucket {bucket} does not exist")
-        if code in {"403", "AccessDenied"} or code.startswith("KMS."):
-            return StagingError(
-                f"the role may not use bucket {bucket} or its key "
-                f"({error.get('Message', code)}); let it in by their policies"
-            )
-        return StagingError(f"bucket {bucket}: {fault}")
+        return bucket_failure(fault, self._order.bucket)

@@ -165,6 +165,41 @@ def test_a_gated_model_says_what_is_missing_and_goes_on(
     assert TOKEN not in "".join(log_of(embedded_aws, "s3://staged-gated/"))
 
 
+def test_a_key_that_locks_the_role_out_says_so_and_goes_on(
+    embedded_aws: EmbeddedAws, s3: Untyped, deploy: Deploy
+) -> None:
+    """
+    Once its policy does not, the same stack goes on.
+    """
+    kms, bucket = embedded_aws.client("kms"), "staged-locked"
+    key = kms.create_key()["KeyMetadata"]["KeyId"]
+
+    def policy(*statements: object) -> None:
+        told = {"Version": "2012-10-17", "Statement": statements}
+        kms.put_key_policy(KeyId=key, PolicyName="default", Policy=json.dumps(told))
+
+    everyone = {"Principal": "*", "Resource": "*"}
+    policy({"Effect": "Deny", "Action": "kms:GenerateDataKey", **everyone})
+    s3.create_bucket(Bucket=bucket)
+    default = {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": key}
+    rule = {"ApplyServerSideEncryptionByDefault": default}
+    s3.put_bucket_encryption(
+        Bucket=bucket, ServerSideEncryptionConfiguration={"Rules": [rule]}
+    )
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        given = asked(bucket, hub)
+        refused = deploy("deploy", **given)
+        policy({"Effect": "Allow", "Action": "kms:*", **everyone})
+        succeed(deploy("deploy", **given))
+    prefix = f"models/tiny--model/{REVISION}"
+
+    assert refused.returncode == 1
+    words = " ".join(refused.stdout.split())
+    assert f"the role may not use bucket {bucket} or its key (User is not" in words
+    assert "let it in by their policies" in words
+    assert f"{prefix}.json" in contents(s3, bucket)
+
+
 @pytest.mark.parametrize(
     ("bucket", "more", "words"),
     [

@@ -153,7 +153,7 @@ def test_what_cannot_be_started_fails_with_its_reason(told: Told) -> None:
     (answer,) = told.at("/answer")
     assert answer["Status"] == "FAILED"
     assert answer["PhysicalResourceId"] == "nothing-staged"
-    assert "NoSuchBucket" in answer["Reason"]
+    assert answer["Reason"] == "bucket starting-no-such-bucket does not exist"
     assert told.at("/handle") == []
 
 
