@@ -26,6 +26,9 @@ from cdk_sagemaker_llm.serving.lmi.artifact import Artifact
 from cdk_sagemaker_llm.serving.lmi.read_tarball import tarball_files
 
 NESTED = "AWS::CloudFormation::Stack"
+# The form that this was written for; only of newer ones the installed CDK is asked,
+# which costs a tenth of a check.
+_SCHEMA = 55
 _ASSET_PATH = "aws:asset:path"
 _HASH = re.compile(r"/([0-9a-f]{64})\.")
 _ONE_REFERENCE = re.compile(r"\$\{(\w+)(?:\.[\w.]+)?\}\Z")
@@ -154,7 +157,7 @@ def unknown_version(path: Path) -> str:
     if it is not, or if that is not known.
     """
     written = str(read_json(path / MANIFEST).get("version", ""))
-    known = _schema_version()
+    known = _schema_version() if _major(written) > _SCHEMA else ""
     if _major(written) <= _major(known) or not known:
         return ""
     return (
