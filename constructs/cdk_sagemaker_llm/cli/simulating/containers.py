@@ -4,12 +4,17 @@ Which model a container of an app serves, and how, as far as the app says it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.architecture import find_architecture
+from cdk_sagemaker_llm.catalog.engine_releases import (
+    find_engine_release,
+    pinned_version,
+)
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.cli.assembly import artifact_files, image_of
@@ -25,6 +30,7 @@ from cdk_sagemaker_llm.cli.simulating.values import is_open
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.serving.engines.gguf import gguf_type_of
 from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
 from cdk_sagemaker_llm.serving.lmi.environment.translation import translate
 from cdk_sagemaker_llm.serving.lmi.folder import properties_path
@@ -32,7 +38,18 @@ from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.lmi.values import as_int
 
-_TGI = "huggingface-llm"
+_ENGINES: Mapping[str, EngineName] = {
+    "djl-tensorrtllm": "tensorrt-llm",
+    "huggingface-llm": "tgi",
+}
+_PLANNED: Mapping[str, EngineName] = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "llama.cpp": "llama.cpp",
+    "tei": "tei",
+}
+_RELEASED = frozenset({"vllm", "sglang"})
+_GGUF = re.compile(r"-gguf$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +72,10 @@ class Served:
 
         engine: Its engine.
 
+        engine_version: The engine's release.
+
+        gguf_type: The type of a GGUF file's weights.
+
         source: Where its weights come from.
 
         image: The image's address.
@@ -69,6 +90,8 @@ class Served:
     context_length: int | None = None
     most_sequences: int | None = None
     engine: EngineName = "vllm"
+    engine_version: str | None = None
+    gguf_type: str | None = None
     source: Literal["hub", "s3"] = "hub"
     image: str = ""
     unknown: str = ""
@@ -88,6 +111,8 @@ class Served:
                 tensor_parallel_degree=self.degree or accelerators,
                 assumptions=Assumptions(max_num_seqs=self.most_sequences),
                 engine=self.engine,
+                engine_version=self.engine_version,
+                gguf_type=self.gguf_type,
             )
         except ValueError as fault:
             return str(fault)
@@ -149,7 +174,9 @@ def _served(
         return next((settings[name] for name in names if name in settings), None)
 
     model = first("option.model_id", "model", "HF_MODEL_ID")
-    architecture = find_architecture(model) if model else None
+    engine, engine_version = _engine(image)
+    is_gguf = engine == "llama.cpp"
+    architecture = _architecture(model, is_gguf=is_gguf) if model else None
     return Served(
         model=model,
         architecture=architecture,
@@ -164,17 +191,38 @@ def _served(
         most_sequences=as_int(
             first("option.max_rolling_batch_size", "most_sequences", "MAX_BATCH_SIZE")
         ),
-        engine=_engine(image),
+        engine=engine,
+        engine_version=engine_version,
+        gguf_type=gguf_type_of(settings.get("file"), model) if is_gguf else None,
         image=str(container.get("Image", "")),
         source="hub" if model and not _is_on_s3(model, container) else "s3",
         unknown="" if architecture else _unknown(model),
     )
 
 
-def _engine(image: ImageRelease | None) -> EngineName:
-    if image is not None and image.family == "djl-tensorrtllm":
-        return "tensorrt-llm"
-    return "tgi" if image is not None and image.family == _TGI else "vllm"
+def _engine(image: ImageRelease | None) -> tuple[EngineName, str | None]:
+    """
+    Return what a plan calls the engine of an image, and the release that it knows.
+    """
+    if image is None:
+        return "vllm", None
+    if image.family in _ENGINES:
+        return _ENGINES[image.family], None
+    version = pinned_version(image.family, image.version)
+    release = find_engine_release(image.family, version)
+    if release is None or release.engine not in _PLANNED:
+        return "vllm", None
+    name = _PLANNED[release.engine]
+    return name, release.engine_version if name in _RELEASED else None
+
+
+def _architecture(model: str, *, is_gguf: bool) -> ModelArchitecture | None:
+    """
+    Look a model up; of a repository of GGUF files the one that they were made from.
+    """
+    if not is_gguf:
+        return find_architecture(model)
+    return find_architecture(_GGUF.sub("", model.partition(":")[0]))
 
 
 def _is_on_s3(model: str, container: Properties) -> bool:

@@ -21,6 +21,7 @@ _PARSED: Mapping[str, Engine] = {"vllm": "vllm", "sglang": "sglang"}
 # By what the plan calls them: the names of vLLM, SGLang and llama.cpp.
 _NAMES = {
     "model": ("model", "model_path", "hf_repo"),
+    "file": ("hf_file",),
     "degree": ("tensor_parallel_size", "tp_size"),
     "context_length": ("max_model_len", "context_length", "ctx_size"),
     "most_sequences": ("max_num_seqs", "max_running_requests", "parallel"),

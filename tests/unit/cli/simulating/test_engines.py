@@ -8,6 +8,7 @@ import pytest
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.known_images import image_at
+from cdk_sagemaker_llm.cli.simulating.containers import _served
 from cdk_sagemaker_llm.cli.simulating.engines import engine_settings
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
@@ -104,3 +105,58 @@ def test_an_engine_that_does_not_start() -> None:
     wrong = {"SM_VLLM_MODEL": "a/b", "SM_VLLM_NO_SUCH": "1"}
     with pytest.raises(ValueError, match="unrecognized arguments: --no-such"):
         engine_settings(image("vllm:server-sagemaker-cuda-v2.6"), wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "engine", "version", "model_type", "gguf"),
+    [
+        (
+            "vllm:server-sagemaker-cuda-v2.6",
+            {"model": "Qwen/Qwen3-4B"},
+            *("vllm", "0.30.0", "qwen3", None),
+        ),
+        (
+            "sglang:server-sagemaker-cuda-v1.4",
+            {"model": "Qwen/Qwen3-4B"},
+            *("sglang", "0.5.19", "qwen3", None),
+        ),
+        (
+            "llama-cpp:server-sagemaker-cuda-v1.0.1",
+            {"model": "Qwen/Qwen3-4B-GGUF:Q4_K_M"},
+            *("llama.cpp", None, "qwen3", "Q4_K_M"),
+        ),
+        (
+            "llama-cpp:server-sagemaker-cuda-v1.0.1",
+            {"model": "Qwen/Qwen3-4B-gguf", "file": "qwen3-4b-q8_0.gguf"},
+            *("llama.cpp", None, "qwen3", "Q8_0"),
+        ),
+        (
+            "tei:2.0.1-tei1.9.3-gpu-py310-cu129-ubuntu24.04",
+            {"HF_MODEL_ID": "BAAI/bge-m3"},
+            *("tei", None, "xlm-roberta", None),
+        ),
+        (
+            "djl-inference:0.30.0-tensorrtllm0.12.0-cu125",
+            {"option.model_id": "mistralai/Mistral-7B-v0.1"},
+            *("tensorrt-llm", None, "mistral", None),
+        ),
+    ],
+    ids=["vLLM", "SGLang", "GGUF", "GGUF by its file", "TEI", "TensorRT-LLM"],
+)
+def test_a_plan_is_of_the_engine_in_the_image(
+    name: str,
+    settings: dict[str, str],
+    engine: str,
+    version: str | None,
+    model_type: str,
+    gguf: str | None,
+) -> None:
+    """
+    With its release, where a plan knows it, and the type of its file.
+    """
+    served = _served(settings, {}, image(name))
+
+    assert (served.engine, served.engine_version) == (engine, version)
+    assert served.gguf_type == gguf
+    assert served.architecture is not None
+    assert served.architecture.model_type == model_type
