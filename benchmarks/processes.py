@@ -49,12 +49,12 @@ print(wall, used.ru_utime + used.ru_stime, used.ru_maxrss)
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-def environment(outdir: str) -> dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
     """
-    Return what an app is run with: bytecode is kept, as that of an installed wheel is,
-    so that neither side compiles its sources in the rounds that count.
+    Return what a process is run with: bytecode is kept, as that of an installed wheel
+    is, so that nobody compiles its sources in the rounds that count.
     """
-    given = {**os.environ, "CDK_OUTDIR": outdir}
+    given = {**os.environ, **more}
     given.pop("PYTHONDONTWRITEBYTECODE", None)
     return given
 
@@ -74,7 +74,7 @@ def synthesise(arguments: Sequence[str]) -> Run:
             text=True,
             check=False,
             cwd=ROOT,
-            env=environment(outdir),
+            env=environment(CDK_OUTDIR=outdir),
         )
     if done.returncode:
         sys.exit(f"{' '.join(arguments)} failed:\n{done.stderr}")
