@@ -42,6 +42,9 @@ _CHECKS = checks_of(
     launcher, models, options, values, combinations, neuron, vllm, parallelism
 )
 
+# What the front end reads itself, whatever code there is to read the rest.
+_CHECKS_BESIDE_CODE = (launcher.check_engine, *checks_of(parallelism))
+
 
 @held
 def check_properties(
@@ -159,7 +162,10 @@ def property_findings(
         model_type=model_type,
         decided_elsewhere=decided_elsewhere,
     )
-    found = [finding for check in _CHECKS for finding in check(subject)]
+    found = launcher.own_engine_findings(launch.engine)
+    if not found:
+        checks = _CHECKS_BESIDE_CODE if subject.has_code_of_its_own() else _CHECKS
+        found = [finding for check in checks for finding in check(subject)]
     if backend is not None:
         found += launcher.backend_findings(subject, backend)
     return found

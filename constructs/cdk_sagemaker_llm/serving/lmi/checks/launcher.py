@@ -42,6 +42,30 @@ _ELSEWHERE = dict.fromkeys(
 UNKNOWN_ENGINE = Rule("LLM130", "the engine does not exist in that image", FRONT_END)
 
 
+UNCHECKED_ENGINE = Rule(
+    "LLM271",
+    "an engine of DJL's own, whose options are not checked",
+    "LMI documentation, embedding-user-guide",
+)
+
+_OWN_ENGINES = ("OnnxRuntime", "PyTorch", "Rust")
+
+
+def own_engine_findings(engine: str | None) -> list[Finding]:
+    """
+    Return a warning where an engine of DJL's own is asked for, which no handler of
+    LMI's reads the options of.
+    """
+    if engine not in _OWN_ENGINES:
+        return []
+    return [
+        UNCHECKED_ENGINE.finding(
+            f"engine={engine} is one of DJL's own, which embeds and classifies: its "
+            "options are not checked",
+        )
+    ]
+
+
 def check_engine(subject: Subject) -> Iterator[Finding]:
     """
     The engine is one that the front end has at that version.
@@ -56,7 +80,8 @@ def check_engine(subject: Subject) -> Iterator[Finding]:
         reason = f"engine=DeepSpeed does not exist in {_image(subject)}"
         yield UNKNOWN_ENGINE.finding(reason, f"write engine={any_of(known)}")
         return
-    near = nearest(engine.capitalize(), known) or known
+    spelt = [name for name in _OWN_ENGINES if name.lower() == engine.lower()]
+    near = spelt or nearest(engine.capitalize(), known) or known
     yield UNKNOWN_ENGINE.finding(
         f"engine must be {any_of(known)}, got {engine!r}",
         f"write engine={near[0]}; the name is case-sensitive",

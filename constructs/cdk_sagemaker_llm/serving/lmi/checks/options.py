@@ -88,8 +88,6 @@ def check_names(subject: Subject) -> Iterator[Finding]:
     warning; where there is none such it is an error, but for what an older version
     knew, which files carry along from image to image.
     """
-    if _has_code_of_its_own(subject):
-        return
     foreign = [key for key in subject.properties if _is_foreign(key)]
     untold = frozenset(foreign[_MOST_TOLD:])
     for key in subject.properties:
@@ -290,12 +288,6 @@ def _known_names(
     if passes:
         names += sorted(f"option.{name}" for name in engine_arguments())
     return tuple(names)
-
-
-def _has_code_of_its_own(subject: Subject) -> bool:
-    # Code of the user's may read any option.
-    entry_point = subject.option("entryPoint")
-    return entry_point is not None and not entry_point.startswith("djl_python.")
 
 
 def _where(subject: Subject) -> str:

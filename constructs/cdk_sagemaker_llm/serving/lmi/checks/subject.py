@@ -96,6 +96,13 @@ class Subject:
         """
         return set(self.launch.backends) <= set(backends)
 
+    def has_code_of_its_own(self) -> bool:
+        """
+        Whether code of the user's reads the options: any of them, and as it likes.
+        """
+        entry_point = self.option("entryPoint")
+        return entry_point is not None and not entry_point.startswith("djl_python.")
+
     def passes_handler(self) -> bool:
         """
         Whether the Hugging Face handler reads the file before the backend does.

@@ -20,6 +20,13 @@ STAGES = "option.pipeline_parallel_degree=2\n"
 
 ERRORS = [
     ("an engine in small letters", LMI, "0.36.0", "engine=python\n", "LLM130"),
+    (
+        "an engine of DJL's own in small letters",
+        LMI,
+        "0.36.0",
+        "engine=rust\n",
+        "LLM130",
+    ),
     ("no engine's name", LMI, "0.36.0", "engine=\n", "LLM130"),
     ("DeepSpeed after 0.27", LMI, "0.28.0", DEEPSPEED, "LLM130"),
     ("MPI on Neuron", NEURON, "0.26.0", MPI, "LLM130"),
@@ -664,3 +671,60 @@ def test_images_without_tables_are_not_judged() -> None:
     found = check_properties(text, container=DS, version="0.24.0", accelerators=1)
 
     assert found == []
+
+
+@pytest.mark.parametrize("engine", ["OnnxRuntime", "PyTorch", "Rust"])
+def test_an_engine_of_djls_own_is_not_checked(engine: str) -> None:
+    """
+    LMI's guide to embeddings has them from 0.28 on; no handler reads their options.
+    """
+    text = f"engine={engine}\nbatch_size=32\noption.mapLocation=true\noption.dtype=x\n"
+    (found,) = check_properties(
+        text, container=LMI, version="0.28.0", accelerators=1, strict=True
+    )
+
+    assert found.severity is Severity.WARNING
+    assert str(found) == (
+        f"LLM271 engine={engine} is one of DJL's own, which embeds and classifies: its "
+        "options are not checked"
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry_point", "codes"),
+    [
+        ("model.py", []),
+        ("inference.py", []),
+        ("djl_python.huggingface", ["LLM136"]),
+        ("", ["LLM136"]),
+    ],
+)
+def test_code_of_ones_own_reads_options_as_it_likes(
+    entry_point: str, codes: list[str]
+) -> None:
+    """
+    What a handler of LMI's would refuse is nothing to it: another dtype, here.
+    """
+    named = f"option.entryPoint={entry_point}\n" if entry_point else ""
+    text = (
+        f"{named}engine=Python\noption.rolling_batch=disable\noption.dtype=bfloat16\n"
+    )
+    found = check_properties(
+        text, container=LMI, version="0.34.0", accelerators=1, strict=True
+    )
+
+    assert [one.code for one in found if one.severity is Severity.ERROR] == codes
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [("engine=python", "LLM130"), ("option.tensor_parallel_degree=8", "LLM154")],
+)
+def test_what_the_front_end_reads_is_held_beside_code(line: str, code: str) -> None:
+    """
+    The engine's name, and the devices.
+    """
+    text = f"option.entryPoint=model.py\n{line}\n"
+    found = check_properties(text, container=LMI, version="0.34.0", accelerators=4)
+
+    assert [one.code for one in found] == [code]
