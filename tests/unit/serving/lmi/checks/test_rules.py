@@ -375,6 +375,7 @@ ERRORS = [
 ]
 
 WARNINGS = [
+    ("an engine of DJL's own", LMI, "0.28.0", "engine=OnnxRuntime\n", "LLM271"),
     ("Neuron without a degree", NEURON, "0.29.0", PYTHON, "LLM225"),
     ("an image that the tables do not reach", LMI, "0.38.0", PYTHON, "LLM223"),
     (
