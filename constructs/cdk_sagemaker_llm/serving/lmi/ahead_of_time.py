@@ -63,6 +63,37 @@ class AheadOfTime:
         free = _AT_RUN_TIME | self.at_run_time
         return {key: texts[key] for key in sorted(set(texts) - free)}
 
+    def findings(
+        self,
+        model: ModelSource | None,
+        texts: Mapping[str, str],
+        *,
+        image: str,
+        degree: int,
+        is_precompiled: bool,
+    ) -> list[Finding]:
+        """
+        Check that properties serve a model as it was compiled.
+
+        Args:
+            model: What is served.
+
+            texts: The properties.
+
+            image: The image, as a ``Compilation`` names it.
+
+            degree: Over how many devices it is split.
+
+            is_precompiled: Whether the configuration takes the model for compiled.
+        """
+        wanted = Compilation(
+            image=image,
+            accelerator_model="",
+            tensor_parallel_degree=degree,
+            options=self.bound_options(texts),
+        )
+        return compiled_findings(model, wanted, is_precompiled=is_precompiled)
+
 
 def job_properties(written: bytes) -> str:
     """

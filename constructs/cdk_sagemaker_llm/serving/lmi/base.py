@@ -319,7 +319,23 @@ class LmiServing:
         )
         found = with_class_named(found, OTHER_BACKEND, architecture)
         found = [self._in_the_callers_words(finding) for finding in found]
-        return found + self._own_findings(model)
+        return [
+            *found,
+            *self._own_findings(model),
+            *self._compiled_findings(model, texts, accelerators, version),
+        ]
+
+    def _compiled_findings(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - what is compiled needs them
+        texts: Mapping[str, str],  # noqa: ARG002
+        accelerators: int | None,  # noqa: ARG002
+        version: str,  # noqa: ARG002
+    ) -> list[Finding]:
+        """
+        Return how the configuration differs from what a model was compiled with.
+        """
+        return []
 
     def _in_the_callers_words(self, finding: Finding) -> Finding:
         names = {

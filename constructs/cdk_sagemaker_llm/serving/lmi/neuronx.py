@@ -9,11 +9,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal, Self
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.models import Compilation, HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.images import named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
     AheadOfTime,
-    compiled_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX
@@ -211,25 +210,20 @@ class NeuronX(LmiServing):
             )
         return found
 
-    def _property_findings(
+    def _compiled_findings(
         self,
         model: ModelSource | None,
         texts: Mapping[str, str],
         accelerators: int | None,
         version: str,
     ) -> list[Finding]:
-        # Called by its name: a data class with slots is made anew, and super() is not.
-        found = LmiServing._property_findings(  # noqa: SLF001 - its own
-            self, model, texts, accelerators, version
-        )
-        cores = _CORES_A_CHIP * (accelerators or 0)
-        wanted = Compilation(
+        return self.ahead_of_time.findings(
+            model,
+            texts,
             image=named_image(version, self.image),
-            accelerator_model="",
-            tensor_parallel_degree=self._degree() or cores,
-            options=self.ahead_of_time.bound_options(texts),
+            degree=self._degree() or _CORES_A_CHIP * (accelerators or 0),
+            is_precompiled=self.precompiled,
         )
-        return found + compiled_findings(model, wanted, is_precompiled=self.precompiled)
 
     def _scheduling(self) -> Mapping[str, PropertyValue]:
         default = "auto" if self.batch_size is None else "disable"

@@ -12,7 +12,6 @@ from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import (
-    Compilation,
     HuggingFaceModel,
     ModelSource,
     architecture_of,
@@ -22,7 +21,6 @@ from cdk_sagemaker_llm.models import (
 from cdk_sagemaker_llm.serving.images import named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
     AheadOfTime,
-    compiled_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
@@ -156,24 +154,20 @@ class TensorRtLlm(LmiServing):
             engine="tensorrt-llm",
         )
 
-    def _property_findings(
+    def _compiled_findings(
         self,
         model: ModelSource | None,
         texts: Mapping[str, str],
         accelerators: int | None,
         version: str,
     ) -> list[Finding]:
-        # Called by its name: a data class with slots is made anew, and super() is not.
-        found = LmiServing._property_findings(  # noqa: SLF001 - its own
-            self, model, texts, accelerators, version
-        )
-        wanted = Compilation(
+        return self.ahead_of_time.findings(
+            model,
+            texts,
             image=named_image(version, self.image),
-            accelerator_model="",
-            tensor_parallel_degree=self._degree() or accelerators or 0,
-            options=self.ahead_of_time.bound_options(texts),
+            degree=self._degree() or accelerators or 0,
+            is_precompiled=self.precompiled,
         )
-        return found + compiled_findings(model, wanted, is_precompiled=self.precompiled)
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
         if self.precompiled:
