@@ -181,34 +181,26 @@ class NeuronX(LmiServing):
         return {"option.model_loader": _LOADER}
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
-        if not self.precompiled:
-            return []
-        found = []
+        return list(self._loading_findings(model)) if self.precompiled else []
+
+    def _loading_findings(self, model: ModelSource | None) -> Iterator[Finding]:
         if not self._at_least(_SINCE):
-            found.append(
-                NOT_COMPILED.finding(
-                    f"precompiled is known from LMI {_SINCE} on, got "
-                    f"{self._asked_version}",
-                    "choose a later version",
-                )
+            yield NOT_COMPILED.finding(
+                f"precompiled is known from LMI {_SINCE} on, got {self._asked_version}",
+                "choose a later version",
             )
         if self.model_loader not in (None, _LOADER):
-            found.append(
-                NOT_COMPILED.finding(
-                    f"model_loader must be {_LOADER!r} for what was compiled ahead of "
-                    f"time, got {self.model_loader!r}",
-                    "leave model_loader out",
-                )
+            yield NOT_COMPILED.finding(
+                f"model_loader must be {_LOADER!r} for what was compiled ahead of "
+                f"time, got {self.model_loader!r}",
+                "leave model_loader out",
             )
         if isinstance(model, HuggingFaceModel):
-            found.append(
-                GRAPHS_ON_THE_HUB.finding(
-                    "what was compiled ahead of time is loaded from S3, got a "
-                    "HuggingFaceModel",
-                    "pass S3Model('s3://bucket/prefix/'), which holds compiled/",
-                )
+            yield GRAPHS_ON_THE_HUB.finding(
+                "what was compiled ahead of time is loaded from S3, got a "
+                "HuggingFaceModel",
+                "pass S3Model('s3://bucket/prefix/'), which holds compiled/",
             )
-        return found
 
     def _compiled_findings(
         self,
