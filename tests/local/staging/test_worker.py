@@ -45,6 +45,7 @@ DIGESTS = {
     "model-00002-of-00002.safetensors": "sha256:"
     "7e50d3f282dbc6fb01ec8fd49b87e8796462103e5123245e202dfc540d769d31",
 }
+EMPTY = "git:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 STAGED = [
     "config.json",
     "model-00001-of-00002.safetensors",
@@ -238,6 +239,7 @@ def test_files_of_a_size_come_in_the_order_of_their_names(
         "folder/a.json": b"[]",
         "a.json": b"10",
         "c.safetensors": bytes(30_000),
+        "empty.txt": b"",
     }
     with TemporaryDirectory() as home, Hub({MODEL: Repository(files)}) as hub:
         places = {"HF_HOME": f"{home}/hub", "TMPDIR": home}
@@ -251,10 +253,13 @@ def test_files_of_a_size_come_in_the_order_of_their_names(
         "a.json",
         "c.json",
         "folder/a.json",
+        "empty.txt",
     ]
     assert [one for one in left if one.stat().st_size in {2, 20_000, 30_000}] == []
     found = contents(s3, "staging-order")
     assert found[f"models/tiny--model/{REVISION}/folder/a.json"] == b"[]"
+    listed = json.loads(found[f"manifests/tiny--model/{REVISION}.json"])["files"]
+    assert listed["empty.txt"] == {"size": 0, "digest": EMPTY}
 
 
 BAD: dict[str, tuple[dict[str, object], Repository, str]] = {
