@@ -110,7 +110,9 @@ def test_a_build_that_mirrors_ends_with_its_stack(
     assert answer["PhysicalResourceId"] == "s3://bucket/base/"
 
 
-def test_builds_of_nobody_go_on(in_aws: EmbeddedAws, told: Told) -> None:
+def test_builds_of_nobody_go_on(
+    in_aws: EmbeddedAws, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
     """
     One that was started by hand, and one where another variable has the same value.
     """
@@ -123,6 +125,7 @@ def test_builds_of_nobody_go_on(in_aws: EmbeddedAws, told: Told) -> None:
     ]
     mirroring.handler(deletion(told, {"Project": project, "Handle": "/ours"}), None)
 
+    assert capsys.readouterr().out == ""
     assert [projects.show(each)["buildStatus"] for each in found] == ["IN_PROGRESS"] * 2
     for each in found:
         projects.client.stop_build(id=each)
