@@ -79,9 +79,8 @@ class Storage:
             self._s3.upload_file(
                 str(local), self._order.bucket, self._key(file), ExtraArgs=more
             )
-        except ClientError as fault:
-            raise self._fault(fault) from fault
         except S3UploadFailedError as fault:
+            # Whatever S3 says becomes one of these.
             cause = fault.__context__
             if isinstance(cause, ClientError):
                 raise self._fault(cause) from fault

@@ -119,7 +119,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif found["revision"] != repository.revision:
             self._refuse(404, "RevisionNotFound", "Invalid rev id", with_body)
         elif info:
-            self._send(json.dumps(_info(found["model"], repository)).encode(), {})
+            # What each file is is told to who asks for it alone.
+            is_full = "blobs=true" in self.path.partition("?")[2].lower()
+            told = _info(found["model"], repository, is_full=is_full)
+            self._send(json.dumps(told).encode(), {})
         elif file:
             self._file(repository, file["path"], with_body=with_body)
 
@@ -187,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-def _info(model: str, repository: Repository) -> dict[str, Any]:
+def _info(model: str, repository: Repository, *, is_full: bool) -> dict[str, Any]:
     return {
         "id": model,
         "modelId": model,
@@ -197,7 +200,10 @@ def _info(model: str, repository: Repository) -> dict[str, Any]:
         "tags": [],
         "downloads": 0,
         "likes": 0,
-        "siblings": [_sibling(path, data) for path, data in repository.files.items()],
+        "siblings": [
+            _sibling(path, data) if is_full else {"rfilename": path}
+            for path, data in repository.files.items()
+        ],
     }
 
 

@@ -110,6 +110,28 @@ def test_a_build_that_mirrors_ends_with_its_stack(
     assert answer["PhysicalResourceId"] == "s3://bucket/base/"
 
 
+def test_builds_of_nobody_go_on(
+    in_aws: EmbeddedAws, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    One that was started by hand, and one where another variable has the same value.
+    """
+    projects = Projects(in_aws)
+    project = projects.make(buildspec(build=["sleep 300"]))
+    variable = {"name": "OTHER", "value": "/ours", "type": "PLAINTEXT"}
+    found = [
+        projects.start(project),
+        projects.start(project, environmentVariablesOverride=[variable]),
+    ]
+    mirroring.handler(deletion(told, {"Project": project, "Handle": "/ours"}), None)
+
+    assert capsys.readouterr().out == ""
+    assert [projects.show(each)["buildStatus"] for each in found] == ["IN_PROGRESS"] * 2
+    for each in found:
+        projects.client.stop_build(id=each)
+        projects.ended(each)
+
+
 def test_a_project_without_builds_is_left(
     in_aws: EmbeddedAws, told: Told, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,9 +145,57 @@ def test_a_project_without_builds_is_left(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"so", "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        (b"\xff", "UnicodeDecodeError: "),
+        (b"{}", "KeyError: 'handle'"),
+    ],
+    ids=["no JSON", "no text", "no handle"],
+)
+def test_a_note_that_is_none_holds_nothing_up(
+    in_aws: EmbeddedAws,
+    told: Told,
+    capsys: pytest.CaptureFixture[str],
+    body: bytes,
+    words: str,
+) -> None:
+    """
+    It is said, and the stack goes.
+    """
+    bench = Bench(in_aws, told)
+    bench.put(f"{BASE}.jobs/it.json", body)
+    properties = {
+        "Bucket": bench.bucket,
+        "Base": BASE,
+        "Handle": "/ours",
+        "Keep": "true",
+        "Order": json.dumps(bench.order("training")),
+    }
+    starting.handler(deletion(told, properties), None)
+
+    assert [one["Status"] for one in told.at("/answer")] == ["SUCCESS"]
+    said = capsys.readouterr().out
+    place = f"s3://{bench.bucket}/{BASE}/"
+    assert said.startswith(f"the jobs of {place} are not stopped: {words}")
+
+
+def test_where_no_job_was_there_is_none_to_stop(
+    in_aws: EmbeddedAws, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Without a word.
+    """
+    bench = Bench(in_aws, told)
+    stop_jobs(wanted(bench, bench.order("training"), "/ours"))
+
+    assert capsys.readouterr().out == ""
+
+
 @pytest.fixture(name="slow")
 def _slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAws]:
-    with EmbeddedAws(speed=300) as aws:
+    with EmbeddedAws(speed=100) as aws:
         for name, value in aws.process_environment.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)

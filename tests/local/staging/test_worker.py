@@ -4,6 +4,7 @@ The staging worker against a Hub on a socket and the embedded AWS.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -13,6 +14,8 @@ import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import boto3
@@ -33,6 +36,16 @@ FILES = {
     "pytorch_model.bin": b"pickle" * 10_000,
     "original/consolidated.00.pth": b"twice" * 10_000,
 }
+# git hash-object of what the Hub keeps in Git, and sha256sum of what is large.
+DIGESTS = {
+    "config.json": "git:09887a33a6b2566789cb159f5fe5e2e41abd70f5",
+    "tokenizer.json": "git:9e26dfeeb6e641a33dae4961196235bdb965b21b",
+    "model-00001-of-00002.safetensors": "sha256:"
+    "27783e87963a4efb6829b531c9ba57b44f45797f6770bd637fbf0d807cbdbae0",
+    "model-00002-of-00002.safetensors": "sha256:"
+    "7e50d3f282dbc6fb01ec8fd49b87e8796462103e5123245e202dfc540d769d31",
+}
+EMPTY = "git:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 STAGED = [
     "config.json",
     "model-00001-of-00002.safetensors",
@@ -136,7 +149,14 @@ def test_stages_a_revision_and_writes_the_manifest_last(
     listed = json.loads(found.pop(f"manifests/tiny--model/{REVISION}.json"))
     prefix = f"models/tiny--model/{REVISION}/"
     assert found == {prefix + path: FILES[path] for path in STAGED}
-    assert sorted(listed["files"]) == STAGED
+    assert listed == {
+        "model_id": MODEL,
+        "revision": REVISION,
+        "prefix": prefix,
+        "files": {
+            path: {"size": len(FILES[path]), "digest": DIGESTS[path]} for path in STAGED
+        },
+    }
     assert "[4/4]" in done.stdout
     assert f"tiny/model at {REVISION[:12]} is staged: s3://staging-whole/" in (
         done.stdout
@@ -180,6 +200,65 @@ def test_goes_on_where_it_was_killed(
     assert found.pop(f"manifests/tiny--model/{REVISION}.json")
     prefix = f"models/tiny--model/{REVISION}/"
     assert found == {prefix + path: data for path, data in files.items()}
+
+
+def test_each_object_says_what_it_was_held_against(
+    embedded_aws: EmbeddedAws, s3: Untyped
+) -> None:
+    """
+    By a checksum of S3's own on its way, and under the key that was named.
+    """
+    s3.create_bucket(Bucket="staging-held")
+    key = "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000"
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        done = stage(embedded_aws, hub, order("staging-held", kms_key=key))
+
+    assert done.returncode == 0, done.stdout
+    prefix = f"models/tiny--model/{REVISION}/"
+    for path in STAGED:
+        head = s3.head_object(
+            Bucket="staging-held", Key=prefix + path, ChecksumMode="ENABLED"
+        )
+        digest = hashlib.sha256(FILES[path]).digest()
+        assert head["Metadata"] == {"hub-digest": DIGESTS[path]}
+        assert head["ChecksumSHA256"] == base64.b64encode(digest).decode()
+        assert (head["ServerSideEncryption"], head["SSEKMSKeyId"]) == ("aws:kms", key)
+
+
+def test_files_of_a_size_come_in_the_order_of_their_names(
+    embedded_aws: EmbeddedAws, s3: Untyped
+) -> None:
+    """
+    The largest first, whatever order the Hub lists them in, each in its folder; what
+    is empty is not asked for, and nothing is left behind on the disk.
+    """
+    s3.create_bucket(Bucket="staging-order")
+    files = {
+        "c.json": b"{}",
+        "b.safetensors": bytes(20_000),
+        "folder/a.json": b"[]",
+        "a.json": b"10",
+        "c.safetensors": bytes(30_000),
+        "empty.txt": b"",
+    }
+    with TemporaryDirectory() as home, Hub({MODEL: Repository(files)}) as hub:
+        places = {"HF_HOME": f"{home}/hub", "TMPDIR": home}
+        done = stage(embedded_aws, hub, order("staging-order", threads=1), **places)
+        left = [one for one in Path(home).rglob("*") if one.is_file()]
+
+    assert done.returncode == 0, done.stdout
+    assert hub.asked == [
+        "c.safetensors",
+        "b.safetensors",
+        "a.json",
+        "c.json",
+        "folder/a.json",
+    ]
+    assert [one for one in left if one.stat().st_size in {2, 20_000, 30_000}] == []
+    found = contents(s3, "staging-order")
+    assert found[f"models/tiny--model/{REVISION}/folder/a.json"] == b"[]"
+    listed = json.loads(found[f"manifests/tiny--model/{REVISION}.json"])["files"]
+    assert listed["empty.txt"] == {"size": 0, "digest": EMPTY}
 
 
 BAD: dict[str, tuple[dict[str, object], Repository, str]] = {
@@ -272,6 +351,24 @@ def test_survives_a_busy_hub_and_a_broken_line(
     assert found[prefix + second] == FILES[second]
 
 
+def test_a_file_may_come_with_other_contents_twice(
+    embedded_aws: EmbeddedAws, s3: Untyped
+) -> None:
+    """
+    The third time it is the Hub's.
+    """
+    s3.create_bucket(Bucket="staging-twice")
+    path = "model.safetensors"
+    files = {path: bytes(range(256)) * 100}
+    with Hub({MODEL: Repository(files)}, corrupted={path: 2}) as hub:
+        done = stage(embedded_aws, hub, order("staging-twice"))
+
+    assert done.returncode == 0, done.stdout
+    assert hub.asked == [path] * 3
+    key = f"models/tiny--model/{REVISION}/{path}"
+    assert contents(s3, "staging-twice")[key] == files[path]
+
+
 def test_refuses_a_file_that_stays_corrupted(
     embedded_aws: EmbeddedAws, s3: Untyped
 ) -> None:
@@ -302,6 +399,24 @@ def test_a_staged_revision_is_not_asked_for_again(
 
     assert done.returncode == 0
     assert "is staged already" in done.stdout
+
+
+def test_a_manifest_of_another_revision_says_nothing(
+    embedded_aws: EmbeddedAws, s3: Untyped
+) -> None:
+    """
+    It is written anew.
+    """
+    s3.create_bucket(Bucket="staging-moved")
+    manifest = f"manifests/tiny--model/{REVISION}.json"
+    s3.put_object(Bucket="staging-moved", Key=manifest, Body=b'{"revision": "other"}')
+    with Hub({MODEL: Repository(FILES)}) as hub:
+        done = stage(embedded_aws, hub, order("staging-moved"))
+
+    assert done.returncode == 0, done.stdout
+    assert len(hub.asked) == len(STAGED)
+    written = json.loads(contents(s3, "staging-moved")[manifest])
+    assert written["revision"] == REVISION
 
 
 def test_an_object_of_another_size_is_brought_again(

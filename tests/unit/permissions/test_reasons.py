@@ -53,6 +53,36 @@ def test_a_key_by_its_alias_is_used_for_the_same() -> None:
     )
 
 
+PULLED = "pulls the container's image, of this repository alone"
+PUSHED = "copies an image into this repository, and sees what is there already"
+
+
+@pytest.mark.parametrize(
+    ("sid", "action", "why"),
+    [
+        ("PullImage", "ecr:BatchCheckLayerAvailability", PULLED),
+        ("PullImage", "ecr:BatchGetImage", PULLED),
+        ("PullImage", "ecr:GetDownloadUrlForLayer", PULLED),
+        ("PushImage", "ecr:BatchCheckLayerAvailability", PUSHED),
+        ("PushImage", "ecr:BatchGetImage", PUSHED),
+        ("PushImage", "ecr:CompleteLayerUpload", PUSHED),
+        ("PushImage", "ecr:InitiateLayerUpload", PUSHED),
+        ("PushImage", "ecr:PutImage", PUSHED),
+        ("PushImage", "ecr:UploadLayerPart", PUSHED),
+    ],
+)
+def test_one_action_has_the_reason_of_its_statement(
+    sid: str, action: str, why: str
+) -> None:
+    """
+    An image is read where it is pulled, and where one is pushed.
+    """
+    found = reason_for(sid, action)
+
+    assert found is not None
+    assert found.why == why
+
+
 @pytest.mark.parametrize(
     ("sid", "action"),
     [

@@ -85,7 +85,7 @@ def test_a_manifest_that_is_not_there_is_not_read() -> None:
     started, worked = ownership(), storage()
     with listing(started, f"{BASE}.json", f"{BASE}.json.old"):
         assert not started.is_staged()
-    with listing(worked, f"{BASE}.json"):
+    with listing(worked, f"{BASE}.json", f"{BASE}.json.old"):
         assert not worked.is_staged()
 
 

@@ -4,6 +4,7 @@ What S3 refuses, which the embedded AWS does not: botocore's stubs answer.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,6 +171,53 @@ def test_the_manifest_is_encrypted_with_the_key_that_is_named() -> None:
     storage.seal({"b": 2, "a": 1})
 
     stubs.assert_no_pending_responses()
+
+
+def test_the_prefix_is_listed_to_its_end() -> None:
+    """
+    S3 tells of a thousand keys at a time.
+    """
+    storage = Storage(ORDER)
+    stubs = stubbed(storage)
+    asked = {"Bucket": "bucket", "Prefix": "models/"}
+    more = {"IsTruncated": True, "NextContinuationToken": "next"}
+    stubs.add_response("list_objects_v2", listing("models/a", 5) | more, asked)
+    last = listing("models/it.safetensors", 5)
+    stubs.add_response("list_objects_v2", last, {**asked, "ContinuationToken": "next"})
+    head = {"Metadata": {"hub-digest": "git:0"}}
+    stubs.add_response("head_object", head)
+
+    assert storage.has(FILE) is True
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "words"),
+    [
+        ("AccessDenied", "said", REFUSED),
+        ("AccessDenied", None, REFUSED.replace("(said)", "(AccessDenied)")),
+        ("NoSuchBucket", "said", "bucket bucket does not exist"),
+    ],
+)
+def test_fails_if_the_bucket_takes_no_file(
+    tmp_path: Path, code: str, message: str | None, words: str
+) -> None:
+    """
+    In the same words, whatever the client makes of it.
+    """
+    local = tmp_path / "it"
+    local.write_bytes(b"12345")
+    storage = Storage(ORDER)
+
+    def refuse(**_: object) -> None:
+        error = {"Code": code, "Message": message} if message else {"Code": code}
+        raise ClientError({"Error": error}, "PutObject")  # type: ignore[typeddict-item] # S3's own
+
+    client = storage._s3  # noqa: SLF001 - its client
+    client.meta.events.register("before-call.s3.PutObject", refuse)
+    with pytest.raises(StagingError) as caught:
+        storage.put(local, FILE)
+
+    assert str(caught.value) == words
 
 
 def test_fails_if_the_manifest_cannot_be_looked_at() -> None:

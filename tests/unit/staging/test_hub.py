@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+import httpcore2
 import httpx2
 import pytest
 from huggingface_hub.errors import (
@@ -90,6 +91,7 @@ def test_each_pause_is_twice_the_one_before(pauses: list[float]) -> None:
         answered(503),
         httpx2.ReadTimeout("late"),
         httpx2.StreamClosed(),
+        httpcore2.ReadError("broken"),
         ConnectionResetError(errno.ECONNRESET, "reset"),
         OSError("Consistency check failed"),
     ],
@@ -136,6 +138,23 @@ def test_fails_if_the_hub_stays_busy(pauses: list[float]) -> None:
         "this; deploy again to go on from here"
     )
     assert (call.times, len(pauses)) == (6, 6)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (httpx2.ReadTimeout(""), "ReadTimeout"),
+        (httpx2.ReadTimeout(" \n\n  late \nand more"), "late"),
+    ],
+    ids=["nothing", "blank lines"],
+)
+@pytest.mark.usefixtures("pauses")
+def test_the_last_answer_is_told_in_a_line(fault: Exception, words: str) -> None:
+    """
+    The first that says something, or else the fault's kind.
+    """
+    with pytest.raises(StagingError, match=f"and said last: {words}; deploy again"):
+        retried(ORDER, Call(*[fault] * 6))
 
 
 OTHER = "name one of its commits"

@@ -36,8 +36,6 @@ class AheadOfTime:
     Args:
         name: What prefixes are named by, such as ``tensorrt-llm``.
 
-        made: What comes of it, in the words of messages.
-
         command:
             Returns the job's arguments for an LMI version and a degree: ``{input}`` and
             ``{output}`` stand for the job's folders.
@@ -50,7 +48,6 @@ class AheadOfTime:
     """
 
     name: str
-    made: str
     command: Callable[[str, int], Sequence[str]]
     folder: str = ""
     needed: str

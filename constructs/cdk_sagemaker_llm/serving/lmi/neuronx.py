@@ -166,7 +166,7 @@ class NeuronX(LmiServing):
         if self.quantize not in (None, _IN_WHOLE_NUMBERS):
             yield "quantize", f"must be {_IN_WHOLE_NUMBERS!r}, got {self.quantize!r}"
         for name in ("load_split_model", "compiled_graph_path"):
-            if getattr(self, name) is not None:
+            if getattr(self, name):
                 yield name, "is of weights or graphs that are there already"
         for name in ("speculative_draft_model", "speculative_length"):
             if getattr(self, name) is not None:

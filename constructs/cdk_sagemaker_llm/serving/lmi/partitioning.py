@@ -37,7 +37,6 @@ def _compile_engines(version: str, degree: int) -> list[str]:
 
 TENSORRT_LLM = AheadOfTime(
     name="tensorrt-llm",
-    made="TensorRT-LLM engines",
     command=_compile_engines,
     needed="*.engine",
     at_run_time=frozenset(
@@ -82,7 +81,6 @@ def _compile_graphs(_version: str, degree: int) -> list[str]:
 
 NEURONX = AheadOfTime(
     name="neuronx",
-    made="graphs of Transformers-NeuronX",
     command=_compile_graphs,
     folder=f"{_NEURON_FOLDER}/",
     needed="compiled/*",

@@ -17,6 +17,10 @@ from cdk_sagemaker_llm import (
     Network,
     Rolling,
 )
+from cdk_sagemaker_llm.hosting.private.addresses import (
+    address_findings,
+    fleet_findings,
+)
 from tests.unit.hosting.private.closed import TGI, a_vpc
 from tests.unit.hosting.written import codes_of, warnings_of
 
@@ -125,6 +129,39 @@ def test_one_subnet_has_half(stack: Stack) -> None:
     )
 
     assert _found(stack) == ["LLM801"]
+
+
+def test_one_unknown_subnet_may_have_enough(stack: Stack) -> None:
+    """
+    Whatever the other has.
+    """
+    vpc = a_vpc(stack, ip_addresses=ec2.IpAddresses.cidr("10.0.0.0/27"))
+    elsewhere = ec2.Subnet.from_subnet_id(stack, "Subnet", "subnet-11111111")
+    both = ec2.SubnetSelection(subnets=[vpc.isolated_subnets[0], elsewhere])
+
+    network = Network(vpc=vpc, subnets=both)
+    assert address_findings(network, 100) == []
+
+
+def test_variants_of_one_network_are_counted_together(stack: Stack) -> None:
+    """
+    And it is said once.
+    """
+    vpc = a_vpc(stack, ip_addresses=ec2.IpAddresses.cidr("10.0.0.0/27"))
+    networks = [Network(vpc=vpc) for _ in range(2)]
+
+    (found,) = fleet_findings(networks, [3, 20], None)
+    assert str(found) == (
+        "LLM701 subnets have 22 addresses, those that AWS keeps left out, for up to 23 "
+        "instances: each needs at least one; choose larger subnets, or more of them, "
+        "or fewer instances"
+    )
+    (rolled,) = fleet_findings(networks, [3, 9], Rolling(percent=50))
+    assert str(rolled) == (
+        "LLM801 subnets have 22 addresses, those that AWS keeps left out, for up to 12 "
+        "instances: SageMaker asks for two each, which is 24; choose larger subnets, "
+        "or more of them"
+    )
 
 
 def test_what_is_not_known_is_not_counted(stack: Stack, vpc: ec2.IVpc) -> None:

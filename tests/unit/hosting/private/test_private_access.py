@@ -13,6 +13,7 @@ from aws_cdk import App, Environment, NestedStack, Stack, Stage
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 
@@ -186,6 +187,8 @@ def test_interfaces_are_private_and_behind_one_group(stack: Stack) -> None:
     assert [each["SubnetIds"] for each in found.values()] == [
         ["${VpcClosedSubnet1Subnet}", "${VpcClosedSubnet2Subnet}"]
     ] * 5
+    groups = written(stack, "EC2::SecurityGroup").values()
+    assert [one for one in groups if "SecurityGroupIngress" in one["Properties"]] == []
     assert rules(stack) == [
         ("${PrivateSecurityGroup.GroupId}", "${AskerSecurityGroup.GroupId}"),
         ("${PrivateSecurityGroup.GroupId}", "${ChatModelSecurityGroup.GroupId}"),
@@ -320,7 +323,7 @@ def test_named_clients_are_let_in(stack: Stack) -> None:
     a_chat(stack, vpc)
     group = ec2.SecurityGroup(stack, "Team", vpc=vpc, allow_all_outbound=False)
     asker = a_function(stack, vpc)
-    PrivateAccess(stack, "Private", vpc=vpc, clients=[group, asker])
+    access = PrivateAccess(stack, "Private", vpc=vpc, clients=[group, asker])
 
     (out,) = written(stack, "EC2::SecurityGroupEgress").values()
     assert len(rules(stack)) == 3
@@ -329,6 +332,166 @@ def test_named_clients_are_let_in(stack: Stack) -> None:
     assert let_through(stack, "sagemaker.runtime") == [
         ("sagemaker:InvokeEndpoint", CHAT)
     ]
+    # The function is found by itself, and counted once.
+    assert access.needed_services()["sagemaker.runtime"] == ("Test/Asker", "Test/Team")
+
+
+def test_a_group_of_unknown_permissions_may_invoke_beside_who_is_known(
+    stack: Stack,
+) -> None:
+    """
+    What another's role may do says nothing of it; only the endpoints in this VPC are
+    let through.
+    """
+    vpc, other = a_vpc(stack), a_vpc(stack, "Other")
+    asker = a_function(stack, vpc)
+    a_chat(stack, vpc).grant_invoke(asker)
+    a_chat(stack, other, "Elsewhere")
+    group = ec2.SecurityGroup(stack, "Team", vpc=vpc)
+    PrivateAccess(stack, "Private", vpc=vpc, clients=[group])
+
+    assert let_through(stack, "sagemaker.runtime") == [
+        (INVOKE, CHAT),
+        ("sagemaker:InvokeEndpoint", CHAT),
+    ]
+
+
+def test_routes_change_for_who_calls_alone(stack: Stack) -> None:
+    """
+    Of a client whose subnets are not known, all without a way out of their own.
+    """
+    vpc = a_vpc(stack)
+    one = ec2.SubnetSelection(subnets=[vpc.isolated_subnets[0]])
+    network = Network(vpc=vpc, subnets=one)
+    Model(stack, "It", model=WEIGHTS, serving=TGI, network=network)
+    PrivateAccess(stack, "Private", vpc=vpc)
+    other = a_vpc(stack, "Other")
+    first = ec2.SubnetSelection(subnets=[other.isolated_subnets[0]])
+    there = Network(vpc=other, subnets=first)
+    Model(stack, "There", model=WEIGHTS, serving=TGI, network=there)
+    group = ec2.SecurityGroup(stack, "Team", vpc=other)
+    PrivateAccess(stack, "OtherPrivate", vpc=other, clients=[group])
+
+    found = {
+        each["Properties"]["VpcId"]: each["Properties"]["RouteTableIds"]
+        for each in written(stack, "EC2::VPCEndpoint").values()
+        if each["Properties"]["VpcEndpointType"] == "Gateway"
+    }
+    assert found == {
+        "${Vpc}": ["${VpcClosedSubnet1RouteTable}"],
+        "${Other}": [
+            "${OtherClosedSubnet1RouteTable}",
+            "${OtherClosedSubnet2RouteTable}",
+        ],
+    }
+
+
+def test_subnets_with_a_way_out_are_served_too(stack: Stack) -> None:
+    """
+    Private ones, and public ones where a model may be; a function in one subnet changes
+    the routes of that one.
+    """
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=2)
+    private = ec2.SubnetSelection(subnets=[vpc.private_subnets[0]])
+    public = ec2.SubnetSelection(subnets=[vpc.public_subnets[1]])
+    asker = lambda_.Function(
+        stack,
+        "Asker",
+        runtime=lambda_.Runtime.PYTHON_3_14,
+        handler="index.handler",
+        code=lambda_.Code.from_inline("handler = print"),
+        vpc=vpc,
+        vpc_subnets=private,
+    )
+    s3.Bucket.from_bucket_name(stack, "Bucket", "bucket").grant_read(asker)
+    network = Network(vpc=vpc, subnets=public)
+    Model(stack, "It", model=WEIGHTS, serving=TGI, network=network)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    assert services(stack) == {*HOSTS, "sagemaker.runtime"}
+    assert endpoints_of(stack)["s3"]["RouteTableIds"] == [
+        "${VpcPublicSubnet2RouteTable}",
+        "${VpcPrivateSubnet1RouteTable}",
+    ]
+
+
+def test_images_are_let_through_where_they_are_pulled(stack: Stack) -> None:
+    """
+    A function that reads a bucket pulls none.
+    """
+    vpc = a_vpc(stack)
+    asker = a_function(stack, vpc)
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "bucket")
+    bucket.grant_read(asker, "docs/*")
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    resources = [each for _, each in let_through(stack, "s3")]
+    assert len(resources) == 1
+    assert "starport" not in str(resources)
+    # Nobody waits for what no instance calls.
+    assert services(stack) == {"s3", "sagemaker.runtime"}
+
+
+def test_keys_of_hosts_are_not_let_through_beside_those_of_clients(
+    stack: Stack, key: kms.IKey
+) -> None:
+    """
+    A host's are used by S3, outside the VPC.
+    """
+    vpc = a_vpc(stack)
+    weights = S3Model("s3://bucket/weights/", kms_key=key)
+    network = Network(vpc=vpc, subnets=ISOLATED)
+    Model(stack, "It", model=weights, serving=TGI, network=network)
+    asker = a_function(stack, vpc)
+    own = "arn:aws:kms:us-east-1:111111111111:key/own"
+    allowed = iam.PolicyStatement(actions=["kms:Encrypt"], resources=[own])
+    asker.add_to_role_policy(allowed)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    assert let_through(stack, "kms") == [("kms:Encrypt", own)]
+
+
+def test_the_same_is_let_through_once(stack: Stack) -> None:
+    """
+    Two models of one prefix, and another one's beside it.
+    """
+    vpc = a_vpc(stack)
+    network = Network(vpc=vpc, subnets=ISOLATED)
+    for name, uri in (("A", "one"), ("B", "one"), ("C", "two")):
+        model = S3Model(f"s3://bucket/{uri}/")
+        Model(stack, name, model=model, serving=TGI, network=network)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    ours = "arn:${AWS::Partition}:s3:::"
+    assert let_through(stack, "s3")[:2] == [
+        ("s3:GetObject", [f"{ours}bucket/one/*", f"{ours}bucket/two/*"]),
+        ("s3:ListBucket", f"{ours}bucket"),
+    ]
+
+
+def test_managed_policies_of_the_app_are_read(stack: Stack) -> None:
+    """
+    Those of one's own role alone; what says all but these actions, or these resources,
+    says nothing of any.
+    """
+    vpc = a_vpc(stack)
+    asker, other = a_function(stack, vpc), a_function(stack, a_vpc(stack, "Other"), "B")
+    for name, who, service in (("Our", asker, "ssm"), ("Their", other, "sts")):
+        statement = iam.PolicyStatement(actions=[f"{service}:Get*"], resources=[ARN])
+        policy = iam.ManagedPolicy(stack, name, statements=[statement])
+        policy.attach_to_role(_role_of(who))
+    asker.add_to_role_policy(iam.PolicyStatement(not_actions=["a:b"], resources=["*"]))
+    nowhere = iam.PolicyStatement(actions=["kms:Decrypt"], not_resources=[ARN])
+    asker.add_to_role_policy(nowhere)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    assert services(stack) == {"sagemaker.runtime", "ssm"}
+    assert let_through(stack, "ssm") == [("ssm:Get*", ARN)]
+
+
+def _role_of(function: lambda_.Function) -> iam.IRole:
+    assert function.role is not None
+    return function.role
 
 
 def test_services_without_a_caller_take_the_accounts_calls(stack: Stack) -> None:

@@ -118,3 +118,47 @@ def test_of_what_is_elsewhere_nothing_is_said(stack: Stack, vpc: ec2.IVpc) -> No
     Model(stack, "Out", model=WEIGHTS, serving=TGI, network=Network(vpc=out))
 
     assert _found(stack) == []
+
+
+def test_an_open_subnet_beside_an_isolated_one_is_a_way(stack: Stack) -> None:
+    """
+    Of each that is chosen there must be none.
+    """
+    vpc = ec2.Vpc(
+        stack,
+        "Vpc",
+        max_azs=1,
+        subnet_configuration=[
+            ec2.SubnetConfiguration(
+                name="Closed", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED
+            ),
+            ec2.SubnetConfiguration(name="Open", subnet_type=ec2.SubnetType.PUBLIC),
+        ],
+    )
+    both = ec2.SubnetSelection(subnets=[*vpc.isolated_subnets, *vpc.public_subnets])
+    closed = Network(vpc=vpc, subnets=ISOLATED)
+    for name, network in (
+        ("Both", Network(vpc=vpc, subnets=both)),
+        ("Closed", closed),
+    ):
+        Model(stack, name, model=WEIGHTS, serving=TGI, network=network)
+
+    # The public subnet's own route is no way for the isolated one.
+    assert _found(stack) == [("/Test/Closed", "LLM803")]
+
+
+def test_an_endpoint_of_another_service_is_no_way(stack: Stack) -> None:
+    """
+    Though it is in the VPC, or its name ends alike.
+    """
+    vpc = a_vpc(stack)
+    for name in ("SSM", "STEP_FUNCTIONS"):
+        service = getattr(ec2.InterfaceVpcEndpointAwsService, name)
+        vpc.add_interface_endpoint(name, service=service)
+    outposts = ec2.InterfaceVpcEndpointService(
+        "com.amazonaws.us-east-1.outposts-s3", 443
+    )
+    vpc.add_interface_endpoint("Alike", service=outposts)
+    _closed_model(stack, vpc)
+
+    assert _found(stack) == [("/Test/It", "LLM803")]

@@ -212,16 +212,77 @@ def test_fails_if_the_script_does_not_compile_it(
 
 def test_what_the_script_compiles_is_not_refused() -> None:
     """
-    Whole numbers, and the loader by its name.
+    Whole numbers, the loader by its name, and weights that are said not to be split.
     """
     serving = NeuronX(
         "0.28.0",
         tensor_parallel_degree=8,
         model_loader="tnx",
         quantize="static_int8",
+        load_split_model=False,
     )
 
     assert serving.compiling_findings() == []
+
+
+TOO_OLD = (
+    "LLM793 LMI 0.26.0 compiles NeuronX ahead of time in the folder of its input; "
+    "choose LMI 0.27 or later"
+)
+SPLIT = (
+    "LLM793 load_split_model is of weights or graphs that are there already; leave "
+    "load_split_model out"
+)
+OTHERWISE = (
+    "LLM775 the model was compiled otherwise: tensor_parallel_degree is 16 where it "
+    "was 32; pass the serving of the StagedModel that compiled them, or compile anew"
+)
+
+
+def test_each_fault_of_one_configuration_is_told() -> None:
+    """
+    The version's as well.
+    """
+    serving = NeuronX("0.26.0", quantize="awq", load_split_model=True)
+
+    assert [str(one) for one in serving.compiling_findings()] == [
+        TOO_OLD,
+        "LLM793 quantize must be 'static_int8', got 'awq'; leave quantize out",
+        SPLIT,
+    ]
+
+
+def test_what_is_compiled_is_not_what_serves_it() -> None:
+    """
+    It is told to compile, by the loader that does, with all cores where no degree is
+    said.
+    """
+    served = NeuronX("0.29.0", n_positions=512, precompiled=True)
+
+    assert served.compiling(16) == NeuronX(
+        "0.29.0", n_positions=512, tensor_parallel_degree=32, model_loader="tnx"
+    )
+    eight = NeuronX("0.29.0", tensor_parallel_degree=8)
+    assert eight.compiling(16).tensor_parallel_degree == 8
+
+
+@pytest.mark.parametrize(("accelerators", "words"), [(16, []), (8, [OTHERWISE])])
+def test_all_cores_serve_where_no_degree_is_said(
+    accelerators: int, words: list[str]
+) -> None:
+    """
+    And must be as many as were compiled for.
+    """
+    made = Compilation(
+        image="0.29.0",
+        accelerator_model="Trainium",
+        tensor_parallel_degree=32,
+        options={"option.model_loader": "tnx", "option.rolling_batch": "auto"},
+    )
+    model = S3Model("s3://bucket/graphs/", compiled=made)
+    found = NeuronX("0.29.0", precompiled=True).prepare(model, accelerators).findings
+
+    assert [str(one) for one in found if one.code == "LLM775"] == words
 
 
 @pytest.mark.parametrize(

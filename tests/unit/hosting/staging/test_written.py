@@ -370,7 +370,14 @@ def test_limits_have_two_sides(asked: dict[str, Any], *, is_taken: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("region", "is_taken"), [("us-east-1", True), (None, True), ("us-east-2", False)]
+    ("region", "is_taken"),
+    [
+        ("us-east-1", True),
+        (None, True),
+        # The CDK's word for one that it does not know.
+        ("unknown-region", True),
+        ("us-east-2", False),
+    ],
 )
 def test_a_bucket_is_of_the_same_region(region: str | None, *, is_taken: bool) -> None:
     """
