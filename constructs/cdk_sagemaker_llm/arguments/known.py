@@ -169,6 +169,7 @@ CLASSES: Mapping[str, Kind] = {
         is_secret=True,
     ),
     "Network": _instance_of("Network", way_out="write Network(vpc=...)"),
+    "NeuronX": _instance_of("NeuronX"),
     "Path": Kind("a Path", lambda value: isinstance(value, Path)),
     "PlacementStrategy": _member_of("PlacementStrategy", "SPREAD"),
     "PrefixAwareRouting": _instance_of("PrefixAwareRouting"),
