@@ -89,7 +89,7 @@ WITH_TOKEN = HuggingFaceModel("a/b", token=SecretValue.secrets_manager("hub"))
 PLAIN_TOKEN = "hf_" + "a" * 34
 TGI = Tgi("3.3.6")
 SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")
-TEAM = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team"
+TEAM = "111111111111.dkr.ecr.us-east-1.amazonaws.com/team"
 ONE = ResourceRequirements(accelerators=1)
 ADAPTER = "s3://bucket/adapters/a/"
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}

@@ -13,6 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
+    CustomContainer,
     HuggingFaceModel,
     LlmEndpoint,
     Network,
@@ -107,6 +108,15 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
         model=PINNED,
         serving=NeuronX("0.28.0", tensor_parallel_degree=2, precompiled=True),
         instance_type="ml.trn1.2xlarge",
+    ),
+    "LLM797": lambda stack: LlmEndpoint(
+        stack,
+        "Llm",
+        model=PINNED,
+        serving=CustomContainer.from_uri(
+            "222222222222.dkr.ecr.eu-west-3.amazonaws.com/team/vllm:1"
+        ),
+        instance_type="ml.g5.2xlarge",
     ),
     "LLM861": partial(
         staged,

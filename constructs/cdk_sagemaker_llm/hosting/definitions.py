@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.hosting.artifact import check_files
 from cdk_sagemaker_llm.hosting.environment import environment_findings
 from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.limits import seconds
+from cdk_sagemaker_llm.hosting.nearness import far_findings
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.scheduling import (
     Scheduling,
@@ -316,6 +317,7 @@ def _container_findings(
     if container.files:
         check_files(container.files)
     found = region_findings(region, container.image)
+    found += far_findings(region, container.image, model)
     if not model_findings(model):
         # A configuration of the user's own may check nothing itself.
         found += credential_findings("the container", container.environment)

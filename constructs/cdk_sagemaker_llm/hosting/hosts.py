@@ -166,7 +166,7 @@ def known_hardware(
     Look an instance type up; ``None`` for a placeholder, and for one that there is
     not: the variant's own check says so.
     """
-    return _hardware_findings(instance_type)[0]
+    return hardware_findings(instance_type)[0]
 
 
 def define_variant(
@@ -191,7 +191,7 @@ def define_variant(
     found = pool_findings(variant)
     types = []
     for index, wanted in enumerate(variant.instance_types):
-        hardware, unknown = _hardware_findings(wanted)
+        hardware, unknown = hardware_findings(wanted)
         filled_by = models[index] if models else _own_model(variant, index)
         types.append(HostType(str(wanted), hardware, filled_by))
         found += unknown
@@ -366,9 +366,12 @@ def define_endpoint_config(
     )
 
 
-def _hardware_findings(
+def hardware_findings(
     instance_type: str | InstanceType | None,
 ) -> tuple[InstanceType | None, list[Finding]]:
+    """
+    Look an instance type up; say why where there is none of that name.
+    """
     if isinstance(instance_type, InstanceType):
         return instance_type, []
     if instance_type is None or is_unresolved(instance_type):

@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.serving.configuration import Accelerators, Prepared
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
 TGI = Tgi("1.4.5")
-OWN = CustomContainer.from_uri("222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1")
+OWN = CustomContainer.from_uri("222222222222.dkr.ecr.us-east-1.amazonaws.com/a:1")
 
 
 def defined(**changes: Any) -> ModelDefinition:  # noqa: ANN401 - any argument

@@ -192,12 +192,12 @@ def test_an_image_beside_the_catalogue_is_all_that_its_role_may_pull(app: App) -
     The repository in its URI, and no other.
     """
     stack = Stack(app, "It", env=Environment(account=ACCOUNT, region="us-east-1"))
-    uri = "222222222222.dkr.ecr.eu-west-1.amazonaws.com/team/lmi:1"
+    uri = "222222222222.dkr.ecr.us-east-1.amazonaws.com/team/lmi:1"
     Model(stack, "Model", model=MISTRAL, serving=LmiVllm(image=uri))
 
     assert pulled(stack) == (
         uri,
-        "arn:${AWS::Partition}:ecr:eu-west-1:222222222222:repository/team/lmi",
+        "arn:${AWS::Partition}:ecr:us-east-1:222222222222:repository/team/lmi",
     )
 
 

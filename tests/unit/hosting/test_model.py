@@ -139,7 +139,7 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
     """
     A container of one's own names its model itself, and has no tarball.
     """
-    uri = "222222222222.dkr.ecr.eu-west-1.amazonaws.com/team/vllm:1"
+    uri = "222222222222.dkr.ecr.us-east-1.amazonaws.com/team/vllm:1"
     Model(stack, "Model", serving=CustomContainer.from_uri(uri))
 
     assert written(stack) == {
@@ -156,7 +156,7 @@ def test_the_smallest_call_reaches_the_template(stack: Stack) -> None:
                 ],
                 "Effect": "Allow",
                 "Resource": (
-                    "arn:${AWS::Partition}:ecr:eu-west-1:222222222222"
+                    "arn:${AWS::Partition}:ecr:us-east-1:222222222222"
                     ":repository/team/vllm"
                 ),
                 "Sid": "PullImage",

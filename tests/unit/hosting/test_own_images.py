@@ -17,7 +17,7 @@ from cdk_sagemaker_llm import CustomContainer, Model
 from tests.unit.hosting.written import codes_of, properties_of, written
 
 DIGEST = "sha256:" + "0a" * 32
-FOREIGN = "arn:aws:ecr:eu-west-1:222222222222:repository/team/vllm"
+FOREIGN = "arn:aws:ecr:us-east-1:222222222222:repository/team/vllm"
 SELF = "${AWS::AccountId}.dkr.ecr.${AWS::Region}.${AWS::URLSuffix}/team/vllm:1"
 ARN = "arn:${AWS::Partition}:ecr"
 
@@ -83,7 +83,7 @@ def test_another_accounts_repository_may_be_pulled_from(
     chosen: dict[str, Any] = {} if tag is None else {"tag": tag}
     serving = CustomContainer.from_ecr_repository(repository, **chosen)
     image, source = pulled(stack, serving)
-    registry = "222222222222.dkr.ecr.eu-west-1.${AWS::URLSuffix}"
+    registry = "222222222222.dkr.ecr.us-east-1.${AWS::URLSuffix}"
     shown = f"{registry}/team/vllm{end}".replace("0a" * 32, "<asset hash>")
 
     assert image == shown
@@ -101,9 +101,9 @@ def test_another_accounts_repository_may_be_pulled_from(
             f"{ARN}:us-east-1:111111111111:repository/team/vllm",
         ),
         (
-            lambda _: f"{Aws.ACCOUNT_ID}.dkr.ecr.eu-west-1.amazonaws.com/team/vllm:1",
-            "${AWS::AccountId}.dkr.ecr.eu-west-1.amazonaws.com/team/vllm:1",
-            f"{ARN}:eu-west-1:${{AWS::AccountId}}:repository/team/vllm",
+            lambda _: f"{Aws.ACCOUNT_ID}.dkr.ecr.us-east-1.amazonaws.com/team/vllm:1",
+            "${AWS::AccountId}.dkr.ecr.us-east-1.amazonaws.com/team/vllm:1",
+            f"{ARN}:us-east-1:${{AWS::AccountId}}:repository/team/vllm",
         ),
         (
             lambda _: SELF,

@@ -143,7 +143,7 @@ def test_a_custom_container_chooses_the_tokens_variable(stack: Stack) -> None:
     """
     serving = CustomContainer(
         CustomContainer.from_uri(
-            "222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1"
+            "222222222222.dkr.ecr.us-east-1.amazonaws.com/a:1"
         ).image,
         token_variables=("MY_TOKEN",),
     )

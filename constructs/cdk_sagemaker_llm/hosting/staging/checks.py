@@ -35,7 +35,9 @@ _SHORTEST_SECONDS = 300
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _FOLDER = re.compile(r"[A-Za-z0-9!_.'()/-]*")
 # huggingface_hub, validate_repo_id. An organisation's name is shorter than that.
-_MODEL_ID = re.compile(r"(?:[\w.-]{1,96}/)?[\w.-]{1,96}", re.ASCII)
+_MODEL_ID = re.compile(r"(?:\b[\w.-]{1,96}\b/)?\b[\w.-]{1,96}\b", re.ASCII)
+_PAGE = "write it as its page on the Hub has it"
+_BLANK = re.compile(r"[\s\0]")
 _BUILD_TYPES = ("LINUX_CONTAINER", "LINUX_GPU_CONTAINER", "ARM_CONTAINER")
 # What of an S3 key (1024 bytes) is left to the repository's own paths is 512 bytes.
 _LONGEST_FOLDER = 200
@@ -120,11 +122,17 @@ def _model_findings(model: HuggingFaceModel) -> Iterator[Finding]:
     name = model.model_id
     if is_unresolved(name):
         return
-    if not _MODEL_ID.fullmatch(name) or ".." in name:
+    if not _MODEL_ID.fullmatch(name):
         yield NO_REPOSITORY.finding(
             "model_id must be of letters, digits and _.-, as organisation/name, with "
-            f"at most 96 characters each, got {name[:200]!r}",
-            "write it as its page on the Hub has it",
+            "at most 96 characters each, and neither dot nor dash at an end, got "
+            f"{name[:200]!r}",
+            _PAGE,
+        )
+    elif "--" in name or ".." in name or name.endswith(".git"):
+        yield NO_REPOSITORY.finding(
+            f"model_id must have neither '--' nor '..' nor end in '.git', got {name!r}",
+            _PAGE,
         )
 
 
@@ -147,10 +155,16 @@ def _mirror_findings(hub_url: str | None) -> Iterator[Finding]:
 
 
 def _split(address: str) -> SplitResult | None:
+    """
+    Read an address; ``None`` if it is none.
+    """
     try:
-        return urlsplit(address)
+        found = urlsplit(address)
+        # A port that is none is refused when it is asked for.
+        port = found.port
     except ValueError:
         return None
+    return None if port == 0 or _BLANK.search(address) else found
 
 
 def image_findings(build_image: codebuild.IBuildImage | None) -> Iterator[Finding]:
@@ -254,6 +268,13 @@ def _folder_findings(folder: str) -> Iterator[Finding]:
         yield NO_FOLDER.finding(
             "folder must be of letters, digits and !_.'()-, with single slashes "
             f"between them, got {folder!r}",
+            "write such as 'models'",
+        )
+    elif {".", ".."} & set(folder.split("/")):
+        # Clients take such parts out of an address, and ask for another key (Amazon S3
+        # user guide, object-keys).
+        yield NO_FOLDER.finding(
+            f"folder must have no part that is '.' or '..', got {folder!r}",
             "write such as 'models'",
         )
     elif len(folder) > _LONGEST_FOLDER:

@@ -16,7 +16,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.hosts import known_hardware
+from cdk_sagemaker_llm.hosting.hosts import hardware_findings
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -203,7 +203,8 @@ class StagedModel(RunsBuild, Construct):
         weights = S3Model.from_bucket(bucket, place.prefix, architecture=kind_of(model))
         compiled = None
         if compile is not None:
-            hardware = known_hardware(instance_type)
+            hardware, unknown = hardware_findings(instance_type)
+            report(scope, id, unknown)
             compiled, found = plan_compilation(scope, compile, hardware, weights)
             findings += found
             report(scope, id, found)

@@ -11,7 +11,7 @@ from aws_cdk import CfnParameter, Duration, Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match
 
-from cdk_sagemaker_llm import HuggingFaceModel, Network
+from cdk_sagemaker_llm import HuggingFaceModel, Network, TensorRtLlm, Vllm
 from tests.unit.hosting.staging.test_staged_model import COMMIT, a_stack, staged
 
 # A user with a password, apart from its address: no file of the repository has one.
@@ -35,7 +35,11 @@ NAMED = "me:word"
             {"instance_type": "ml.g5.xlarge"},
             "LLM787 instance_type is what engines are compiled on",
         ),
+        ({"hub_url": "https://hub:99999"}, "LLM785 hub_url must be an address such as"),
+        ({"hub_url": "https://hub/a b"}, "LLM785 hub_url must be an address such as"),
         ({"folder": "*"}, "LLM765 folder must be of letters"),
+        ({"folder": "../a"}, r"LLM765 folder must have no part that is '\.' or '\.\.'"),
+        ({"folder": "a/./b"}, r"LLM765 folder must have no part .*, got 'a/\./b'"),
         (
             {"include": ["./config.json"]},
             r"LLM771 .*, none of which is like './config.json'; write 'config.json'",
@@ -48,6 +52,34 @@ NAMED = "me:word"
         (
             {"model": HuggingFaceModel("../..", revision=COMMIT)},
             "LLM791 model_id must be of letters",
+        ),
+        (
+            {"model": HuggingFaceModel(".a/b", revision=COMMIT)},
+            "LLM791 model_id must be .* and neither dot nor dash at an end",
+        ),
+        (
+            {"model": HuggingFaceModel("a/b-", revision=COMMIT)},
+            "LLM791 model_id must be .* and neither dot nor dash at an end",
+        ),
+        (
+            {"model": HuggingFaceModel("a--b/c", revision=COMMIT)},
+            "LLM791 model_id must have neither '--'",
+        ),
+        (
+            {"model": HuggingFaceModel("a/b.git", revision=COMMIT)},
+            r"LLM791 model_id must have .* nor end in '\.git', got 'a/b\.git'",
+        ),
+        (
+            {"compile": "engines", "instance_type": "ml.g5.xlarge"},
+            "LLM182 compile must be a TensorRtLlm or a NeuronX, got 'engines'",
+        ),
+        (
+            {"compile": Vllm(), "instance_type": "ml.g5.xlarge"},
+            "LLM182 compile must be a TensorRtLlm or a NeuronX, got a value of type",
+        ),
+        (
+            {"compile": TensorRtLlm("0.30.0"), "instance_type": "ml.g5.12xlage"},
+            r"LLM101 .*'ml\.g5\.12xlage'.*ml\.g5\.12xlarge",
         ),
     ],
 )
@@ -69,7 +101,7 @@ def test_what_cannot_be_staged_is_refused(said: dict[str, Any], words: str) -> N
     [
         {"hub_url": "http://hub.example.com:8080/mirror/"},
         {"hub_url": Token.as_string({"Ref": "Hub"})},
-        {"model": HuggingFaceModel("a_b/" + "b.-" * 32, revision=COMMIT)},
+        {"model": HuggingFaceModel("_b/" + "b.-" * 31 + "a.b", revision=COMMIT)},
         {"include": [".gitattributes"]},
         {"timeout": Duration.millis(300_001)},
     ],
