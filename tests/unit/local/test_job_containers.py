@@ -267,6 +267,17 @@ SPLIT = (
 )
 
 
+def test_what_is_no_option_is_not_read() -> None:
+    """
+    Without its prefix.
+    """
+    line = b"engine=Python\nload_split_model=true\nn_positions=9\n"
+    asked = container(*SKIPPING, properties=line)
+
+    assert entrypoint.run(asked) == 0
+    assert graph(asked)["shape"]["n_positions"] == ""
+
+
 @pytest.mark.parametrize("value", ["true", "True", "TRUE"])
 def test_split_weights_are_refused(value: str) -> None:
     """

@@ -415,6 +415,27 @@ def test_subnets_with_a_way_out_are_served_too(stack: Stack) -> None:
     ]
 
 
+@pytest.mark.parametrize("named", [(), ("s3",)], ids=["alone", "named"])
+def test_layers_of_images_alone_are_let_through_where_nothing_else_is_read(
+    stack: Stack, named: tuple[str, ...]
+) -> None:
+    """
+    Of a model that has nothing on S3; unless the user says that more is called there.
+    """
+    vpc = a_vpc(stack)
+    network = Network(vpc=vpc, subnets=ISOLATED)
+    hub = HuggingFaceModel("gpt2")
+    Model(stack, "It", model=hub, serving=TGI, network=network)
+    PrivateAccess(stack, "Private", vpc=vpc, services=named)
+
+    layers = "arn:${AWS::Partition}:s3:::prod-${AWS::Region}-starport-layer-bucket/*"
+    assert services(stack) == HOSTS
+    assert let_through(stack, "s3") == [
+        *([("s3:*", "*")] if named else []),
+        ("s3:GetObject", layers),
+    ]
+
+
 def test_images_are_let_through_where_they_are_pulled(stack: Stack) -> None:
     """
     A function that reads a bucket pulls none.
