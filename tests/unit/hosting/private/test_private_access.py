@@ -216,6 +216,23 @@ def test_models_wait_for_what_their_instances_call(stack: Stack) -> None:
     ]
 
 
+def test_models_wait_for_nothing_where_their_instances_call_others(
+    stack: Stack,
+) -> None:
+    """
+    Who is let in to the runtime's endpoint is no matter of theirs.
+    """
+    vpc = a_vpc(stack)
+    a_chat(stack, vpc).grant_invoke(a_function(stack, vpc))
+    PrivateAccess(stack, "Private", vpc=vpc, without=sorted(HOSTS))
+
+    assert services(stack) == {"sagemaker.runtime"}
+    assert len(rules(stack)) == 2
+    (endpoint,) = written(stack, "SageMaker::Endpoint").values()
+    waits = endpoint.get("DependsOn", [])
+    assert [name for name in waits if name.startswith("Private")] == []
+
+
 def test_components_and_what_users_grant_are_seen(stack: Stack) -> None:
     """
     A container that reads a secret gets to it, by the secret's own ARN.
