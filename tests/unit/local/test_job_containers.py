@@ -17,7 +17,11 @@ from cdk_sagemaker_llm.local.sagemaker.jobs.container import (
     lmi_tag,
 )
 from cdk_sagemaker_llm.local.sagemaker.jobs.files import Files
-from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import cores_of, shape_of
+from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import (
+    _is_compiled,
+    cores_of,
+    shape_of,
+)
 from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX, TENSORRT_LLM
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
@@ -641,6 +645,28 @@ def test_a_chip_has_two_cores(device: str, chips: int, cores: int) -> None:
     Of Neuron's.
     """
     assert cores_of(device, chips) == cores
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (None, False),
+        (b"", False),
+        (b"{", False),
+        (b"\xff", False),
+        (b"{}", False),
+        (b'["neuron"]', False),
+        (b'"neuron"', False),
+        (b'{"neuron": {"num_cores": 8}}', True),
+    ],
+)
+def test_a_model_says_that_it_was_compiled(
+    config: bytes | None, *, expected: bool
+) -> None:
+    """
+    In its config.json, if it can be read.
+    """
+    assert _is_compiled(config) is expected
 
 
 def test_a_shape_is_of_these_options() -> None:
