@@ -746,6 +746,52 @@ def test_in_the_models_stack_it_names_them(app: App) -> None:
     assert let_through(models, "sagemaker.runtime") == [(INVOKE, CHAT)]
 
 
+def test_a_group_that_lets_nothing_out_is_let_out_in_the_later_stack(app: App) -> None:
+    """
+    Else the VPC's would depend on this one.
+    """
+    closed, models = Stack(app, "Closed", env=ENV), Stack(app, "Models", env=ENV)
+    vpc = a_vpc(closed)
+    group = ec2.SecurityGroup(closed, "Group", vpc=vpc, allow_all_outbound=False)
+    a_chat(models, vpc, groups=(group,))
+    PrivateAccess(models, "Private", vpc=vpc)
+    app.synth()
+
+    assert written(closed, "EC2::SecurityGroupEgress") == {}
+    assert len(written(models, "EC2::SecurityGroupEgress")) == 1
+    assert models not in closed.dependencies
+
+
+def test_a_stack_that_is_told_to_be_later_names_what_is_before(app: App) -> None:
+    """
+    As the user says; and that models are deployed first is told.
+    """
+    closed, models = Stack(app, "Closed", env=ENV), Stack(app, "Models", env=ENV)
+    later = Stack(app, "Later", env=ENV)
+    later.add_dependency(models)
+    vpc = a_vpc(closed)
+    a_chat(models, vpc).grant_invoke(a_function(models, vpc))
+    PrivateAccess(later, "Private", vpc=vpc)
+    app.synth()
+
+    assert told(later) == [("/Later/Private", "LLM805")]
+    ((action, resource),) = let_through(later, "sagemaker.runtime")
+    assert action == INVOKE
+    assert "ExportsOutput" in str(resource)
+
+
+def test_a_service_that_is_named_needs_no_caller(stack: Stack) -> None:
+    """
+    The way to S3 is then that of all subnets without a way of their own.
+    """
+    PrivateAccess(stack, "Private", vpc=a_vpc(stack), services=["s3"])
+
+    assert endpoints_of(stack)["s3"]["RouteTableIds"] == [
+        "${VpcClosedSubnet1RouteTable}",
+        "${VpcClosedSubnet2RouteTable}",
+    ]
+
+
 def test_in_a_stack_of_its_own_models_wait_for_it(app: App) -> None:
     """
     Its stack is deployed before theirs.

@@ -431,6 +431,8 @@ def test_the_job_may_read_weights_and_write_beside_them() -> None:
     assert f"/{base}.jobs/*" in json.dumps(found["WriteEngines"]["Resource"])
     assert f"/{base}/*" not in json.dumps(found)
     assert found["EncryptEngines"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
+    own = stack.resolve(key.key_arn)
+    assert found["EncryptEngines"]["Resource"] == own
     assert f"/{BASE}/*" in json.dumps(found["ReadWeights"]["Resource"])
 
 
@@ -550,6 +552,37 @@ def test_each_role_may_do_just_this() -> None:
         if one["Properties"].get("Description") == "Compiles a model's engines"
     )
     assert starter["PassRole"]["Resource"] == {"Fn::GetAtt": [role, "Arn"]}
+    trust = dict(roles)[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    assert trust == [
+        {
+            "Action": "sts:AssumeRole",
+            "Condition": {"StringEquals": {"aws:SourceAccount": "111111111111"}},
+            "Effect": "Allow",
+            "Principal": {"Service": "sagemaker.amazonaws.com"},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "removes"),
+    [(RemovalPolicy.RETAIN, False), (RemovalPolicy.DESTROY, True)],
+)
+def test_only_what_is_to_be_removed_may_be(
+    policy: RemovalPolicy, *, removes: bool
+) -> None:
+    """
+    By the one function that hears of the job's end, too.
+    """
+    stack = a_stack()
+    compiled(stack, removal_policy=policy)
+    template = Template.from_stack(stack)
+    (function,) = template.find_resources("AWS::Lambda::Function")
+
+    assert ("RemoveWeights" in statements(stack, "StarterAccess")) == removes
+    rules = template.find_resources("AWS::Events::Rule").values()
+    assert [one["Properties"]["Targets"] for one in rules] == [
+        [{"Arn": {"Fn::GetAtt": [function, "Arn"]}, "Id": "Target0"}]
+    ] * 2
 
 
 def test_the_stack_is_told_of_a_job_in_its_own_time() -> None:
