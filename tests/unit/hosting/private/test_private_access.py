@@ -835,6 +835,41 @@ def test_a_nested_stack_is_served(stack: Stack) -> None:
     assert {"PrivateS3", "PrivateLogs"} <= set(child["DependsOn"])
 
 
+def test_a_function_in_no_vpc_is_not_served(stack: Stack) -> None:
+    """
+    It calls AWS from outside.
+    """
+    vpc = a_vpc(stack)
+    lambda_.Function(
+        stack,
+        "Outside",
+        runtime=lambda_.Runtime.PYTHON_3_14,
+        handler="index.handler",
+        code=lambda_.Code.from_inline("handler = print"),
+    )
+    access = PrivateAccess(stack, "Private", vpc=vpc)
+
+    assert access.needed_services() == {}
+    assert written(stack, "EC2::VPCEndpoint") == {}
+
+
+def test_what_is_known_in_part_is_not_named_by_an_earlier_stack(app: App) -> None:
+    """
+    The other resource is one of the later stack.
+    """
+    closed, models = Stack(app, "Closed", env=ENV), Stack(app, "Models", env=ENV)
+    vpc = a_vpc(closed)
+    PrivateAccess(closed, "Private", vpc=vpc)
+    secret = secretsmanager.Secret(models, "Secret")
+    read = ["secretsmanager:GetSecretValue"]
+    both = iam.PolicyStatement(actions=read, resources=[ARN, secret.secret_arn])
+    a_function(models, vpc).add_to_role_policy(both)
+    app.synth()
+
+    assert let_through(closed, "secretsmanager") == [(read[0], "*")]
+    assert ("/Closed/Private", "LLM802") in told(closed)
+
+
 def test_who_is_elsewhere_is_not_served(stack: Stack) -> None:
     """
     Functions and models of another VPC, or of none.

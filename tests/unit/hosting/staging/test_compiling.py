@@ -328,6 +328,25 @@ def test_a_disk_that_is_too_small_is_said(gib: int, *, said: bool) -> None:
     assert [one.message for one in found] == ([words] if said else [])
 
 
+@pytest.mark.parametrize(
+    ("type_name", "weight_bytes"),
+    [
+        # 250 GiB, to the last.
+        ("ml.g5.xlarge", 220 * 2**30 // 3),
+        ("ml.g5.xlarge", None),
+        # A volume is as large as it is asked for.
+        ("ml.p3.2xlarge", 10**12),
+    ],
+)
+def test_a_disk_that_may_hold_it_is_not_told(
+    type_name: str, weight_bytes: int | None
+) -> None:
+    """
+    Nor is one where the model's size is not known.
+    """
+    assert disk_findings(find_instance_type(type_name), weight_bytes) == []
+
+
 def test_the_jobs_handle_is_made_when_the_weights_are_there() -> None:
     """
     Its address expires, and a download may take half a day.
@@ -545,6 +564,10 @@ def test_each_role_may_do_just_this() -> None:
     assert starter["ListJobs"]["Condition"]["StringLike"][listed] == [f"{base}.jobs/*"]
     assert tails(starter["StartJobs"])[0].startswith(":processing-job/")
     assert tails(starter["StartJobs"])[0].endswith(f"/{order(stack)['name']}-*")
+    here = starter["StartJobs"]["Resource"]["Fn::Join"][1]
+    assert [part for part in here if not isinstance(part, str)] == [
+        {"Ref": f"AWS::{name}"} for name in ("Partition", "Region", "AccountId")
+    ]
     roles = Template.from_stack(stack).find_resources("AWS::IAM::Role").items()
     (role,) = (
         name
