@@ -282,6 +282,14 @@ def test_copied_files_would_hide_what_was_compiled(bench: Bench) -> None:
         ({"image": NEURON_30}, False),
         ({"instance_type": "ml.inf2.48xlarge"}, False),
         ({"OPTION_PREDICT_TIMEOUT": "60"}, True),
+        # It compiles by itself what is on the Hub.
+        ({"OPTION_MODEL_ID": "org/name"}, True),
+        # All cores are meant, and it was compiled for eight.
+        ({"OPTION_TENSOR_PARALLEL_DEGREE": "max"}, False),
+        ({"OPTION_DTYPE": "fp16"}, True),
+        ({"OPTION_DTYPE": "bf16"}, False),
+        ({"OPTION_QUANTIZE": "static_int8"}, False),
+        ({"OPTION_CONTEXT_LENGTH_ESTIMATE": "128"}, False),
     ],
     ids=str,
 )

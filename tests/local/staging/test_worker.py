@@ -53,6 +53,8 @@ STAGED = [
     "tokenizer.json",
 ]
 
+NOTHING_KEPT = TemporaryDirectory()
+
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -98,6 +100,8 @@ def environment(aws: EmbeddedAws, hub: Hub, **more: str) -> dict[str, str]:
         **os.environ,
         **aws.process_environment,
         "HF_ENDPOINT": hub.url,
+        # Files that are kept there would be taken, and the Hub not be asked.
+        "HF_HOME": NOTHING_KEPT.name,
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "STAGING_RETRY_SECONDS": "0.01",
@@ -414,7 +418,7 @@ def test_a_manifest_of_another_revision_says_nothing(
         done = stage(embedded_aws, hub, order("staging-moved"))
 
     assert done.returncode == 0, done.stdout
-    assert len(hub.asked) == len(STAGED)
+    assert len(hub.asked) == len(STAGED), done.stdout
     written = json.loads(contents(s3, "staging-moved")[manifest])
     assert written["revision"] == REVISION
 

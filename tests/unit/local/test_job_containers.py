@@ -17,7 +17,11 @@ from cdk_sagemaker_llm.local.sagemaker.jobs.container import (
     lmi_tag,
 )
 from cdk_sagemaker_llm.local.sagemaker.jobs.files import Files
-from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import cores_of, shape_of
+from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import (
+    _is_compiled,
+    cores_of,
+    shape_of,
+)
 from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX, TENSORRT_LLM
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
@@ -265,6 +269,17 @@ SPLIT = (
     "ValueError: Model partitioning does not support split model artifacts. Use normal "
     "model artifacts and rerun."
 )
+
+
+def test_what_is_no_option_is_not_read() -> None:
+    """
+    Without its prefix.
+    """
+    line = b"engine=Python\nload_split_model=true\nn_positions=9\n"
+    asked = container(*SKIPPING, properties=line)
+
+    assert entrypoint.run(asked) == 0
+    assert graph(asked)["shape"]["n_positions"] == ""
 
 
 @pytest.mark.parametrize("value", ["true", "True", "TRUE"])
@@ -630,6 +645,28 @@ def test_a_chip_has_two_cores(device: str, chips: int, cores: int) -> None:
     Of Neuron's.
     """
     assert cores_of(device, chips) == cores
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (None, False),
+        (b"", False),
+        (b"{", False),
+        (b"\xff", False),
+        (b"{}", False),
+        (b'["neuron"]', False),
+        (b'"neuron"', False),
+        (b'{"neuron": {"num_cores": 8}}', True),
+    ],
+)
+def test_a_model_says_that_it_was_compiled(
+    config: bytes | None, *, expected: bool
+) -> None:
+    """
+    In its config.json, if it can be read.
+    """
+    assert _is_compiled(config) is expected
 
 
 def test_a_shape_is_of_these_options() -> None:

@@ -5,7 +5,7 @@ Endpoints of a VPC that has no way to the internet, for what hosting calls there
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jsii
 from aws_cdk import Aspects, CfnResource, IAspect, Stack
@@ -209,6 +209,9 @@ class PrivateAccess(Construct):
 
     def _make_endpoint(self, service: Service, callers: list[Caller]) -> CfnResource:
         policy = self._policy(service, callers)
+        layers = self._layers(service, callers)
+        if policy.is_empty and (not layers or service.name in self._services):
+            policy.allow_all()
         self._findings += policy.findings()
         construct = (
             self._make_gateway(callers)
@@ -218,10 +221,19 @@ class PrivateAccess(Construct):
         resource = construct.node.default_child
         if not isinstance(resource, CfnResource):
             raise TypeError(f"{service.name} has no resource")
-        pulls = any(self._calls(caller, _IMAGES) for caller in callers)
-        further = [layer_statement()] if service is _S3 and pulls else []
-        resource.add_property_override("PolicyDocument", policy.to_json(*further))
+        resource.add_property_override("PolicyDocument", policy.to_json(*layers))
         return resource
+
+    def _layers(
+        self, service: Service, callers: Iterable[Caller]
+    ) -> list[dict[str, Any]]:
+        """
+        Return what lets the layers of images through, where they are and are pulled.
+        """
+        if service is not _S3:
+            return []
+        pulls = any(self._calls(caller, _IMAGES) for caller in callers)
+        return [layer_statement()] if pulls else []
 
     def _policy(self, service: Service, callers: list[Caller]) -> EndpointPolicy:
         policy = EndpointPolicy(service, self._may_name)
@@ -233,8 +245,6 @@ class PrivateAccess(Construct):
         if service is _RUNTIME and (is_unknown or policy.is_empty):
             for permission in invocations(self._endpoint_arns()):
                 policy.allow(permission)
-        if policy.is_empty:
-            policy.allow_all()
         return policy
 
     def _may_name(self, permission: Permission) -> bool:

@@ -216,6 +216,23 @@ def test_models_wait_for_what_their_instances_call(stack: Stack) -> None:
     ]
 
 
+def test_models_wait_for_nothing_where_their_instances_call_others(
+    stack: Stack,
+) -> None:
+    """
+    Who is let in to the runtime's endpoint is no matter of theirs.
+    """
+    vpc = a_vpc(stack)
+    a_chat(stack, vpc).grant_invoke(a_function(stack, vpc))
+    PrivateAccess(stack, "Private", vpc=vpc, without=sorted(HOSTS))
+
+    assert services(stack) == {"sagemaker.runtime"}
+    assert len(rules(stack)) == 2
+    (endpoint,) = written(stack, "SageMaker::Endpoint").values()
+    waits = endpoint.get("DependsOn", [])
+    assert [name for name in waits if name.startswith("Private")] == []
+
+
 def test_components_and_what_users_grant_are_seen(stack: Stack) -> None:
     """
     A container that reads a secret gets to it, by the secret's own ARN.
@@ -412,6 +429,27 @@ def test_subnets_with_a_way_out_are_served_too(stack: Stack) -> None:
     assert endpoints_of(stack)["s3"]["RouteTableIds"] == [
         "${VpcPublicSubnet2RouteTable}",
         "${VpcPrivateSubnet1RouteTable}",
+    ]
+
+
+@pytest.mark.parametrize("named", [(), ("s3",)], ids=["alone", "named"])
+def test_layers_of_images_alone_are_let_through_where_nothing_else_is_read(
+    stack: Stack, named: tuple[str, ...]
+) -> None:
+    """
+    Of a model that has nothing on S3; unless the user says that more is called there.
+    """
+    vpc = a_vpc(stack)
+    network = Network(vpc=vpc, subnets=ISOLATED)
+    hub = HuggingFaceModel("gpt2")
+    Model(stack, "It", model=hub, serving=TGI, network=network)
+    PrivateAccess(stack, "Private", vpc=vpc, services=named)
+
+    layers = "arn:${AWS::Partition}:s3:::prod-${AWS::Region}-starport-layer-bucket/*"
+    assert services(stack) == HOSTS
+    assert let_through(stack, "s3") == [
+        *([("s3:*", "*")] if named else []),
+        ("s3:GetObject", layers),
     ]
 
 
@@ -708,6 +746,52 @@ def test_in_the_models_stack_it_names_them(app: App) -> None:
     assert let_through(models, "sagemaker.runtime") == [(INVOKE, CHAT)]
 
 
+def test_a_group_that_lets_nothing_out_is_let_out_in_the_later_stack(app: App) -> None:
+    """
+    Else the VPC's would depend on this one.
+    """
+    closed, models = Stack(app, "Closed", env=ENV), Stack(app, "Models", env=ENV)
+    vpc = a_vpc(closed)
+    group = ec2.SecurityGroup(closed, "Group", vpc=vpc, allow_all_outbound=False)
+    a_chat(models, vpc, groups=(group,))
+    PrivateAccess(models, "Private", vpc=vpc)
+    app.synth()
+
+    assert written(closed, "EC2::SecurityGroupEgress") == {}
+    assert len(written(models, "EC2::SecurityGroupEgress")) == 1
+    assert models not in closed.dependencies
+
+
+def test_a_stack_that_is_told_to_be_later_names_what_is_before(app: App) -> None:
+    """
+    As the user says; and that models are deployed first is told.
+    """
+    closed, models = Stack(app, "Closed", env=ENV), Stack(app, "Models", env=ENV)
+    later = Stack(app, "Later", env=ENV)
+    later.add_dependency(models)
+    vpc = a_vpc(closed)
+    a_chat(models, vpc).grant_invoke(a_function(models, vpc))
+    PrivateAccess(later, "Private", vpc=vpc)
+    app.synth()
+
+    assert told(later) == [("/Later/Private", "LLM805")]
+    ((action, resource),) = let_through(later, "sagemaker.runtime")
+    assert action == INVOKE
+    assert "ExportsOutput" in str(resource)
+
+
+def test_a_service_that_is_named_needs_no_caller(stack: Stack) -> None:
+    """
+    The way to S3 is then that of all subnets without a way of their own.
+    """
+    PrivateAccess(stack, "Private", vpc=a_vpc(stack), services=["s3"])
+
+    assert endpoints_of(stack)["s3"]["RouteTableIds"] == [
+        "${VpcClosedSubnet1RouteTable}",
+        "${VpcClosedSubnet2RouteTable}",
+    ]
+
+
 def test_in_a_stack_of_its_own_models_wait_for_it(app: App) -> None:
     """
     Its stack is deployed before theirs.
@@ -749,6 +833,41 @@ def test_a_nested_stack_is_served(stack: Stack) -> None:
     assert services(stack) == HOSTS
     (child,) = written(stack, "CloudFormation::Stack").values()
     assert {"PrivateS3", "PrivateLogs"} <= set(child["DependsOn"])
+
+
+def test_a_function_in_no_vpc_is_not_served(stack: Stack) -> None:
+    """
+    It calls AWS from outside.
+    """
+    vpc = a_vpc(stack)
+    lambda_.Function(
+        stack,
+        "Outside",
+        runtime=lambda_.Runtime.PYTHON_3_14,
+        handler="index.handler",
+        code=lambda_.Code.from_inline("handler = print"),
+    )
+    access = PrivateAccess(stack, "Private", vpc=vpc)
+
+    assert access.needed_services() == {}
+    assert written(stack, "EC2::VPCEndpoint") == {}
+
+
+def test_what_is_known_in_part_is_not_named_by_an_earlier_stack(app: App) -> None:
+    """
+    The other resource is one of the later stack.
+    """
+    closed, models = Stack(app, "Closed", env=ENV), Stack(app, "Models", env=ENV)
+    vpc = a_vpc(closed)
+    PrivateAccess(closed, "Private", vpc=vpc)
+    secret = secretsmanager.Secret(models, "Secret")
+    read = ["secretsmanager:GetSecretValue"]
+    both = iam.PolicyStatement(actions=read, resources=[ARN, secret.secret_arn])
+    a_function(models, vpc).add_to_role_policy(both)
+    app.synth()
+
+    assert let_through(closed, "secretsmanager") == [(read[0], "*")]
+    assert ("/Closed/Private", "LLM802") in told(closed)
 
 
 def test_who_is_elsewhere_is_not_served(stack: Stack) -> None:

@@ -10,10 +10,10 @@ import re
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import App, Duration, Environment, RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
-from aws_cdk.assertions import Template
+from aws_cdk.assertions import Annotations, Match, Template
 
 from cdk_sagemaker_llm import (
     Compilation,
@@ -25,6 +25,7 @@ from cdk_sagemaker_llm import (
     TensorRtLlm,
     Vllm,
 )
+from cdk_sagemaker_llm.catalog import find_image
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.staging.compiling import disk_findings, volume_gib_of
 from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
@@ -327,6 +328,25 @@ def test_a_disk_that_is_too_small_is_said(gib: int, *, said: bool) -> None:
     assert [one.message for one in found] == ([words] if said else [])
 
 
+@pytest.mark.parametrize(
+    ("type_name", "weight_bytes"),
+    [
+        # 250 GiB, to the last.
+        ("ml.g5.xlarge", 220 * 2**30 // 3),
+        ("ml.g5.xlarge", None),
+        # A volume is as large as it is asked for.
+        ("ml.p3.2xlarge", 10**12),
+    ],
+)
+def test_a_disk_that_may_hold_it_is_not_told(
+    type_name: str, weight_bytes: int | None
+) -> None:
+    """
+    Nor is one where the model's size is not known.
+    """
+    assert disk_findings(find_instance_type(type_name), weight_bytes) == []
+
+
 def test_the_jobs_handle_is_made_when_the_weights_are_there() -> None:
     """
     Its address expires, and a download may take half a day.
@@ -351,6 +371,71 @@ def test_a_type_without_gpus_is_refused_by_its_name() -> None:
         compiled(a_stack(), TensorRtLlm("0.30.0"), "ml.c5.xlarge")
 
 
+def test_fails_if_the_type_is_not_said() -> None:
+    """
+    Nothing else says which accelerators.
+    """
+    stack = a_stack()
+    words = (
+        "LLM781 instance_type is missing, or known only at deployment: a model is "
+        "compiled for one kind of accelerator; pass the instance type that will serve"
+    )
+    with pytest.raises(ValueError, match=words):
+        StagedModel(
+            stack, "Engines", model=ZEPHYR, bucket=a_bucket(stack), compile=FOUR
+        )
+
+
+def test_fails_if_nothing_would_serve_what_is_compiled() -> None:
+    """
+    In the words of serving itself.
+    """
+    eight = TensorRtLlm("0.26.0", tensor_parallel_degree=8)
+    with pytest.raises(ValueError, match=r"LLM154 tensor_parallel_degree=8 needs 8"):
+        compiled(a_stack(), eight)
+
+
+def test_fails_if_the_image_is_not_in_the_region() -> None:
+    """
+    Which is said once.
+    """
+    env = Environment(account="111111111111", region="us-isob-east-1")
+    stack = Stack(App(), "There", env=env)
+    with pytest.raises(ValueError, match="LLM103 image djl-tensorrtllm") as caught:
+        compiled(stack)
+
+    assert str(caught.value).count("LLM103") == 1
+
+
+@pytest.mark.parametrize(
+    ("type_name", "is_told"),
+    [("ml.g5.xlarge", True), ("ml.g5.12xlarge", False)],
+)
+def test_a_small_disk_is_told_where_it_is_compiled(
+    type_name: str, *, is_told: bool
+) -> None:
+    """
+    Of a model whose size is known.
+    """
+    stack = a_stack()
+    large = HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1", revision=COMMIT)
+    compiled(stack, TensorRtLlm("0.26.0"), type_name, model=large)
+    found = Annotations.from_stack(stack).find_warning("*", Match.any_value())
+
+    assert any("LLM865" in str(one.entry.data) for one in found) == is_told
+
+
+def test_engines_are_bound_to_an_image_of_ones_own() -> None:
+    """
+    By its tag.
+    """
+    image = find_image("djl-tensorrtllm", "0.26.0")
+    engines = compiled(a_stack(), TensorRtLlm("0.26.0", image=image))
+
+    assert engines.model.compiled is not None
+    assert engines.model.compiled.image == "0.26.0-tensorrtllm0.7.1-cu122"
+
+
 def test_the_job_may_read_weights_and_write_beside_them() -> None:
     """
     With the bucket's key, and nothing of the prefix that is served.
@@ -365,6 +450,8 @@ def test_the_job_may_read_weights_and_write_beside_them() -> None:
     assert f"/{base}.jobs/*" in json.dumps(found["WriteEngines"]["Resource"])
     assert f"/{base}/*" not in json.dumps(found)
     assert found["EncryptEngines"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
+    own = stack.resolve(key.key_arn)
+    assert found["EncryptEngines"]["Resource"] == own
     assert f"/{BASE}/*" in json.dumps(found["ReadWeights"]["Resource"])
 
 
@@ -476,7 +563,49 @@ def test_each_role_may_do_just_this() -> None:
     assert tails(starter["MarkOwners"]) == [":s3:::bucket/models/*.owners/*"]
     assert starter["ListJobs"]["Condition"]["StringLike"][listed] == [f"{base}.jobs/*"]
     assert tails(starter["StartJobs"])[0].startswith(":processing-job/")
-    assert tails(starter["StartJobs"])[0].endswith("-*")
+    assert tails(starter["StartJobs"])[0].endswith(f"/{order(stack)['name']}-*")
+    here = starter["StartJobs"]["Resource"]["Fn::Join"][1]
+    assert [part for part in here if not isinstance(part, str)] == [
+        {"Ref": f"AWS::{name}"} for name in ("Partition", "Region", "AccountId")
+    ]
+    roles = Template.from_stack(stack).find_resources("AWS::IAM::Role").items()
+    (role,) = (
+        name
+        for name, one in roles
+        if one["Properties"].get("Description") == "Compiles a model's engines"
+    )
+    assert starter["PassRole"]["Resource"] == {"Fn::GetAtt": [role, "Arn"]}
+    trust = dict(roles)[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    assert trust == [
+        {
+            "Action": "sts:AssumeRole",
+            "Condition": {"StringEquals": {"aws:SourceAccount": "111111111111"}},
+            "Effect": "Allow",
+            "Principal": {"Service": "sagemaker.amazonaws.com"},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "removes"),
+    [(RemovalPolicy.RETAIN, False), (RemovalPolicy.DESTROY, True)],
+)
+def test_only_what_is_to_be_removed_may_be(
+    policy: RemovalPolicy, *, removes: bool
+) -> None:
+    """
+    By the one function that hears of the job's end, too.
+    """
+    stack = a_stack()
+    compiled(stack, removal_policy=policy)
+    template = Template.from_stack(stack)
+    (function,) = template.find_resources("AWS::Lambda::Function")
+
+    assert ("RemoveWeights" in statements(stack, "StarterAccess")) == removes
+    rules = template.find_resources("AWS::Events::Rule").values()
+    assert [one["Properties"]["Targets"] for one in rules] == [
+        [{"Arn": {"Fn::GetAtt": [function, "Arn"]}, "Id": "Target0"}]
+    ] * 2
 
 
 def test_the_stack_is_told_of_a_job_in_its_own_time() -> None:
