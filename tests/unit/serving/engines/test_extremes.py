@@ -41,6 +41,8 @@ def codes(name: str, value: str, container: str, version: str) -> set[str]:
         ("vllm-server", "2.6", "SM_VLLM_MAX_MODEL_LEN", f"{LONG}k", {"LLM504"}),
         ("vllm-server", "2.6", "SM_VLLM_MIDDLEWARE", f"{DEEP}]", set()),
         ("vllm", "0.22.0", "SM_VLLM_MIDDLEWARE", DEEP, set()),
+        ("vllm-server", "2.6", "PROCESS_MAX_START_RETRIES", LONG, {"LLM623"}),
+        ("vllm-server", "2.6", "PROCESS_MAX_START_RETRIES", f"{'0' * 5_000}9", set()),
         ("tei", "1.9.3", "MAX_BATCH_TOKENS", LONG, {"LLM527"}),
         ("tei", "1.9.3", "MAX_BATCH_TOKENS", "0" * 5_000, {"LLM529"}),
         ("tei", "1.9.3", "MAX_BATCH_TOKENS", f"+{'0' * 5_000}16384", set()),
