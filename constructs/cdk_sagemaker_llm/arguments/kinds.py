@@ -14,6 +14,8 @@ from cdk_sagemaker_llm.credential_forms import redacted
 from cdk_sagemaker_llm.wording import any_of
 
 _LONGEST_SHOWN = 60
+# No engine's setting is as deep as this, and JSON's reader goes no deeper than 1000.
+_DEEPEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +157,26 @@ CONTENTS = Kind(
 )
 
 
-def _finite(name: str, value: object) -> Iterator[Fault]:
+def _json_parts(name: str, value: object, depth: int = 0) -> Iterator[Fault]:
     if isinstance(value, float):
         yield from NUMBER.faults(name, value)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _finite(f"{name}[{key!r}]", item)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _finite(f"{name}[{index}]", item)
+    elif isinstance(value, Mapping | list | tuple):
+        if depth > _DEEPEST:
+            yield Fault(
+                f"{name.partition('[')[0]} is nested too deeply, or holds itself"
+            )
+            return
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, item in pairs:
+            yield from _json_parts(f"{name}[{key!r}]", item, depth + 1)
+    elif not (value is None or isinstance(value, str | int) or is_unresolved(value)):
+        yield from _NO_JSON.faults(name, value)
 
 
-# What is passed on as it is, but for numbers that no JSON can hold.
-JSON = Kind("a value that JSON can hold", lambda _: True, parts=_finite)
+# What is passed on as it is, but for what no JSON can hold.
+_JSON_WORDS = "a value that JSON can hold"
+JSON = Kind(_JSON_WORDS, lambda _: True, parts=_json_parts)
+_NO_JSON = Kind(_JSON_WORDS, lambda _: False)
 
 
 def one_of(*choices: object) -> Kind:

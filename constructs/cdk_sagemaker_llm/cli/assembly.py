@@ -145,6 +145,16 @@ def read_template(path: Path) -> Assembly:
     Raises:
         AssemblyError: If it is no template in JSON.
     """
+    if path.is_dir():
+        raise AssemblyError(
+            f"{path} holds no {MANIFEST}; name what cdk synth has written, or one "
+            "template"
+        )
+    if "Resources" not in read_json(path):
+        raise AssemblyError(
+            f"{path} is no template: it has no Resources; name what cdk synth has "
+            "written, or one template"
+        )
     found = Assembly()
     name = path.name.removesuffix(".json").removesuffix(".template")
     _read_stack(found, Stack(name, path.parent, {}, path))

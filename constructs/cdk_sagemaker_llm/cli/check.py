@@ -35,8 +35,8 @@ def check(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="A serving.properties, a folder of artifacts, a model.tar.gz, or "
-            "cdk.out.",
+            help="A serving.properties, a folder of artifacts, a model.tar.gz, "
+            "cdk.out, or one template in JSON.",
         ),
     ],
     container: Annotated[

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.cli.assembly import (
     artifact_files,
     image_of,
     read_assembly,
+    read_template,
     text_of,
     unknown_version,
 )
@@ -95,6 +96,17 @@ def hosted_reports(path: Path) -> list[Report]:
     version = unknown_version(path)
     newer = [_unchecked(str(path), version)] if version else []
     return [*(_reports(path, found) or nothing), *newer]
+
+
+def template_reports(path: Path) -> list[Report]:
+    """
+    Check every model of a single template likewise.
+
+    Raises:
+        AssemblyError: If it cannot be read.
+    """
+    nothing = [_unchecked(str(path), "it holds no model to check")]
+    return _reports(path, read_template(path)) or nothing
 
 
 def _reports(path: Path, found: Assembly) -> list[Report]:

@@ -5,11 +5,16 @@ The shapes that a manifest and a template must have, before anything reads them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 MANIFEST = "manifest.json"
+# Where the variables of containers are, by the resource's type.
+_VARIABLES: Mapping[str, list[str]] = {
+    "AWS::SageMaker::Model": ["PrimaryContainer", "Environment"],
+    "AWS::SageMaker::InferenceComponent": ["Specification", "Container", "Environment"],
+}
 # What a property of a resource holds, by the resource's type and the way to it.
 _PROPERTIES: Mapping[str, Mapping[str, type]] = {
     "AWS::SageMaker::Model": {
@@ -44,6 +49,18 @@ def is_assembly(path: Path) -> bool:
     Whether a folder is what ``cdk synth`` writes.
     """
     return (path / MANIFEST).is_file()
+
+
+def is_template(path: Path) -> bool:
+    """
+    Whether a file is a template in JSON.
+    """
+    if path.suffix not in {".json", ".template"}:
+        return False
+    try:
+        return isinstance(read_json(path).get("Resources"), dict)
+    except AssemblyError:
+        return False
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -108,6 +125,7 @@ def check_resource(resource: object, where: str) -> None:
         _check_way(properties, way.split("."), wanted, inner)
     if kind == "AWS::SageMaker::EndpointConfig":
         _check_variants(properties, inner)
+    _check_variables(properties, _VARIABLES.get(kind, ()), inner)
     check_intrinsics(properties, inner)
 
 
@@ -172,6 +190,18 @@ def _check_variants(properties: Mapping[str, Any], where: str) -> None:
     for index, variant in enumerate(variants if isinstance(variants, list) else ()):
         inner = f"{where}.ProductionVariants.{index}"
         map_in(_of_kind(variant, dict, inner), "ManagedInstanceScaling", inner)
+
+
+def _check_variables(holder: Mapping[str, Any], way: Sequence[str], where: str) -> None:
+    for key in way:
+        holder, where = holder.get(key, {}), f"{where}.{key}"
+        if is_intrinsic(holder):
+            return
+    # CloudFormation turns numbers and switches into text, and nothing else.
+    for name, value in holder.items() if way else ():
+        is_nested = isinstance(value, dict | list) and not is_intrinsic(value)
+        if value is None or is_nested:
+            _of_kind(value, str, f"{where}.{name}")
 
 
 def _intrinsics(value: object, where: str) -> Iterator[tuple[str, str, object]]:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.cli.hosted import hosted_reports
+from cdk_sagemaker_llm.cli.hosted import hosted_reports, template_reports
 from cdk_sagemaker_llm.cli.reports import MisuseError, Report, Target
-from cdk_sagemaker_llm.cli.shapes import is_assembly
+from cdk_sagemaker_llm.cli.shapes import is_assembly, is_template
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import (
@@ -42,7 +42,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def reports_of(path: Path, target: Target) -> list[Report]:
     """
-    Check a serving.properties, a folder of artifacts, or a cloud assembly.
+    Check a serving.properties, a folder of artifacts, a template, or a cloud assembly.
 
     Raises:
         MisuseError: If the path is none of these.
@@ -50,6 +50,8 @@ def reports_of(path: Path, target: Target) -> list[Report]:
         AssemblyError: If it is an assembly whose manifest cannot be read.
     """
     if path.is_file():
+        if is_template(path):
+            return template_reports(path)
         if is_tarball(path):
             return [_report(str(path), tarball_files(path), target)]
         _check_kind(path)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.limits import IMPOSSIBLE_NAME
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.rules import API, UNREADABLE
 
 # CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
 _MOST_VARIABLES = 100
@@ -19,6 +19,8 @@ _LONGEST_VALUE = 1024
 _MOST_BYTES = 32 * 1024
 _SHOWN = 30
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
+# A process's variable ends at a NUL, and half of a surrogate pair is not in UTF-8.
+_IN_NO_VARIABLE = re.compile(r"[\0\ud800-\udfff]")
 
 LARGE_ENVIRONMENT = Rule(
     "LLM120", "the environment is larger than the service takes", API
@@ -42,6 +44,7 @@ def environment_findings(
         *_number_findings(len(environment), len(variables)),
         *_size_findings(variables),
         *_length_findings(variables),
+        *_text_findings(variables),
     ]
 
 
@@ -89,7 +92,7 @@ def _number_findings(users: int, together: int) -> list[Finding]:
 
 def _size_findings(variables: Mapping[str, str]) -> list[Finding]:
     size = sum(
-        len(text.encode())
+        len(text.encode(errors="surrogatepass"))
         for pair in variables.items()
         for text in pair
         if not is_unresolved(text)
@@ -111,4 +114,16 @@ def _length_findings(variables: Mapping[str, str]) -> list[Finding]:
         )
         for name, value in variables.items()
         if not is_unresolved(value) and len(value) > _LONGEST_VALUE
+    ]
+
+
+def _text_findings(variables: Mapping[str, str]) -> list[Finding]:
+    found = ((name, _IN_NO_VARIABLE.search(text)) for name, text in variables.items())
+    return [
+        UNREADABLE.finding(
+            f"{name} has the character {character[0]!r}, which no variable can hold",
+            "leave it out",
+        )
+        for name, character in found
+        if character is not None
     ]

@@ -51,7 +51,7 @@ def told(annotation: str, value: object) -> list[str]:
         ("tuple[str, ...]", ()),
         ("Mapping[str, str]", {"a": TEXT_TOKEN}),
         ("Mapping[str, str]", {}),
-        ("Mapping[str, Any]", {"a": [1, {"b": None}], "c": object()}),
+        ("Mapping[str, Any]", {"a": [1, {"b": None}], "c": ("d",)}),
         ("EnvironmentValue", [1, 2]),
         ("EnvironmentValue", ["a"]),
         ("EnvironmentValue", True),
@@ -192,3 +192,39 @@ def test_only_numbers_are_missed_at_synth(value: object, *, later: bool) -> None
     Nothing is computed with text.
     """
     assert is_later(value) is later
+
+
+def nested(depth: int) -> object:
+    """
+    Return a mapping in a mapping, so many times.
+    """
+    return {"a": nested(depth - 1)} if depth else None
+
+
+class _Recursive(dict[str, object]):
+    def __init__(self) -> None:
+        super().__init__(a=self)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"a": {1}}, "it['a'] must be a value that JSON can hold, got a value of type"),
+        ({"a": [b"x"]}, "it['a'][0] must be a value that JSON can hold, got a value"),
+        ({"a": math.nan}, "it['a'] must be a "),
+        (nested(103), "it is nested too deeply, or holds itself"),
+        (_Recursive(), "it is nested too deeply, or holds itself"),
+        (nested(102), ""),
+        ({"a": [None, True, 1, 1.5, "b", {"c": ()}]}, ""),
+        ({"a": TEXT_TOKEN, "b": NUMBER_TOKEN}, ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_json_holds_what_it_can(value: object, words: str) -> None:
+    """
+    What it cannot is named by where it stands.
+    """
+    faults = [str(one) for one in kind_of("Mapping[str, Any]").faults("it", value)]
+
+    assert len(faults) == bool(words)
+    assert "".join(faults).startswith(words)

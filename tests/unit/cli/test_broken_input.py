@@ -97,6 +97,25 @@ def test_a_broken_tarball_is_named(
         (TEMPLATE, '{"x": NaN}', "is no JSON: NaN is no number"),
         (TEMPLATE, "[" * 10**5, "is no JSON: "),
         (TEMPLATE, '{"Resources": null}', ": Resources must be a map, got null"),
+        *(
+            (
+                TEMPLATE,
+                json.dumps(
+                    {
+                        "Resources": {
+                            "M": {
+                                "Type": "AWS::SageMaker::Model",
+                                "Properties": {
+                                    "PrimaryContainer": {"Environment": {"A": value}}
+                                },
+                            }
+                        }
+                    }
+                ),
+                f".PrimaryContainer.Environment.A must be text, got {got}",
+            )
+            for value, got in ((None, "null"), ([1], "a list"), ({"a": 1}, "a map"))
+        ),
         (TEMPLATE, '{"Outputs": 7}', ": Outputs must be a map, got a number"),
         (
             TEMPLATE,

@@ -352,6 +352,20 @@ def test_what_is_missing_is_misuse(tmp_path: Path) -> None:
     assert "is missing" in done.stderr
 
 
+def test_what_is_neither_an_app_nor_a_template_is_misuse(tmp_path: Path) -> None:
+    """
+    It says so, and what to name: no role would look like an answer.
+    """
+    other = tmp_path / "tree.json"
+    other.write_text('{"tree": {}}')
+    folder, file = run(tmp_path), run(other)
+
+    assert (folder.exit_code, folder.stdout) == (2, "")
+    assert "holds no manifest.json; name what cdk synth has written" in folder.stderr
+    assert (file.exit_code, file.stdout) == (2, "")
+    assert "tree.json is no template: it has no Resources; name" in file.stderr
+
+
 def test_what_cannot_be_read_is_said_and_the_rest_is_printed(tmp_path: Path) -> None:
     """
     A list that lacks a stack must not look whole.

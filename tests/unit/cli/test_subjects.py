@@ -302,6 +302,27 @@ def test_accelerators_come_from_where_the_model_runs(
     assert [finding.code for finding in report.findings] == codes
 
 
+def test_a_template_is_checked_by_itself(tmp_path: Path) -> None:
+    """
+    Who has no app has templates; other JSON is none.
+    """
+    out = assembly(
+        tmp_path, {"Model": tgi("1.4.5", MAX_INPUT_LENGTH="9", MAX_TOTAL_TOKENS="8")}
+    )
+    (file,) = out.glob("*.template.json")
+    alone = tmp_path / "alone.template"
+    alone.write_bytes(file.read_bytes())
+    (inside,) = reports_of(out, Target())
+    (found,) = reports_of(alone, Target())
+
+    assert found.is_checked
+    assert found.findings == inside.findings
+    assert "LLM112" in {finding.code for finding in found.findings}
+    assert found.subject == "alone/Model"
+    with pytest.raises(MisuseError, match="manifest.json is no serving.properties"):
+        reports_of(out / "manifest.json", Target())
+
+
 def test_an_image_of_ones_own_is_not_checked(tmp_path: Path) -> None:
     """
     Nothing is known of it, nor of a model without a container.

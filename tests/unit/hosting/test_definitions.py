@@ -17,6 +17,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     TensorRtLlm,
     Tgi,
+    Vllm,
 )
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.models import ModelSource
@@ -97,6 +98,32 @@ def test_32_kilobytes_pass_and_one_more_does_not() -> None:
             "",
         )
     ]
+
+
+@pytest.mark.parametrize("character", ["\0", "\ud800"])
+def test_fails_if_no_variable_can_hold_a_value(character: str) -> None:
+    """
+    A process's variable ends at a NUL, and half a pair of surrogates is no text.
+    """
+    assert refused(environment={"V": f"a{character}b", "W": "😀\n"}) == [
+        (
+            "LLM114",
+            f"V has the character {character!r}, which no variable can hold",
+            "leave it out",
+        )
+    ]
+
+
+def test_fails_if_no_file_can_hold_a_template() -> None:
+    """
+    What would travel in the tarball is refused in the same words.
+    """
+    (found,) = refused(serving=Vllm(chat_template="a\n\ud800"))
+
+    assert found[:2] == (
+        "LLM114",
+        "SM_VLLM_CHAT_TEMPLATE has the character '\\ud800', which no variable can hold",
+    )
 
 
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A B", "A.B", "Ä", "A\n"])

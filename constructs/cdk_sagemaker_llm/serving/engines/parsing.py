@@ -147,7 +147,7 @@ def _undotted(arguments: Sequence[str]) -> Iterator[str]:
 def _plain(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -4,6 +4,7 @@ Chat templates: which travel in a variable, and which in a file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from cdk_sagemaker_llm._tokens import is_unresolved
@@ -12,6 +13,7 @@ TEMPLATE_FILE = "chat_template.jinja"
 # What SageMaker takes as a variable's value (CreateModel).
 _LONGEST = 1024
 # supervisord takes what follows these for a comment.
+_HALF = re.compile(r"[\ud800-\udfff]")
 _COMMENTS = (" #", " ;", "\t#", "\t;")
 
 
@@ -19,7 +21,8 @@ def is_told_in_line(template: str) -> bool:
     """
     Whether a template can stand in a variable: a path, or one short line.
     """
-    if is_unresolved(template):
+    # Half a pair of surrogates is in no file either: what checks variables refuses it.
+    if is_unresolved(template) or _HALF.search(template):
         return True
     if "\n" in template or any(mark in template for mark in _COMMENTS):
         return False

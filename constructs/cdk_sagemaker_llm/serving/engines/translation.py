@@ -121,7 +121,7 @@ def _spread(value: str) -> tuple[str, ...] | None:
     if text.startswith("[") and text.endswith("]"):
         try:
             elements = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return (value,)
         # An empty list leaves the argument out.
         return tuple(map(_element, elements)) or None

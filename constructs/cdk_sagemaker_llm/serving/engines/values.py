@@ -104,7 +104,7 @@ def _bool(text: str) -> bool:
 def _json(text: str, keys: tuple[str, ...] | None = None) -> object:
     try:
         value = json.loads(text)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise ValueFaultError(f"JSON ({fault})") from None
     if keys is not None and isinstance(value, Mapping):
         unknown = [key for key in value if key not in keys]
@@ -121,7 +121,7 @@ def _json(text: str, keys: tuple[str, ...] | None = None) -> object:
 def _json_or_text(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -163,7 +163,10 @@ def _size(text: str, engine: Engine, release: str, *, is_auto: bool) -> int:
     broken = engine == "vllm" and is_binary and "." in found[1]
     if broken or (late and not is_release_between(release, _TRILLIONS_SINCE)):
         raise ValueFaultError(_size_words(engine, is_auto=is_auto))
-    return int(number * (1024 if is_binary else 1000) ** _POWERS[letter.lower()])
+    try:
+        return int(number * (1024 if is_binary else 1000) ** _POWERS[letter.lower()])
+    except OverflowError:
+        raise ValueFaultError(_size_words(engine, is_auto=is_auto)) from None
 
 
 def _size_words(engine: Engine, *, is_auto: bool) -> str:

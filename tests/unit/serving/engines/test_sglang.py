@@ -203,7 +203,7 @@ def test_version_and_distribution_name_the_image(
             "LLM558 model-loader-extra-config must be JSON (Expecting",
         ),
         (
-            Sglang(json_model_override_args={"a": {1, 2}}),
+            Sglang(json_model_override_args={"a": 10**5000}),
             "LLM555 json_model_override_args cannot be told to this image: it is not",
         ),
         (

@@ -295,7 +295,7 @@ def test_a_cache_in_fp8_is_planned_with_a_byte(dtype: str | None, size: int) -> 
             "LLM504 compilation-config must be JSON (Expecting property name",
         ),
         (
-            Vllm(hf_overrides={"a": {1, 2}}),
+            Vllm(hf_overrides={"a": 10**5000}),
             "LLM555 hf_overrides cannot be told to this image: it is not what JSON can",
         ),
         (Vllm(max_num_seqs=0), "LLM507 max_num_seqs must be at least 1, got 0"),
@@ -326,6 +326,17 @@ def test_fails_for_json_as_text_in_a_parameter() -> None:
     """
     with pytest.raises(ValueError, match=r"hf_overrides must be a mapping .*'\{bad'"):
         Vllm(hf_overrides="{bad")  # type: ignore[arg-type]  # on purpose
+
+
+def test_fails_for_what_no_json_holds() -> None:
+    """
+    It is named where it stands.
+    """
+    said = (
+        r"hf_overrides\['a'\] must be a value that JSON can hold, got a value of type"
+    )
+    with pytest.raises(ValueError, match=said):
+        Vllm(hf_overrides={"a": {1, 2}})
 
 
 def test_an_image_by_its_digest_is_checked_as_the_version() -> None:

@@ -155,7 +155,7 @@ def _is_list(values: tuple[str, ...]) -> bool:
         return False
     try:
         return isinstance(json.loads(values[0]), list)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

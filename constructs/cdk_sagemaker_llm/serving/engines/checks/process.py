@@ -43,7 +43,9 @@ def check_retries(subject: EngineSubject) -> Iterator[Finding]:
     value = subject.environment.get(_RETRIES)
     if value is None or not subject.is_supervised:
         return
-    if not value.strip().isdecimal() or int(value) > _MOST_RETRIES:
+    digits = value.strip().lstrip("0")
+    is_number = value.strip().isdecimal() and len(digits) <= len(str(_MOST_RETRIES))
+    if not is_number or int(digits or "0") > _MOST_RETRIES:
         yield SUPERVISOR_SETTING.finding(
             f"{_RETRIES} should be from 0 to {_MOST_RETRIES}, got {value!r}"
         )

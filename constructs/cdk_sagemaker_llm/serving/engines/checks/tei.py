@@ -28,7 +28,8 @@ from cdk_sagemaker_llm.wording import any_of
 
 _ROUTER = "router/src of text-embeddings-inference, v1.2.3 to v1.9.3"
 # As Rust reads a number without a sign: of ASCII digits, and no blanks around them.
-_WHOLE = re.compile(r"\+?[0-9]+")
+# More digits than these no number of Rust's has.
+_WHOLE = re.compile(r"\+?0*([0-9]{1,20})")
 _LARGEST = {"PROMETHEUS_PORT": 2**16 - 1}
 _LARGEST_OF_OTHERS = 2**64 - 1
 _TRUTH = ("true", "false")
@@ -115,7 +116,7 @@ def check_tei_requests(subject: EngineSubject) -> Iterator[Finding]:
         return
     for name in TEI_LIMITS:
         value = subject.environment.get(name, "")
-        if _WHOLE.fullmatch(value) and int(value) == 0:
+        if _number(value) == 0:
             yield ANSWERS_NOTHING.finding(
                 f"{subject.word(name)} must be at least 1, got 0: TEI answers no "
                 "request"
@@ -260,7 +261,13 @@ def _is(name: str, value: str) -> bool:
     if name in TEI_SWITCHES:
         return value in _TRUTH
     largest = _LARGEST.get(name, _LARGEST_OF_OTHERS)
-    return _WHOLE.fullmatch(value) is not None and int(value) <= largest
+    number = _number(value)
+    return number is not None and number <= largest
+
+
+def _number(value: str) -> int | None:
+    found = _WHOLE.fullmatch(value)
+    return int(found[1]) if found else None
 
 
 def _choices(subject: EngineSubject, name: str) -> list[str]:
@@ -281,4 +288,4 @@ def _refused(subject: EngineSubject, name: str, wanted: str) -> Finding:
 def _batch_tokens(subject: EngineSubject) -> int | None:
     value = subject.environment.get("MAX_BATCH_TOKENS", str(_BATCH_TOKENS))
     is_hidden = "MAX_BATCH_TOKENS" in subject.hidden
-    return int(value) if _WHOLE.fullmatch(value) and not is_hidden else None
+    return None if is_hidden else _number(value)
