@@ -238,6 +238,42 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaKind:
+    """
+    What a key of a configuration class is.
+
+    Args:
+        kind: ``bool``, ``int``, ``float``, ``str``, ``object``, with the name of
+            another class behind a colon where it is one, or ``list of int``.
+
+        choices: The values that it takes; empty for any.
+    """
+
+    kind: str
+    choices: tuple[Any, ...] = ()
+
+
+@functools.lru_cache(maxsize=64)
+def schema_kinds(name: str, release: str) -> Mapping[str, SchemaKind]:
+    """
+    Return what the keys of a configuration class of vLLM are in a release.
+    """
+    row = load(TABLES["vllm"])["schemas"].get(name, {"keys": {}, "types": {}})
+    found = {}
+    for key, span in row["keys"].items():
+        if span and not is_release_between(release, *span):
+            continue
+        said = row["types"].get(key)
+        if isinstance(said, list):
+            past = [one for one in said if is_release_between(release, one[0])]
+            said = past[-1][1:] if past else None
+        if said:
+            kind, *choices = [said] if isinstance(said, str) else said
+            found[key] = SchemaKind(kind, tuple(choices[0]) if choices else ())
+    return found
+
+
 def _rows(engine: Engine) -> Mapping[str, Any]:
     rows: Mapping[str, Any] = load(TABLES[engine])["args"]
     return rows

@@ -11,6 +11,7 @@ import argparse
 import functools
 import json
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, NoReturn
 
@@ -28,6 +29,14 @@ from cdk_sagemaker_llm.serving.engines.values import ValueFaultError, read_value
 STRAY_SINCE = "0.10.2"
 _DOTTED_SINCE = "0.9.2"
 _LOGGED_REQUESTS_SINCE = "0.11.0"
+_FILE = "--config"
+_YAML = (".yaml", ".yml")
+# Templates that vLLM brings along (transformers_utils/chat_templates).
+_BUILT_IN = "template_"
+# What is where the upstream image of vLLM starts.
+_FOLDERS = (".", "..", "examples")
+# What vLLM begins the words of such refusals with.
+_LATE = "ValueError: Error: "
 # What a path to a template cannot have, and a template in one line must.
 _TEMPLATE_MARKS = "{}\n"
 
@@ -49,11 +58,12 @@ def parse(engine: Engine, release: str, arguments: Sequence[str]) -> argparse.Na
         ParserError: If the engine does not start with them.
     """
     parser = _parser(engine, release)
+    _hold_file(parser, arguments)
     if engine != "vllm":
         return parser.parse_args(list(arguments))
     spelt = [_with_dashes(argument) for argument in arguments]
     if is_release_between(release, _DOTTED_SINCE):
-        spelt = list(_undotted(spelt))
+        spelt = list(_undotted(parser, spelt))
     found = parser.parse_args(spelt)
     _hold_together(parser, found, release)
     return found
@@ -122,19 +132,23 @@ def _with_dashes(argument: str) -> str:
     return first.replace("_", "-") + dot + rest + equals + value
 
 
-def _undotted(arguments: Sequence[str]) -> Iterator[str]:
+def _undotted(parser: _Parser, arguments: Sequence[str]) -> Iterator[str]:
     """
     Merge ``--json-arg.key value`` into the JSON of its argument.
+
+    Negative numbers with a point are taken for such as well.
     """
     merged: dict[str, dict[str, Any]] = {}
     rest = iter(arguments)
     for argument in rest:
-        name, dot, path = argument.partition(".")
-        if not (name.startswith("--") and dot):
+        spelt, equals, value = argument.partition("=")
+        name, dot, path = spelt.partition(".")
+        if not (spelt.startswith("-") and dot):
             yield argument
             continue
-        path, equals, value = path.partition("=")
-        text = value if equals else next(rest, "true")
+        text = value if equals else next(rest, None)
+        if text is None:
+            parser.error(f"IndexError: list index out of range (behind {spelt})")
         at = merged.setdefault(name, {})
         *above, last = path.split(".")
         for key in above:
@@ -142,6 +156,15 @@ def _undotted(arguments: Sequence[str]) -> Iterator[str]:
         at[last] = _plain(text)
     for name, parts in merged.items():
         yield from (name, json.dumps(parts))
+
+
+def _hold_file(parser: _Parser, arguments: Sequence[str]) -> None:
+    """
+    Refuse a file of further arguments that is not YAML by its name, as both engines do.
+    """
+    for flag, path in pairwise(arguments):
+        if flag == _FILE and not path.endswith(_YAML):
+            parser.error(f"ValueError: the config file must be of YAML, got {path}")
 
 
 def _plain(text: str) -> object:
@@ -167,6 +190,9 @@ def _hold_together(parser: _Parser, found: argparse.Namespace, release: str) -> 
         raise ParserError(
             "TypeError: Error: --enable-log-outputs requires --enable-log-requests"
         )
+    late = _late_fault(found)
+    if late:
+        raise ParserError(f"{_LATE}{late}")
     template = getattr(found, "chat_template", None)
     if template and not _may_be_template(template):
         parser.error(
@@ -175,11 +201,26 @@ def _hold_together(parser: _Parser, found: argparse.Namespace, release: str) -> 
         )
 
 
+def _late_fault(found: argparse.Namespace) -> str:
+    """
+    Return which further arguments do not go together (``validate_parsed_serve_args``
+    of vLLM 0.24.0 and 0.30.0); a release without them has left them unset.
+    """
+    if (getattr(found, "sse_keep_alive_interval", None) or 0) < 0:
+        return "--sse-keep-alive-interval must be a non-negative integer"
+    if getattr(found, "enable_per_request_metrics", None) and found.disable_log_stats:
+        return "--enable-per-request-metrics requires engine statistics logging"
+    supervised = getattr(found, "data_parallel_multi_port_external_lb", None)
+    if supervised and (found.data_parallel_size or 1) <= 1:
+        return (
+            "--data-parallel-multi-port-external-lb requires --data-parallel-size > 1"
+        )
+    return ""
+
+
 def _may_be_template(template: str) -> bool:
-    # A path is known only in the container; a bare word may be built in.
-    is_path = PurePosixPath(template).is_absolute()
-    return (
-        is_path
-        or any(mark in template for mark in _TEMPLATE_MARKS)
-        or ("/" not in template)
-    )
+    path = PurePosixPath(template)
+    # A path is known only in the container.
+    is_there = path.is_absolute() or template in _FOLDERS
+    is_built_in = path.name == template and template.startswith(_BUILT_IN)
+    return is_there or is_built_in or any(mark in template for mark in _TEMPLATE_MARKS)

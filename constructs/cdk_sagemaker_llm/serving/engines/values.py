@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
@@ -18,12 +18,29 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     is_release_between,
     schema_keys,
 )
+from cdk_sagemaker_llm.serving.engines.schemas import object_fault, plain_json
 from cdk_sagemaker_llm.wording import any_of, nearest
 
 # vLLM: small letters are powers of a thousand, capitals of 1,024; trillions came late.
 _VLLM_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
 _TRILLIONS_SINCE = "0.20.0"
-_SGLANG_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kMGT])(i?)")
+# SGLang: powers of 1,024 have an i behind them, and a capital K.
+_SGLANG_SIZE = re.compile(r"(\d+(?:\.\d+)?)(k|M|G|T|Ki|Mi|Gi|Ti)")
+_BRACED = re.compile(r"\{.*\}", re.DOTALL)
+# A path of an adapter may have = in it since then (entrypoints, cli_args.py).
+_LORA_PATHS_SINCE = "0.30.0"
+# Names of Python's logging, which SGLang looks its level up in.
+_LOG_LEVELS = (
+    "critical",
+    "fatal",
+    "error",
+    "warning",
+    "warn",
+    "info",
+    "debug",
+    "notset",
+)
+_PHASES = ("decode", "prefill")
 _POWERS = {letter: power for power, letter in enumerate("kmgt", 1)}
 
 Read = Callable[[str], Any]
@@ -54,6 +71,9 @@ def read_value(
         ValueFaultError: If the parser refuses it.
     """
     if argument.allows_none and text in {"", "None"}:
+        if argument.choices:
+            # None is left of it, and is none of them.
+            raise ValueFaultError(_one_of(argument.choices, text))
         return None
     folded = text.lower().replace("-", "_") if argument.folds else text
     value = _reader(argument, engine, release)(folded)
@@ -71,10 +91,12 @@ def _one_of(choices: tuple[Any, ...], text: str) -> str:
 
 def _reader(argument: EngineArgument, engine: Engine, release: str) -> Read:
     if argument.action == "LoRAParserAction":
-        return _lora_module
+        return lambda text: _lora_module(text, release)
     if argument.kind == "json" and argument.schema:
-        keys = schema_keys(argument.schema, release)
-        return lambda text: _json(text, keys)
+        schema = argument.schema
+        return lambda text: _object(text, schema, release)
+    if engine == "sglang" and argument.name in _OF_SGLANG:
+        return _OF_SGLANG[argument.name]
     if argument.kind.startswith("human_int"):
         is_auto = argument.kind == "human_int_or_auto"
         return lambda text: _size(text, engine, release, is_auto=is_auto)
@@ -101,28 +123,41 @@ def _bool(text: str) -> bool:
     raise ValueFaultError("true or false")
 
 
-def _json(text: str, keys: tuple[str, ...] | None = None) -> object:
+def _json(text: str) -> object:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as fault:
         raise ValueFaultError(f"JSON ({fault})") from None
+
+
+def _object(text: str, schema: str, release: str) -> object:
+    """
+    Read the JSON that a configuration class of vLLM is made of.
+    """
+    value = _json(plain_json(text, release))
+    keys = schema_keys(schema, release)
     if keys is not None and isinstance(value, Mapping):
-        unknown = [key for key in value if key not in keys]
-        if unknown:
-            near = nearest(unknown[0], keys, count=1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise ValueFaultError(
-                f"JSON without the key {unknown[0]!r}, which this release does not "
-                f"know{meant}"
-            )
+        _hold_keys(value, keys)
+    fault = object_fault(value, schema, release)
+    if fault:
+        raise ValueFaultError(fault)
     return value
 
 
+def _hold_keys(value: Mapping[str, object], keys: Sequence[str]) -> None:
+    unknown = [key for key in value if key not in keys]
+    if unknown:
+        near = nearest(unknown[0], keys, count=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise ValueFaultError(
+            f"JSON without the key {unknown[0]!r}, which this release does not "
+            f"know{meant}"
+        )
+
+
 def _json_or_text(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    # What looks like an object has to be one.
+    return _json(text) if _BRACED.fullmatch(text.strip()) else text
 
 
 def _pairs(text: str) -> dict[str, int]:
@@ -133,23 +168,49 @@ def _pairs(text: str) -> dict[str, int]:
         raise ValueFaultError("pairs such as image=4,video=1") from None
 
 
-def _lora_module(text: str) -> str:
+def _lora_module(text: str, release: str) -> str:
     """
     Read ``name=path``, or the same as JSON, as vLLM does.
     """
     if "=" in text and "," not in text:
-        # With two of them vLLM fails to take it apart.
-        is_one = text.count("=") == 1
+        # With two of them older releases fail to take it apart.
+        is_late = is_release_between(release, _LORA_PATHS_SINCE)
+        is_one = is_late or text.count("=") == 1
     else:
-        module = _json_or_text(text)
+        module = _module(text)
         is_one = isinstance(module, Mapping) and {"name", "path"} <= module.keys()
     if text and not is_one:
         raise ValueFaultError('name=path, or JSON such as {"name": "a", "path": "/b"}')
     return text
 
 
+def _module(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _log_level(text: str) -> str:
+    if text.lower() not in _LOG_LEVELS:
+        raise ValueFaultError(_one_of(_LOG_LEVELS, text))
+    return text
+
+
+def _cuda_graphs(text: str) -> object:
+    value = _json(text)
+    is_known = isinstance(value, Mapping) and all(
+        phase in _PHASES and isinstance(settings, Mapping)
+        for phase, settings in value.items()
+    )
+    if not is_known:
+        raise ValueFaultError('a JSON object such as {"decode": {"max_bs": 64}}')
+    return value
+
+
 def _size(text: str, engine: Engine, release: str, *, is_auto: bool) -> int:
-    if is_auto and text.lower() in {"auto", "-1"}:
+    told = text.strip() if is_release_between(release, _TRILLIONS_SINCE) else text
+    if is_auto and told.lower() in {"auto", "-1"}:
         return -1
     found = (_VLLM_SIZE if engine == "vllm" else _SGLANG_SIZE).fullmatch(text.strip())
     if found is None:
@@ -157,10 +218,10 @@ def _size(text: str, engine: Engine, release: str, *, is_auto: bool) -> int:
             return int(text)
         except ValueError:
             raise ValueFaultError(_size_words(engine, is_auto=is_auto)) from None
-    number, letter = float(found[1]), found[2]
-    is_binary = letter.isupper() if engine == "vllm" else bool(found[3])
+    number, letter = float(found[1]), found[2][0]
+    is_binary = letter.isupper() if engine == "vllm" else found[2].endswith("i")
     late = letter in "tT" and engine == "vllm"
-    broken = engine == "vllm" and is_binary and "." in found[1]
+    broken = is_binary and "." in found[1]
     if broken or (late and not is_release_between(release, _TRILLIONS_SINCE)):
         raise ValueFaultError(_size_words(engine, is_auto=is_auto))
     try:
@@ -176,6 +237,11 @@ def _size_words(engine: Engine, *, is_auto: bool) -> str:
     return f"a whole number {forms}" + (", or auto" if is_auto else "")
 
 
+# What SGLang reads by functions of its own.
+_OF_SGLANG: Mapping[str, Read] = {
+    "cuda-graph-config": _cuda_graphs,
+    "log-level": _log_level,
+}
 _READERS: Mapping[str, Read] = {
     "int": _int,
     "float": _float,

@@ -141,13 +141,14 @@ def test_what_is_on_by_default_is_switched_off_by_its_negative(
 @pytest.mark.parametrize(
     ("template", "is_file"),
     [
-        ("x" * 1024, False),
-        ("x" * 1025, True),
-        ("é" * 512, False),
-        ("é" * 512 + "x", True),
+        # Without braces it is the name of a file, which is not there.
+        ("{" + "x" * 1023, False),
+        ("{" + "x" * 1024, True),
+        ("{}" + "é" * 511, False),
+        ("{}" + "é" * 511 + "x", True),
         ("one\ntwo", True),
-        ("one # two", True),
-        ("one#two", False),
+        ("{one} # two", True),
+        ("{one}#two", False),
     ],
 )
 def test_a_template_that_no_variable_holds_travels_as_a_file(

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.serving.engines.translation import translate
 LEVELS = ("debug", "info", "warn", "error", "critical")
 # What is refused once all arguments are read, and may be mended by one that is not
 # seen here.
-_AFTERWARDS = "TypeError"
+_AFTERWARDS = ("TypeError", "ValueError: Error:")
 
 REFUSED = Rule(
     "LLM509",

@@ -31,10 +31,14 @@ from cdk_sagemaker_llm.serving.engines.writing import UntellableError, write
 BESIDE = {
     "enable-auto-tool-choice": {"TOOL_CALL_PARSER": "hermes"},
     "enable-log-outputs": {"ENABLE_LOG_REQUESTS": "true"},
+    "data-parallel-multi-port-external-lb": {"DATA_PARALLEL_SIZE": "2"},
 }
 UNKNOWN = {"LLM501", "LLM502", "LLM503"}
 VALUES = {
     "port": "8080",
+    "config": "/opt/ml/model/engine.yaml",
+    "log-level": "info",
+    "cuda-graph-config": "{}",
     "lora-modules": "a=/opt/ml/model/a",
     "chat-template": "/opt/ml/model/chat.jinja",
 }
