@@ -238,6 +238,9 @@ CLASSES: Mapping[str, Kind] = {
         "repository_arn",
         way_out="write Repository.from_repository_name(...)",
     ),
+    "ecr_assets.DockerImageAsset": _interface(
+        "an image asset", "image_uri", way_out="write DockerImageAsset(...)"
+    ),
     "ec2.IConnectable": _interface(
         "what has security groups, such as a function", "connections"
     ),

@@ -96,6 +96,7 @@ class CustomContainer:
         )
 
     @classmethod
+    @held
     def from_ecr_repository(
         cls,
         repository: ecr.IRepository,
@@ -130,6 +131,7 @@ class CustomContainer:
         )
 
     @classmethod
+    @held
     def from_docker_image_asset(
         cls,
         asset: ecr_assets.DockerImageAsset,

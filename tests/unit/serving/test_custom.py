@@ -5,6 +5,10 @@ A container of one's own: every keyword, and what it becomes.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from cdk_sagemaker_llm import CustomContainer, HuggingFaceModel, S3Model
 from cdk_sagemaker_llm.catalog.images import ImageRelease, Registry, find_image
@@ -143,3 +147,26 @@ def test_every_parameter_is_held_by_these_tests() -> None:
         "token_variables",
         *names,
     }
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            CustomContainer.from_docker_image_asset,
+            r"asset must be an image asset, got 'x' \(str\); write DockerImageAsset",
+        ),
+        (
+            CustomContainer.from_ecr_repository,
+            r"repository must be a repository, got 'x' \(str\); write Repository",
+        ),
+    ],
+)
+def test_fails_for_the_name_of_what_holds_an_image(
+    make: Callable[[Any], CustomContainer], words: str
+) -> None:
+    """
+    The construct itself tells the role what it may pull.
+    """
+    with pytest.raises(ValueError, match=words):
+        make("x")
