@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.hosting_requests import unique
+from tests.local.stacks import Stacks
 
 OPEN = {
     "Effect": "Allow",
@@ -201,3 +202,29 @@ def test_an_object_may_name_its_key(bench: Bench) -> None:
         )
         assert refused(put)[0] == "KMS.DisabledException"
     bench.put("new", ServerSideEncryption="aws:kms", SSEKMSKeyId=elsewhere)
+
+
+def test_a_key_of_a_stack_encrypts(embedded_aws: EmbeddedAws) -> None:
+    """
+    Its policy comes as a template has it, with the bucket beside it.
+    """
+    policy = {"Version": "2012-10-17", "Statement": [OPEN]}
+    key = {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": policy}}
+    default = {
+        "SSEAlgorithm": "aws:kms",
+        "KMSMasterKeyID": {"Fn::GetAtt": ["Key", "Arn"]},
+    }
+    rules = [{"ServerSideEncryptionByDefault": default}]
+    encryption = {"ServerSideEncryptionConfiguration": rules}
+    bucket = {"Type": "AWS::S3::Bucket", "Properties": {"BucketEncryption": encryption}}
+    stacks, name = Stacks(embedded_aws), unique("stack")
+    stacks.create(name, {"Resources": {"Key": key, "Bucket": bucket}})
+    found = embedded_aws.client("cloudformation").describe_stack_resource(
+        StackName=name, LogicalResourceId="Bucket"
+    )["StackResourceDetail"]["PhysicalResourceId"]
+    s3 = embedded_aws.client("s3")
+    s3.put_object(Bucket=found, Key="it", Body=b"x")
+
+    assert s3.get_object(Bucket=found, Key="it")["Body"].read() == b"x"
+    s3.delete_object(Bucket=found, Key="it")
+    stacks.delete(name)

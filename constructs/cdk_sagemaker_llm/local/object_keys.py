@@ -9,7 +9,7 @@ use to everyone.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
@@ -107,11 +107,14 @@ def _fault(key: Key, action: str) -> AwsError | None:
 
 
 def _statements(key: Key) -> Iterator[dict[str, Any]]:
+    policy: Any = key.policy
+    # One of a template comes as it is, one of an API call as text.
     try:
-        told = json.loads(key.policy).get("Statement", [])
+        told = json.loads(policy) if isinstance(policy, str) else policy
     except ValueError:
         return
-    yield from told if isinstance(told, list) else [told]
+    found = told.get("Statement", []) if isinstance(told, Mapping) else []
+    yield from found if isinstance(found, list) else [found]
 
 
 def _denies(statement: dict[str, Any], action: str) -> bool:
