@@ -11,10 +11,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.conftest import ACCOUNT, REGION, cdk_runner
 from tests.local.test_cdk import succeed
 from tests.local.test_scale_to_zero import synthesise
 
@@ -36,36 +33,20 @@ SERVICES = {
 ASK = "import index; print(index.handler({'prompt': 'Who are you?'}, None))"
 
 
-@pytest.fixture(name="embedded_aws", scope="module")
-def _embedded_aws(fresh_aws: EmbeddedAws) -> EmbeddedAws:
-    """
-    A server of its own: what is counted here is of no other test.
-    """
-    return fresh_aws
-
-
-@pytest.fixture(name="cdk", scope="module")
-def _cdk(embedded_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
-    home = tmp_path_factory.mktemp("home")
-    run = cdk_runner(embedded_aws, home)
-    succeed(run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home))
-    return run
-
-
 def test_the_example_is_deployed_asked_and_deleted(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    fresh_aws: EmbeddedAws, fresh_cdk: Cdk, tmp_path: Path
 ) -> None:
     """
     Both stacks, each endpoint with its policy, and nothing of the network left.
     """
     app, outputs = tmp_path / "cdk.out", tmp_path / "outputs.json"
     synthesise("private_vpc", app)
-    s3 = embedded_aws.client("s3")
+    s3 = fresh_aws.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     s3.put_object(Bucket=BUCKET, Key="mistral-7b/config.json", Body=b"{}")
-    ec2 = embedded_aws.client("ec2")
+    ec2 = fresh_aws.client("ec2")
 
-    deployed = cdk(
+    deployed = fresh_cdk(
         *("deploy", "--all", "--require-approval", "never", "--method", "direct"),
         *("--outputs-file", str(outputs)),
         app=app,
@@ -73,13 +54,13 @@ def test_the_example_is_deployed_asked_and_deleted(
     succeed(deployed)
     told = json.loads(outputs.read_text())["PrivateVpc"]
     found = ec2.describe_vpc_endpoints()["VpcEndpoints"]
-    endpoint = embedded_aws.client("sagemaker").describe_endpoint(
+    endpoint = fresh_aws.client("sagemaker").describe_endpoint(
         EndpointName=told["EndpointName"]
     )
-    model = _model_of(embedded_aws, endpoint["EndpointConfigName"])
+    model = _model_of(fresh_aws, endpoint["EndpointConfigName"])
     in_vpc = {each["VpcId"] for each in found}
-    answer = _asked(embedded_aws, app, told["FunctionName"], tmp_path)
-    succeed(cdk("destroy", "--all", "--force", app=app))
+    answer = _asked(fresh_aws, app, told["FunctionName"], tmp_path)
+    succeed(fresh_cdk("destroy", "--all", "--force", app=app))
 
     made = {each["ServiceName"].split("us-east-1.")[1]: each for each in found}
     assert {name: each["VpcEndpointType"] for name, each in made.items()} == SERVICES

@@ -11,7 +11,7 @@ import pytest
 
 from cdk_sagemaker_llm.local.functions import running
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
-from tests.local.conftest import ACCOUNT, REGION, cdk_runner
+from tests.local.conftest import ACCOUNT, REGION
 from tests.local.test_cdk import succeed
 from tests.local.test_scale_to_zero import synthesise
 
@@ -25,22 +25,6 @@ if TYPE_CHECKING:
 PROMPT = "Who are you?"
 EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/platform-boundary"
-
-
-@pytest.fixture(name="embedded_aws", scope="module")
-def _embedded_aws(fresh_aws: EmbeddedAws) -> EmbeddedAws:
-    """
-    A server of its own: what is counted here is of no other test.
-    """
-    return fresh_aws
-
-
-@pytest.fixture(name="cdk", scope="module")
-def _cdk(embedded_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
-    home = tmp_path_factory.mktemp("home")
-    run = cdk_runner(embedded_aws, home)
-    succeed(run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home))
-    return run
 
 
 def deploy(cdk: Cdk, name: str, folder: Path) -> dict[str, dict[str, str]]:
@@ -119,8 +103,8 @@ def roles_of(aws: EmbeddedAws) -> dict[str, dict[str, Any]]:
 
 
 def test_a_function_streams_from_another_apps_model(
-    embedded_aws: EmbeddedAws,
-    cdk: Cdk,
+    fresh_aws: EmbeddedAws,
+    fresh_cdk: Cdk,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -128,23 +112,21 @@ def test_a_function_streams_from_another_apps_model(
     The deployed bytes run, with the deployed variables, and find the model by its
     parameter.
     """
-    outputs = deploy(cdk, "use_from_another_app", tmp_path)
+    outputs = deploy(fresh_cdk, "use_from_another_app", tmp_path)
     name = outputs["Web"]["FunctionName"]
-    for variable, value in embedded_aws.environment.items():
+    for variable, value in fresh_aws.environment.items():
         monkeypatch.setenv(variable, value)
-    function = embedded_aws.client("lambda").get_function_configuration(
-        FunctionName=name
-    )
+    function = fresh_aws.client("lambda").get_function_configuration(FunctionName=name)
     ran = running.run(
-        deployed(function, uploaded(embedded_aws, tmp_path / "cdk.out")),
+        deployed(function, uploaded(fresh_aws, tmp_path / "cdk.out")),
         {"prompt": PROMPT},
     )
     role = function["Role"].rpartition("/")[2]
-    iam = embedded_aws.client("iam")
+    iam = fresh_aws.client("iam")
     (policy,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
     document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
-    (endpoint,) = embedded_aws.client("sagemaker").list_endpoints()["Endpoints"]
-    delete(embedded_aws, "Web", "Models")
+    (endpoint,) = fresh_aws.client("sagemaker").list_endpoints()["Endpoints"]
+    delete(fresh_aws, "Web", "Models")
 
     told = continue_prompt(PROMPT, 256)
     assert "error" not in ran.returned
@@ -175,33 +157,31 @@ def test_a_function_streams_from_another_apps_model(
 
 
 def test_a_given_role_stays_and_others_are_bounded(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    fresh_aws: EmbeddedAws, fresh_cdk: Cdk, tmp_path: Path
 ) -> None:
     """
     No policy reaches the platform team's role, and every role that is made has the
     boundary.
     """
-    put_weights(embedded_aws)
-    iam = embedded_aws.client("iam")
+    put_weights(fresh_aws)
+    iam = fresh_aws.client("iam")
     iam.create_policy(
         PolicyName="platform-boundary",
         PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [EVERYTHING]}),
     )
     iam.create_role(RoleName="llm-runtime", AssumeRolePolicyDocument="{}")
-    before = set(roles_of(embedded_aws))
-    outputs = deploy(cdk, "bring_your_own_role", tmp_path)
+    before = set(roles_of(fresh_aws))
+    outputs = deploy(fresh_cdk, "bring_your_own_role", tmp_path)
     made = {
-        name: role
-        for name, role in roles_of(embedded_aws).items()
-        if name not in before
+        name: role for name, role in roles_of(fresh_aws).items() if name not in before
     }
     inline = iam.list_role_policies(RoleName="llm-runtime")["PolicyNames"]
-    sagemaker = embedded_aws.client("sagemaker")
+    sagemaker = fresh_aws.client("sagemaker")
     runs_by = {
         model["ModelName"]: sagemaker.describe_model(ModelName=model["ModelName"])
         for model in sagemaker.list_models()["Models"]
     }
-    delete(embedded_aws, "Given", "Bounded")
+    delete(fresh_aws, "Given", "Bounded")
 
     assert set(outputs) == {"Given"}
     assert inline == []
@@ -215,20 +195,20 @@ def test_a_given_role_stays_and_others_are_bounded(
 
 
 def test_one_key_encrypts_all_that_lies_still(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    fresh_aws: EmbeddedAws, fresh_cdk: Cdk, tmp_path: Path
 ) -> None:
     """
     Volumes where the type has them, and no key where it has NVMe storage.
     """
-    put_weights(embedded_aws)
-    deploy(cdk, "customer_managed_key", tmp_path)
-    sagemaker = embedded_aws.client("sagemaker")
+    put_weights(fresh_aws)
+    deploy(fresh_cdk, "customer_managed_key", tmp_path)
+    sagemaker = fresh_aws.client("sagemaker")
     configs = [
         sagemaker.describe_endpoint_config(EndpointConfigName=one["EndpointConfigName"])
         for one in sagemaker.list_endpoint_configs()["EndpointConfigs"]
     ]
-    keys = embedded_aws.client("kms").list_keys()["Keys"]
-    delete(embedded_aws, "Encrypted", "Keys")
+    keys = fresh_aws.client("kms").list_keys()["Keys"]
+    delete(fresh_aws, "Encrypted", "Keys")
 
     by_type: dict[str, list[dict[str, Any]]] = {}
     for one in configs:
