@@ -150,14 +150,15 @@ def read_template(path: Path) -> Assembly:
             f"{path} holds no {MANIFEST}; name what cdk synth has written, or one "
             "template"
         )
-    if "Resources" not in read_json(path):
+    content = read_json(path)
+    if "Resources" not in content:
         raise AssemblyError(
             f"{path} is no template: it has no Resources; name what cdk synth has "
             "written, or one template"
         )
     found = Assembly()
     name = path.name.removesuffix(".json").removesuffix(".template")
-    _read_stack(found, Stack(name, path.parent, {}, path))
+    _read_content(found, Stack(name, path.parent, {}, path), content)
     return found
 
 
@@ -277,7 +278,10 @@ def _read_artifact(
 
 
 def _read_stack(found: Assembly, outline: Stack) -> Stack:
-    content = read_json(outline.template)
+    return _read_content(found, outline, read_json(outline.template))
+
+
+def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -> Stack:
     where = str(outline.template)
     resources = {}
     for name, resource in map_in(content, "Resources", where).items():

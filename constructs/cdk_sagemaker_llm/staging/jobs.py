@@ -15,9 +15,10 @@ from typing import Any
 import boto3
 from boto3.s3.transfer import TransferConfig
 
+from cdk_sagemaker_llm.staging.listing import objects
 from cdk_sagemaker_llm.staging.progress import say
 from cdk_sagemaker_llm.staging.signalling import signal
-from cdk_sagemaker_llm.staging.wanted import JOBS, MANIFEST, Wanted
+from cdk_sagemaker_llm.staging.wanted import JOBS, MANIFEST, NOTE, Wanted
 
 _PROCESSING, _TRAINING = "processing", "training"
 _INPUT = {_PROCESSING: "/opt/ml/processing/input", _TRAINING: "/opt/ml/input/data"}
@@ -200,7 +201,7 @@ def _why(job: Mapping[str, Any]) -> str:
 
 
 def _note(base: str, name: str) -> str:
-    return f"{base}{JOBS}{name}.json"
+    return f"{base}{JOBS}{name}{NOTE}"
 
 
 class Made:
@@ -280,9 +281,5 @@ class Made:
         return ""
 
     def _sizes(self, folder: str) -> Iterator[tuple[str, int]]:
-        pages = self._s3.get_paginator("list_objects_v2").paginate(
-            Bucket=self._bucket, Prefix=folder
-        )
-        for page in pages:
-            for one in page.get("Contents", []):
-                yield one["Key"].removeprefix(folder), one["Size"]
+        for key, size in objects(self._s3, self._bucket, folder):
+            yield key.removeprefix(folder), size

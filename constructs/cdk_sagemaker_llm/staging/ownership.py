@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import boto3
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm.staging.listing import objects
 from cdk_sagemaker_llm.staging.wanted import OWNERS, Wanted
 
 # What one call of DeleteObjects takes.
@@ -101,8 +102,5 @@ class Ownership:
         return bytes(found["Body"].read())
 
     def _keys(self, prefix: str) -> Iterator[str]:
-        pages = self._s3.get_paginator("list_objects_v2").paginate(
-            Bucket=self._wanted.bucket, Prefix=prefix
-        )
-        for page in pages:
-            yield from (one["Key"] for one in page.get("Contents", []))
+        for key, _ in objects(self._s3, self._wanted.bucket, prefix):
+            yield key

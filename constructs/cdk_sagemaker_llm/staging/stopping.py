@@ -12,12 +12,12 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm.staging.listing import objects
 from cdk_sagemaker_llm.staging.order import HANDLE
 from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.wanted import Wanted
+from cdk_sagemaker_llm.staging.wanted import NOTE, Wanted
 
 _RUNS = "IN_PROGRESS"
-_NOTE = ".json"
 
 
 def stop_builds(project: str, handle: str) -> None:
@@ -67,20 +67,11 @@ def _handles(build: dict[str, Any]) -> list[str]:
 def _stop_jobs(wanted: Wanted) -> None:
     s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
     kind = json.loads(wanted.order)["kind"]
-    pages = s3.get_paginator("list_objects_v2").paginate(
-        Bucket=wanted.bucket, Prefix=wanted.jobs, Delimiter="/"
-    )
-    for page in pages:
-        for one in page.get("Contents", []):
-            note = json.loads(
-                s3.get_object(Bucket=wanted.bucket, Key=one["Key"])["Body"].read()
-            )
-            if note["handle"] == wanted.handle:
-                _stop_job(
-                    sagemaker,
-                    kind,
-                    one["Key"].removeprefix(wanted.jobs).removesuffix(_NOTE),
-                )
+    for key, _ in objects(s3, wanted.bucket, wanted.jobs, delimiter="/"):
+        note = json.loads(s3.get_object(Bucket=wanted.bucket, Key=key)["Body"].read())
+        if note["handle"] == wanted.handle:
+            name = key.removeprefix(wanted.jobs).removesuffix(NOTE)
+            _stop_job(sagemaker, kind, name)
 
 
 def _stop_job(

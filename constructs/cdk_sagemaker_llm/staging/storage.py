@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.staging.failures import StagingError, bucket_failure
 from cdk_sagemaker_llm.staging.hub import HubFile
+from cdk_sagemaker_llm.staging.listing import objects
 from cdk_sagemaker_llm.staging.order import Order
 
 # S3 keeps this beside an object: what was held against the Hub before it went there.
@@ -115,15 +116,8 @@ class Storage:
         What is not there is found by listing: S3 answers a read of it with 404 or 403
         by a permission to list that is bound to no prefix (API reference, GetObject).
         """
-        pages = self._s3.get_paginator("list_objects_v2").paginate(
-            Bucket=self._order.bucket, Prefix=prefix
-        )
         try:
-            return {
-                one["Key"]: one["Size"]
-                for page in pages
-                for one in page.get("Contents", [])
-            }
+            return dict(objects(self._s3, self._order.bucket, prefix))
         except ClientError as fault:
             raise self._fault(fault) from fault
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 MANIFEST = ".json"
 OWNERS = ".owners/"
 JOBS = ".jobs/"
+# Of a job, beside its folder: who waits for it, and for what.
+NOTE = ".json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

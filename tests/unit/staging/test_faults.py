@@ -248,7 +248,7 @@ def test_fails_if_a_file_is_not_removed() -> None:
     stubs.add_response("get_object", body, {"Bucket": "bucket", "Key": "models.json"})
     stubs.add_response("delete_object", {}, {"Bucket": "bucket", "Key": "models.json"})
     stubs.add_response("list_objects_v2", {}, nobody)
-    there = {"Contents": [{"Key": "models/a"}]}
+    there = {"Contents": [{"Key": "models/a", "Size": 1}]}
     stubs.add_response(
         "list_objects_v2", there, {"Bucket": "bucket", "Prefix": "models/"}
     )
