@@ -14,80 +14,48 @@ from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX
 from cdk_sagemaker_llm.staging import jobs, starting
-from cdk_sagemaker_llm.staging.wanted import Wanted
 from tests.local.hosting_requests import (
     REGISTRY,
-    ROLE,
     make_config,
     make_endpoint,
     make_model,
-    unique,
 )
 from tests.local.staging.listener import Told
+from tests.local.staging.test_ends import BASE, TOKEN
+from tests.local.staging.test_ends import Bench as EngineBench
 from tests.local.staging.test_worker import contents
 from tests.local.test_jobs import PLAIN
 
 NEURON = f"{REGISTRY}/djl-inference:0.29.0-neuronx-sdk2.19.1"
 NEURON_27 = f"{REGISTRY}/djl-inference:0.27.0-neuronx-sdk2.18.1"
 NEURON_30 = f"{REGISTRY}/djl-inference:0.30.0-neuronx-sdk2.20.1"
-BASE = "models/it-neuronx-1"
-TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - of one request
 PROPERTIES = "engine=Python\noption.n_positions=512\noption.model_loader=tnx\n"
 
 
-class Bench:
+class Bench(EngineBench):
     """
-    A bucket with weights, and what a stack wants there.
+    A bucket with weights, and what a stack wants to be compiled for Trainium.
     """
-
-    def __init__(self, aws: EmbeddedAws, told: Told) -> None:
-        self.aws, self.told = aws, told
-        self.s3, self.sagemaker = aws.client("s3"), aws.client("sagemaker")
-        self.bucket = unique("graphs")
-        self.s3.create_bucket(Bucket=self.bucket)
-        for name, body in PLAIN.items():
-            self.put(f"weights/{name}", body)
-
-    def put(self, key: str, body: bytes) -> None:
-        """
-        Put an object there.
-        """
-        self.s3.put_object(Bucket=self.bucket, Key=key, Body=body)
 
     def run(self, **more: Any) -> tuple[Untyped, list[str]]:  # noqa: ANN401 - of an order
         """
         Compile, have the function told of the end, and return the job and its log.
         """
-        order = {
-            "kind": "training",
-            "name": unique("job"),
+        neuron = {
             "image": NEURON,
             "instance_type": "ml.trn1.32xlarge",
-            "role": ROLE,
             "arguments": NEURONX.command("0.29.0", 8),
             "folder": NEURONX.folder,
             "needed": NEURONX.needed,
-            "weights": f"s3://{self.bucket}/weights/",
             "properties": PROPERTIES,
-            "volume_gib": 500,
-            "seconds": 3600,
-            "compiled": {"image": "0.29.0"},
-            **more,
         }
-        wanted = Wanted(
-            bucket=self.bucket,
-            base=BASE,
-            handle=f"{self.told.url}/handle",
-            keeps=True,
-            project="",
-            order=json.dumps(order),
-            owner="me",
-        )
+        order = self.order("training", **{**neuron, **more})
         name = f"{order['name']}-{TOKEN}"
-        jobs.start(wanted, TOKEN)
+        jobs.start(self.wanted(order), TOKEN)
         detail = {"TrainingJobName": name}
         starting.handler({"source": "aws.sagemaker", "detail": detail}, None)
-        job = self.sagemaker.describe_training_job(TrainingJobName=name)
+        sagemaker = self.aws.client("sagemaker")
+        job = sagemaker.describe_training_job(TrainingJobName=name)
         return job, self._log(name)
 
     def _log(self, name: str) -> list[str]:
@@ -100,7 +68,7 @@ class Bench:
         )
         return [event["message"] for event in events["events"]]
 
-    def found(self) -> dict[str, bytes]:
+    def placed(self) -> dict[str, bytes]:
         """
         Return what is in place.
         """
@@ -132,7 +100,7 @@ def test_what_the_script_wrote_is_put_in_place(
     it was compiled for, graphs and weights lie in folders of their own.
     """
     job, log = bench.run(image=image)
-    found = bench.found()
+    found = bench.placed()
     names = {key.removeprefix(f"{BASE}/") for key in found}
     (graph,) = (name for name in names if name.endswith(".neff"))
 
@@ -201,7 +169,7 @@ def test_what_the_script_refuses_fails_the_job(
     assert job["TrainingJobStatus"] == "Failed"
     assert words in " ".join(log)
     assert bench.told_status() == "FAILURE"
-    assert bench.found() == {}
+    assert bench.placed() == {}
 
 
 @pytest.mark.parametrize(
@@ -268,7 +236,7 @@ def test_copied_files_would_hide_what_was_compiled(bench: Bench) -> None:
     arguments = [word for word in NEURONX.command("0.29.0", 8) if word != "--skip-copy"]
     bench.run(arguments=arguments)
 
-    assert bench.found()[f"{BASE}/config.json"] == PLAIN["config.json"]
+    assert bench.placed()[f"{BASE}/config.json"] == PLAIN["config.json"]
 
 
 @pytest.mark.parametrize(
@@ -313,7 +281,7 @@ def test_graphs_load_where_they_were_compiled_for(
     )
     variant = {"ModelName": model, "InstanceType": given["instance_type"]}
     endpoint = make_endpoint(bench.aws, make_config(bench.aws, variant=variant))
-    shown = bench.sagemaker.describe_endpoint(EndpointName=endpoint)
+    shown = bench.aws.client("sagemaker").describe_endpoint(EndpointName=endpoint)
 
     assert shown["EndpointStatus"] == ("InService" if loads else "Failed")
     if not loads:

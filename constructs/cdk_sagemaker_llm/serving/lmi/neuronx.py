@@ -10,11 +10,8 @@ from typing import ClassVar, Literal, Self
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
-from cdk_sagemaker_llm.serving.images import named_image
-from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
-    AheadOfTime,
-)
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime
+from cdk_sagemaker_llm.serving.lmi.compiled import CompiledServing
 from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.typed import COUNT, option
@@ -34,13 +31,12 @@ GRAPHS_ON_THE_HUB = Rule(
 # the loader has no name.
 _SINCE = "0.27"
 _LOADER = "tnx"
-_CORES_A_CHIP = 2
 # With any other way of quantizing, the script quantizes for GPUs in its place.
 _IN_WHOLE_NUMBERS = "static_int8"
 
 
 @dataclass(frozen=True, slots=True)
-class NeuronX(LmiServing):
+class NeuronX(CompiledServing):
     """
     Serve with Transformers-NeuronX on Inferentia2 and Trainium, up to LMI 0.30.
 
@@ -98,6 +94,7 @@ class NeuronX(LmiServing):
     family_name: ClassVar[str] = "djl-neuronx"
     backend: ClassVar[str] = "neuronx"
     ahead_of_time: ClassVar[AheadOfTime] = NEURONX
+    devices_each: ClassVar[int] = 2
 
     _: KW_ONLY
     rolling_batch: str | None = None
@@ -135,7 +132,7 @@ class NeuronX(LmiServing):
         Args:
             accelerators: How many chips the instance has.
         """
-        degree = self._degree() or _CORES_A_CHIP * accelerators
+        degree = self._settled_degree(accelerators)
         return replace(
             self,
             tensor_parallel_degree=degree,
@@ -201,21 +198,6 @@ class NeuronX(LmiServing):
                 "HuggingFaceModel",
                 "pass S3Model('s3://bucket/prefix/'), which holds compiled/",
             )
-
-    def _compiled_findings(
-        self,
-        model: ModelSource | None,
-        texts: Mapping[str, str],
-        accelerators: int | None,
-        version: str,
-    ) -> list[Finding]:
-        return self.ahead_of_time.findings(
-            model,
-            texts,
-            image=named_image(version, self.image),
-            degree=self._degree() or _CORES_A_CHIP * (accelerators or 0),
-            is_precompiled=self.precompiled,
-        )
 
     def _scheduling(self) -> Mapping[str, PropertyValue]:
         default = "auto" if self.batch_size is None else "disable"

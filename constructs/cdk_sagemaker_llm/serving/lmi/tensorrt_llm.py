@@ -18,11 +18,10 @@ from cdk_sagemaker_llm.models import (
     class_of,
     kind_of,
 )
-from cdk_sagemaker_llm.serving.images import named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
     AheadOfTime,
 )
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.lmi.compiled import CompiledServing
 from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
@@ -42,7 +41,7 @@ ENGINE_ON_THE_HUB = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class TensorRtLlm(LmiServing):
+class TensorRtLlm(CompiledServing):
     """
     Serve with TensorRT-LLM, compiled for the instance when the container starts.
 
@@ -111,14 +110,8 @@ class TensorRtLlm(LmiServing):
         Args:
             accelerators: How many the instance has.
         """
-        degree = self._degree() or accelerators
+        degree = self._settled_degree(accelerators)
         return replace(self, tensor_parallel_degree=degree, precompiled=False)
-
-    def compiling_findings(self) -> list[Finding]:
-        """
-        Return what the script would not compile.
-        """
-        return []
 
     def _engine(self) -> str:
         return "Python" if self._is_asynchronous else "MPI"
@@ -152,21 +145,6 @@ class TensorRtLlm(LmiServing):
             context_length=sum(filter(None, lengths)) if all(lengths) else None,
             tensor_parallel_degree=self._degree(),
             engine="tensorrt-llm",
-        )
-
-    def _compiled_findings(
-        self,
-        model: ModelSource | None,
-        texts: Mapping[str, str],
-        accelerators: int | None,
-        version: str,
-    ) -> list[Finding]:
-        return self.ahead_of_time.findings(
-            model,
-            texts,
-            image=named_image(version, self.image),
-            degree=self._degree() or accelerators or 0,
-            is_precompiled=self.precompiled,
         )
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
