@@ -626,3 +626,26 @@ def test_the_stack_is_told_of_a_job_in_its_own_time() -> None:
     assert engines.serving.precompiled is True
     assert engines.model.architecture == engines.weights.architecture
     assert engines.model.architecture is not None
+
+
+def test_engines_are_bound_to_an_image_of_ones_own() -> None:
+    """
+    By its tag: the same version's image of the catalogue is another.
+    """
+    stack = a_stack()
+    tag = "0.30.0-tensorrtllm0.12.0-cu125-v1.1"
+    engines = compiled(stack, TensorRtLlm("0.30.0", image=tag))
+    bound = engines.model.compiled
+    assert bound is not None
+    assert bound.image == tag
+    LlmEndpoint(
+        stack, "Same", model=engines.model, serving=engines.serving, instance_type=G5
+    )
+
+    plain = TensorRtLlm("0.30.0", tensor_parallel_degree=4, precompiled=True)
+    with pytest.raises(
+        ValueError, match=f"LLM775 .* the image is 0.30.0 where it was {tag}"
+    ):
+        LlmEndpoint(
+            stack, "Other", model=engines.model, serving=plain, instance_type=G5
+        )
