@@ -628,7 +628,7 @@ def test_the_stack_is_told_of_a_job_in_its_own_time() -> None:
     assert engines.model.architecture is not None
 
 
-def test_engines_are_bound_to_an_image_of_ones_own() -> None:
+def test_engines_of_an_image_of_ones_own_are_served_by_it() -> None:
     """
     By its tag: the same version's image of the catalogue is another.
     """
