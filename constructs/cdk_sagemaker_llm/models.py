@@ -7,10 +7,9 @@ What belongs here is what a user says of a model, whatever serves it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._s3 import bucket_fault
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture

@@ -5,10 +5,10 @@ What a model is: how many parameters, what its cache takes, how it can be split.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures.config import Config, read_config
 from cdk_sagemaker_llm.architectures.defaults import defaults_of
 from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures.shape import Shape
 
 _SCALE_BITS = 16

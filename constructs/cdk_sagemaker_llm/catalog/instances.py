@@ -7,9 +7,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import held, hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.wording import any_of, nearest

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion, row_versions
 

@@ -5,8 +5,8 @@ Copies by what they reserve: a search need not tell alike copies apart.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
 
 Counts = tuple[int, ...]

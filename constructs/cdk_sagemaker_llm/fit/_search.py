@@ -7,8 +7,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.fit._kinds import (
     Counts,
     Fillings,

@@ -5,9 +5,8 @@ Checks of what a serving configuration asks of the memory against what there is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand, Words
 from cdk_sagemaker_llm.findings import Finding, Rule

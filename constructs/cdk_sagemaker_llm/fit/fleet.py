@@ -5,9 +5,8 @@ Equal instances, and the copies of models that share them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.packing import Packing, most_copies, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements

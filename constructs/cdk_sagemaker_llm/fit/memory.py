@@ -7,7 +7,8 @@ seen to take, and ``Assumptions`` overrides each.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
+
 from cdk_sagemaker_llm.architectures.gguf import gguf_bytes
 from cdk_sagemaker_llm.fit.cache import sequence_bytes
 from cdk_sagemaker_llm.fit.devices import GIB, are_linked

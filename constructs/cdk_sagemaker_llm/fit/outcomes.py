@@ -4,7 +4,8 @@ What comes of a plan in one case: room for the cache, and what it holds.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
+
 from cdk_sagemaker_llm.fit.cache import (
     BLOCK_TOKENS,
     frees_windows,

@@ -17,9 +17,8 @@ for all three resources. Of more than 200 sizes only the simple cases are decide
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.fit._greedy import greedily
 from cdk_sagemaker_llm.fit._kinds import Counts, Kinds
 from cdk_sagemaker_llm.fit._search import Limit, limits, search

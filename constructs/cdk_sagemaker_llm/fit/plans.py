@@ -4,7 +4,8 @@ How a model fits an instance type, in numbers and in words.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
+
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, EngineName

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.demand import EngineName
 from cdk_sagemaker_llm.fit.reserves import (
     SGLANG_0_5_5,

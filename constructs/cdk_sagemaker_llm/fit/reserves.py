@@ -9,8 +9,7 @@ the cache after recording graphs (from 0.5.16 on) is off unless a variable is se
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
 
 MIB = 2**20
 # Activations and constants, MiB a token of a step, and what a larger degree needs.

@@ -4,7 +4,8 @@ All that the memory of one accelerator follows from, and what it comes to at onc
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
+
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.gguf import gguf_bits
 from cdk_sagemaker_llm.catalog.instances import InstanceType

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from aws_cdk import Aws, Fn, Names, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable, Node
 
-from cdk_sagemaker_llm._lazily import later
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_placeholder
 from cdk_sagemaker_llm.findings import Rule, raise_errors
+from cdk_sagemaker_llm.hosting.given_roles import remind, trust_findings
 from cdk_sagemaker_llm.hosting.nag import acknowledge
 from cdk_sagemaker_llm.hosting.reporting import at_synth
 from cdk_sagemaker_llm.hosting.roles import access_id, stays_as_it_is
@@ -29,12 +28,6 @@ from cdk_sagemaker_llm.hosting.statements import (
     size_of,
     united,
 )
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.given_roles import remind, trust_findings
-else:
-    remind = later("hosting.given_roles", "remind")
-    trust_findings = later("hosting.given_roles", "trust_findings")
 
 # IAM counts all inline policies of a role together, 10,240 characters; half is left to
 # what others grant to it.

@@ -8,12 +8,11 @@ wrong with it is found by ``capacity_checks``.
 from __future__ import annotations
 
 import enum
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.limits import minutes

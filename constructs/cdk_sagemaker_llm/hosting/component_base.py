@@ -9,30 +9,23 @@ from typing import TYPE_CHECKING
 from aws_cdk import Resource
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.connected import Connected
+from cdk_sagemaker_llm.hosting.connection import Connection
+from cdk_sagemaker_llm.hosting.dialects import dialect_of
 from cdk_sagemaker_llm.hosting.grants import ComponentGrants
 from cdk_sagemaker_llm.hosting.imports import name_in, named
 from cdk_sagemaker_llm.hosting.monitoring.component_alarms import ComponentAlarms
 from cdk_sagemaker_llm.hosting.monitoring.component_metrics import ComponentMetrics
+from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.reporting import report
+from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
+from cdk_sagemaker_llm.hosting.scaling.limits import twice_finding
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.connection import Connection
-    from cdk_sagemaker_llm.hosting.dialects import dialect_of
     from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
     from cdk_sagemaker_llm.hosting.model_base import ModelBase
-    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
-    from cdk_sagemaker_llm.hosting.scaling.limits import twice_finding
-else:
-    Connection = later("hosting.connection", "Connection")
-    dialect_of = later("hosting.dialects", "dialect_of")
-    Subject = later("hosting.monitoring.metrics", "Subject")
-    ScalableCopyCount = later("hosting.scaling.counts", "ScalableCopyCount")
-    twice_finding = later("hosting.scaling.limits", "twice_finding")
 
 _KIND = "inference-component"
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -35,6 +34,7 @@ from cdk_sagemaker_llm.hosting.per_type import (
 )
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.roles import same_role
+from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
 from cdk_sagemaker_llm.hosting.scheduling import (
     Scheduling,
 )
@@ -44,11 +44,6 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
 
     from cdk_sagemaker_llm.hosting.rollout import Rolling
-    from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
-else:
-    component_rollout_findings = later(
-        "hosting.rollout_checks", "component_rollout_findings"
-    )
 
 COMPONENT_NAME = "inference_component_name"
 

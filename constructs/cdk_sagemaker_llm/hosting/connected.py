@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 from aws_cdk import CfnOutput
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.connecting import ConnectionParameter
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.client.requests import Schema
-    from cdk_sagemaker_llm.hosting.connecting import ConnectionParameter
     from cdk_sagemaker_llm.hosting.connection import Connection
-else:
-    ConnectionParameter = later("hosting.connecting", "ConnectionParameter")
 
 # An export's name: CloudFormation takes nothing else, and no more than 255 characters,
 # of which the longest of ours takes ":InferenceComponentName".

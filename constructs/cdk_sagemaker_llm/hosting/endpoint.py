@@ -14,11 +14,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.async_access import caller_statements
+from cdk_sagemaker_llm.hosting.backlog import backlog_findings
 from cdk_sagemaker_llm.hosting.connected import Connected
+from cdk_sagemaker_llm.hosting.connection import Connection
+from cdk_sagemaker_llm.hosting.dialects import common_dialect
 from cdk_sagemaker_llm.hosting.grants import EndpointGrants, let_describe
 from cdk_sagemaker_llm.hosting.hosts import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.imports import in_arn, name_in, named
@@ -27,11 +30,24 @@ from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variant_alarms import VariantAlarms
 from cdk_sagemaker_llm.hosting.monitoring.variant_metrics import VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.variants import variant_subject
 from cdk_sagemaker_llm.hosting.nag import acknowledge_granted
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.placements import Placements
+from cdk_sagemaker_llm.hosting.private.addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import same_role
+from cdk_sagemaker_llm.hosting.rollback_alarms import (
+    alarms_of,
+    let_look,
+    watched_variants,
+)
+from cdk_sagemaker_llm.hosting.rollout_checks import (
+    endpoint_rollout_findings,
+    scaled_findings,
+)
+from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.scaling.limits import twice_finding
 from cdk_sagemaker_llm.hosting.scope import stack_of
 from cdk_sagemaker_llm.hosting.taken import own_name_findings, take_name
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
@@ -39,42 +55,10 @@ from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.async_access import caller_statements
-    from cdk_sagemaker_llm.hosting.backlog import backlog_findings
-    from cdk_sagemaker_llm.hosting.connection import Connection
-    from cdk_sagemaker_llm.hosting.dialects import Dialect, common_dialect
+    from cdk_sagemaker_llm.hosting.dialects import Dialect
     from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-    from cdk_sagemaker_llm.hosting.monitoring.variants import variant_subject
-    from cdk_sagemaker_llm.hosting.private.addresses import fleet_findings
-    from cdk_sagemaker_llm.hosting.rollback_alarms import (
-        alarms_of,
-        let_look,
-        watched_variants,
-    )
     from cdk_sagemaker_llm.hosting.rollout_base import Rollout
-    from cdk_sagemaker_llm.hosting.rollout_checks import (
-        endpoint_rollout_findings,
-        scaled_findings,
-    )
-    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
-    from cdk_sagemaker_llm.hosting.scaling.limits import twice_finding
-else:
-    caller_statements = later("hosting.async_access", "caller_statements")
-    backlog_findings = later("hosting.backlog", "backlog_findings")
-    Connection = later("hosting.connection", "Connection")
-    common_dialect = later("hosting.dialects", "common_dialect")
-    variant_subject = later("hosting.monitoring.variants", "variant_subject")
-    fleet_findings = later("hosting.private.addresses", "fleet_findings")
-    alarms_of = later("hosting.rollback_alarms", "alarms_of")
-    let_look = later("hosting.rollback_alarms", "let_look")
-    watched_variants = later("hosting.rollback_alarms", "watched_variants")
-    endpoint_rollout_findings = later(
-        "hosting.rollout_checks", "endpoint_rollout_findings"
-    )
-    scaled_findings = later("hosting.rollout_checks", "scaled_findings")
-    ScalableInstanceCount = later("hosting.scaling.counts", "ScalableInstanceCount")
-    twice_finding = later("hosting.scaling.limits", "twice_finding")
 
 
 CHANGING_TYPE = Rule(

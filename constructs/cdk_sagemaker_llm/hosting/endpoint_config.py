@@ -12,10 +12,15 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.async_access import (
+    async_property,
+    async_statements,
+    make_bucket,
+)
+from cdk_sagemaker_llm.hosting.data_capture import capture_statements
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.host_types import fit_on
 from cdk_sagemaker_llm.hosting.hosts import (
@@ -23,6 +28,7 @@ from cdk_sagemaker_llm.hosting.hosts import (
     define_endpoint_config,
     define_variant,
 )
+from cdk_sagemaker_llm.hosting.keys import volume_statements
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network
@@ -37,20 +43,8 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
 
-    from cdk_sagemaker_llm.hosting.async_access import (
-        async_property,
-        async_statements,
-        make_bucket,
-    )
     from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
-    from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_statements
-    from cdk_sagemaker_llm.hosting.keys import volume_statements
-else:
-    async_property = later("hosting.async_access", "async_property")
-    async_statements = later("hosting.async_access", "async_statements")
-    make_bucket = later("hosting.async_access", "make_bucket")
-    capture_statements = later("hosting.data_capture", "capture_statements")
-    volume_statements = later("hosting.keys", "volume_statements")
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture
 
 
 class EndpointConfig(EndpointConfigBase):

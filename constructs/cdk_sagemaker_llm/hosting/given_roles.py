@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jsii
@@ -14,7 +15,6 @@ from aws_cdk import Aspects, IAspect, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.reporting import annotate

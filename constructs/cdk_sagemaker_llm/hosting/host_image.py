@@ -10,9 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.host_images import (
     has_host_of,
@@ -28,12 +26,8 @@ from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.wording import any_of
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-else:
-    Vllm = later("serving.engines.vllm", "Vllm")
 
 _VERSION = re.compile(r"\d+(\.\d+)?\Z")
 # A configuration names its image for a model only, and any will do.

@@ -5,22 +5,22 @@ The hosts of an endpoint as they will be: variants, and what is known of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aws_cdk import Size
 
-from cdk_sagemaker_llm._lazily import later
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.asynchronous import async_findings
 from cdk_sagemaker_llm.hosting.capacity_checks import (
     pool_findings,
     reservation_findings,
     routing_findings,
     scale_in_findings,
 )
+from cdk_sagemaker_llm.hosting.data_capture import capture_findings
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.host_image import (
     choose_host_image,
@@ -40,7 +40,9 @@ from cdk_sagemaker_llm.hosting.limits import (
     size_findings,
     timeout_findings,
 )
+from cdk_sagemaker_llm.hosting.monitoring.publishing import frequency_findings
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.storage import (
     LARGEST_VOLUME_GIB,
     volume_gib,
@@ -57,16 +59,9 @@ if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
 
-    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, async_findings
-    from cdk_sagemaker_llm.hosting.data_capture import DataCapture, capture_findings
+    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.model import Model
-    from cdk_sagemaker_llm.hosting.monitoring.publishing import frequency_findings
-    from cdk_sagemaker_llm.hosting.shadow import shadow_findings
-else:
-    async_findings = later("hosting.asynchronous", "async_findings")
-    capture_findings = later("hosting.data_capture", "capture_findings")
-    frequency_findings = later("hosting.monitoring.publishing", "frequency_findings")
-    shadow_findings = later("hosting.shadow", "shadow_findings")
 
 _GUIDE = "SageMaker developer guide"
 _MOST_VARIANTS = 10

@@ -13,10 +13,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.component_checks import (
@@ -40,6 +40,10 @@ from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.per_type import by_type, type_findings
 from cdk_sagemaker_llm.hosting.placements import Placement
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
+from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_look
+from cdk_sagemaker_llm.hosting.rollout_checks import retained_findings, scaled_findings
+from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
+from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount
 from cdk_sagemaker_llm.hosting.scheduling import (
     AvailabilityZoneBalance,
     PlacementStrategy,
@@ -53,27 +57,8 @@ if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
     from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
-    from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
-    from cdk_sagemaker_llm.hosting.rollback_alarms import Watched, alarms_of, let_look
     from cdk_sagemaker_llm.hosting.rollout import Rolling
-    from cdk_sagemaker_llm.hosting.rollout_checks import (
-        retained_findings,
-        scaled_findings,
-    )
-    from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
-    from cdk_sagemaker_llm.hosting.scaling.counts import (
-        HostedCopyCount,
-        ScalableCopyCount,
-    )
-else:
-    AdapterInferenceComponent = later("hosting.adapters", "AdapterInferenceComponent")
-    Watched = later("hosting.rollback_alarms", "Watched")
-    alarms_of = later("hosting.rollback_alarms", "alarms_of")
-    let_look = later("hosting.rollback_alarms", "let_look")
-    retained_findings = later("hosting.rollout_checks", "retained_findings")
-    scaled_findings = later("hosting.rollout_checks", "scaled_findings")
-    CopyHost = later("hosting.scaling.copy_host", "CopyHost")
-    HostedCopyCount = later("hosting.scaling.counts", "HostedCopyCount")
+    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
 
 _Component = sagemaker.CfnInferenceComponent
 STARTS_OUTSIDE = Rule(

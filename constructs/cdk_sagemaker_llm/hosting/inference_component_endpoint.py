@@ -13,7 +13,6 @@ import jsii
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.access import make_execution_role
@@ -55,6 +54,8 @@ from cdk_sagemaker_llm.hosting.per_type import (
 )
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
+from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
 from cdk_sagemaker_llm.hosting.scheduling import (
     AvailabilityZoneBalance,
     PlacementStrategy,
@@ -68,6 +69,7 @@ from cdk_sagemaker_llm.hosting.variant import (
     MinimumNotChosen,
     ProductionVariant,
 )
+from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -79,17 +81,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.rollout import Rolling
     from cdk_sagemaker_llm.hosting.rollout_base import Rollout
-    from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
-    from cdk_sagemaker_llm.hosting.scaling.zero import host_zero_findings
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-else:
-    endpoint_rollout_findings = later(
-        "hosting.rollout_checks", "endpoint_rollout_findings"
-    )
-    host_zero_findings = later("hosting.scaling.zero", "host_zero_findings")
-    Vllm = later("serving.engines.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)

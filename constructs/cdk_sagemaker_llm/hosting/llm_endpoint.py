@@ -13,7 +13,6 @@ import jsii
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.capacity import (
@@ -46,9 +45,12 @@ from cdk_sagemaker_llm.hosting.per_type import (
 )
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
+from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
+from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -61,19 +63,10 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.rollout_base import Rollout
-    from cdk_sagemaker_llm.hosting.rollout_checks import endpoint_rollout_findings
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
-    from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-else:
-    endpoint_rollout_findings = later(
-        "hosting.rollout_checks", "endpoint_rollout_findings"
-    )
-    define_shadow = later("hosting.shadow_definition", "define_shadow")
-    Vllm = later("serving.engines.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)

@@ -13,7 +13,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.hosting.access import access_of, make_execution_role
 from cdk_sagemaker_llm.hosting.arguments import checked
@@ -24,6 +23,7 @@ from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import count_findings
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.private.standing import s3_findings
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
@@ -34,10 +34,6 @@ from cdk_sagemaker_llm.serving.configuration import Container, ServingConfigurat
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
-
-    from cdk_sagemaker_llm.hosting.private.standing import s3_findings
-else:
-    s3_findings = later("hosting.private.standing", "s3_findings")
 
 
 @jsii.implements(iam.IGrantable, Connectable)

@@ -5,11 +5,11 @@ Where a model runs: subnets, security groups, and whether it may reach out at al
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from constructs import Construct
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.hosting.statements import Statement
 

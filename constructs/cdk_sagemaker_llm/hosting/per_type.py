@@ -7,11 +7,10 @@ What belongs here lets the patterns treat one type as they treat many.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from constructs import Construct
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions
 from cdk_sagemaker_llm.findings import Finding, Rule

@@ -8,9 +8,8 @@ still roll: a new version of a model starts beside the old one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.fleet import Fleet
 from cdk_sagemaker_llm.fit.packing import Packing, pack

@@ -5,10 +5,10 @@ How copies of a component spread over instances and zones, and what these keep.
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import hold_kinds
 
 _Component = sagemaker.CfnInferenceComponent

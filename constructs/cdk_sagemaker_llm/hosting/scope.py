@@ -7,13 +7,12 @@ one model all ask the same.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from aws_cdk import Aws, Stack, Stage
 from constructs import Construct
-
-from cdk_sagemaker_llm._records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.hosting.arns import own_logs, own_names
 
 _TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")

@@ -5,8 +5,8 @@ Choosing the image that runs, and the checks that every backend shares of it.
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (

@@ -7,18 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.monitoring.alarms import Evaluation, make_alarms
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-    from cdk_sagemaker_llm.hosting.monitoring.alarms import Evaluation, make_alarms
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-else:
-    Evaluation = later("hosting.monitoring.alarms", "Evaluation")
-    make_alarms = later("hosting.monitoring.alarms", "make_alarms")
 
 
 class ComponentAlarms:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from constructs import IConstruct
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
 from cdk_sagemaker_llm.hosting.model import Model
 from cdk_sagemaker_llm.hosting.network import Network

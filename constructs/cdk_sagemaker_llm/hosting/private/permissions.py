@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.hosting.arns import own_names
 from cdk_sagemaker_llm.hosting.statements import Statement

@@ -7,10 +7,10 @@ What belongs here is the table, and the reading of IAM's actions by it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.wording import any_of
 

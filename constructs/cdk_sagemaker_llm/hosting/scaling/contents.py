@@ -4,9 +4,9 @@ What a scalable target has: its policies and its scheduled actions, by name.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.limits import IMPOSSIBLE_COUNT

@@ -8,18 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.scaling.waking import waking_findings
 from cdk_sagemaker_llm.hosting.variant import MinimumNotChosen
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements
     from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
     from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
-    from cdk_sagemaker_llm.hosting.scaling.waking import waking_findings
-else:
-    waking_findings = later("hosting.scaling.waking", "waking_findings")
 
 SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
 HALF_TO_ZERO = Rule(

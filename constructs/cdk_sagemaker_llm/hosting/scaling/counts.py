@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
+from cdk_sagemaker_llm.hosting.backlog import (
+    BacklogScaling,
+    backlog_findings,
+    unpublished_findings,
+)
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.limits import (
@@ -18,27 +22,16 @@ from cdk_sagemaker_llm.hosting.scaling.limits import (
     VARIANT_DIMENSION,
 )
 from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
+from cdk_sagemaker_llm.hosting.scaling.waking import never_sleeps_findings, wake
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_applicationautoscaling as appscaling
 
-    from cdk_sagemaker_llm.hosting.backlog import (
-        BacklogScaling,
-        backlog_findings,
-        unpublished_findings,
-    )
     from cdk_sagemaker_llm.hosting.scaling.contents import Action
     from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
     from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
     from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
-    from cdk_sagemaker_llm.hosting.scaling.waking import never_sleeps_findings, wake
-else:
-    BacklogScaling = later("hosting.backlog", "BacklogScaling")
-    backlog_findings = later("hosting.backlog", "backlog_findings")
-    unpublished_findings = later("hosting.backlog", "unpublished_findings")
-    never_sleeps_findings = later("hosting.scaling.waking", "never_sleeps_findings")
-    wake = later("hosting.scaling.waking", "wake")
 
 
 class _ServingCount(ScalableTarget):

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_applicationautoscaling as appscaling
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.reporting import at_synth, report
 from cdk_sagemaker_llm.hosting.scaling.contents import Action, contents_of
 from cdk_sagemaker_llm.hosting.scaling.limits import action_name_findings
+from cdk_sagemaker_llm.hosting.scaling.office import hours_of
+from cdk_sagemaker_llm.hosting.scaling.schedules import (
+    action_bounds_findings,
+    action_of,
+    expression_of,
+    schedule_findings,
+    span_findings,
+    zone_findings,
+    zone_of,
+)
 from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
 
 if TYPE_CHECKING:
@@ -21,26 +30,6 @@ if TYPE_CHECKING:
 
     from aws_cdk import IResolvable, TimeZone
 
-    from cdk_sagemaker_llm.hosting.scaling.office import hours_of
-    from cdk_sagemaker_llm.hosting.scaling.schedules import (
-        action_bounds_findings,
-        action_of,
-        expression_of,
-        schedule_findings,
-        span_findings,
-        zone_findings,
-        zone_of,
-    )
-else:
-    _SCHEDULES = "hosting.scaling.schedules"
-    hours_of = later("hosting.scaling.office", "hours_of")
-    action_bounds_findings = later(_SCHEDULES, "action_bounds_findings")
-    action_of = later(_SCHEDULES, "action_of")
-    expression_of = later(_SCHEDULES, "expression_of")
-    schedule_findings = later(_SCHEDULES, "schedule_findings")
-    span_findings = later(_SCHEDULES, "span_findings")
-    zone_findings = later(_SCHEDULES, "zone_findings")
-    zone_of = later(_SCHEDULES, "zone_of")
 
 _Action = appscaling.CfnScalableTarget.ScheduledActionProperty
 

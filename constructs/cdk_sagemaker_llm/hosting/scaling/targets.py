@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.reporting import report
@@ -20,16 +19,14 @@ from cdk_sagemaker_llm.hosting.scaling.limits import (
     capacity_findings,
 )
 from cdk_sagemaker_llm.hosting.scaling.scheduled_target import ScheduledTarget
+from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
 from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-    from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
     from cdk_sagemaker_llm.hosting.scaling.steps import ScalingStep
-else:
-    StepScaling = later("hosting.scaling.stepping", "StepScaling")
 
 
 class ScalableTarget(ScheduledTarget):

@@ -9,30 +9,22 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.reporting import report
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
+from cdk_sagemaker_llm.hosting.scaling.metrics import measure_of, number_findings
 from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
+from cdk_sagemaker_llm.hosting.scaling.tracked import tracked_metric
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-    from cdk_sagemaker_llm.hosting.scaling.metrics import (
-        Measure,
-        measure_of,
-        number_findings,
-    )
-    from cdk_sagemaker_llm.hosting.scaling.tracked import tracked_metric
-else:
-    measure_of = later("hosting.scaling.metrics", "measure_of")
-    number_findings = later("hosting.scaling.metrics", "number_findings")
-    tracked_metric = later("hosting.scaling.tracked", "tracked_metric")
+    from cdk_sagemaker_llm.hosting.scaling.metrics import Measure
 
 # The service's default of variants; that of components is not documented, so that
 # both are always written out.

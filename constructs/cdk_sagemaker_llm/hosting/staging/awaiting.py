@@ -5,11 +5,11 @@ Asking for a staged prefix, and waiting until it is there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aws_cdk import CfnWaitCondition, CfnWaitConditionHandle, CustomResource
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.hosting.scope import stack_of
 from cdk_sagemaker_llm.hosting.staging.places import short_hash
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aws_cdk import Acknowledgment, RemovalPolicy, Validations
@@ -13,7 +14,6 @@ from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.hosting.access import service_of
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.keys import arn_of, key_access

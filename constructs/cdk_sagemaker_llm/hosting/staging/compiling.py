@@ -5,14 +5,13 @@ The job that compiles a model on the instance type that will serve it.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType, local_storage_gb
 from cdk_sagemaker_llm.catalog.job_types import JobKind, job_kind, job_type_like
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of

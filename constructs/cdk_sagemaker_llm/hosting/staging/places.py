@@ -8,8 +8,8 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.loading import BYTES_PER_SECOND
 from cdk_sagemaker_llm.staging.wanted import MANIFEST

@@ -5,12 +5,12 @@ Handing a build the Hub's token: by the secret's name, never by its value.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aws_cdk import Aws, SecretValue, Token
 from constructs import Construct
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.arns import partition
 from cdk_sagemaker_llm.hosting.keys import arn_of, key_access

@@ -5,10 +5,9 @@ A hand-written serving artifact: a folder with serving.properties in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image

@@ -5,10 +5,9 @@ Parameters of LMI backends: what each is written as, and which values it takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.lmi.checks.parallelism import OUTSIDE_OPTION_RANGE
