@@ -19,9 +19,6 @@ from cdk_sagemaker_llm.hosting.capacity import (
     ScaleInStrategy,
 )
 from cdk_sagemaker_llm.hosting.limits import minute_findings, range_findings
-from cdk_sagemaker_llm.hosting.scheduling import (
-    Scheduling,
-)
 from cdk_sagemaker_llm.hosting.variant import ManagedInstanceScaling, ProductionVariant
 from cdk_sagemaker_llm.serving.rules import API
 
@@ -32,7 +29,6 @@ _STEPS = (1, 100)
 _COOLDOWN_MINUTES = (5, 1440)
 _PREFIX = (1024, 65536)
 _THRESHOLD = (1, 1024)
-_IMBALANCE = (0, 100)
 # botocore 1.44.5, MlReservationArn.
 _RESERVATION = re.compile(
     r"arn:aws[a-z\-]*:sagemaker:[a-z0-9\-]*:[0-9]{12}:[a-z0-9\-]{1,14}/.*\Z"
@@ -46,9 +42,6 @@ WRONG_POOLS = Rule(
     "LLM312", "instance pools are too few, too many, or of the same type", _GUIDE
 )
 NO_RESERVATION = Rule("LLM314", "a capacity reservation is no ARN of one", API)
-NO_STRATEGY = Rule(
-    "LLM316", "copies are balanced over zones without a placement strategy", API
-)
 UNSCALED_POLICY = Rule(
     "LLM317", "a scale-in policy is for a number of instances that is fixed", API
 )
@@ -238,25 +231,5 @@ def routing_findings(
             "requests are routed by their prefix among two or more instances, and "
             f"there is at most {most_instances}",
             "leave PrefixAwareRouting out, or let there be more instances",
-        ),
-    ]
-
-
-def scheduling_findings(scheduling: Scheduling) -> list[Finding]:
-    """
-    Check how a component's copies are to be placed.
-    """
-    balance = scheduling.availability_zone_balance
-    if balance is None:
-        return []
-    found = range_findings("max_imbalance", balance.max_imbalance, *_IMBALANCE)
-    if scheduling.placement_strategy is not None:
-        return found
-    return [
-        *found,
-        NO_STRATEGY.finding(
-            "availability_zone_balance needs a placement_strategy, which applies "
-            "within each zone",
-            "give PlacementStrategy.SPREAD or PlacementStrategy.BINPACK",
         ),
     ]

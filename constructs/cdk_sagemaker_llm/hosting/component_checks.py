@@ -5,14 +5,14 @@ What is checked of an inference component before it is made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
-from cdk_sagemaker_llm.hosting.capacity_checks import scheduling_findings
-from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition, ModelDefinition
+from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.host_types import VariantDefinition, fit_on
@@ -37,6 +37,7 @@ from cdk_sagemaker_llm.hosting.roles import same_role
 from cdk_sagemaker_llm.hosting.rollout_checks import component_rollout_findings
 from cdk_sagemaker_llm.hosting.scheduling import (
     Scheduling,
+    scheduling_findings,
 )
 from cdk_sagemaker_llm.serving.rules import API, REPEATED
 
@@ -53,6 +54,49 @@ OTHER_ROLE = Rule(
     "SageMaker developer guide",
 )
 NO_DEVICES = Rule("LLM197", "a container that runs on accelerators reserves none", API)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComponentDefinition:
+    """
+    An inference component as it will be.
+
+    Args:
+        resources: What each copy reserves, and how many copies start.
+
+        variant_name: The variant whose instances are shared.
+
+        inference_component_name: Its name; ``None`` if CloudFormation makes one.
+
+        inference_component_name_prefix: What its name begins with, in place of it.
+
+        start_up: How long a copy may take to answer; ``None`` for the default.
+
+        download: How long the model data may take; ``None`` for the default.
+
+        scheduling: How copies are placed, and whether instances keep their data.
+
+        by_type: What each copy reserves on each type of instance, where pools have
+            several; none where there is one.
+
+        findings: All that was found of it, but not of its model.
+
+        rollout: How an update reaches the copies; ``None`` for the service's own way.
+
+        retain_copy_count: Whether updates leave alone how many copies run.
+    """
+
+    resources: ResourceRequirements
+    variant_name: str
+    inference_component_name: str | None
+    inference_component_name_prefix: str | None
+    start_up: Duration | None
+    download: Duration | None
+    scheduling: Scheduling
+    by_type: Mapping[str, ResourceRequirements]
+    findings: tuple[Finding, ...]
+    rollout: Rolling | None = None
+    retain_copy_count: bool = False
 
 
 def define_component(

@@ -19,7 +19,6 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.fit.checking import NoPlan
-from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.artifact import check_files
 from cdk_sagemaker_llm.hosting.environment import environment_findings
@@ -27,9 +26,6 @@ from cdk_sagemaker_llm.hosting.image import region_findings
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.nearness import far_findings
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.scheduling import (
-    Scheduling,
-)
 from cdk_sagemaker_llm.hosting.storage import weight_bytes
 from cdk_sagemaker_llm.hosting.way_out import (
     network_findings,
@@ -62,7 +58,6 @@ from cdk_sagemaker_llm.serving.rules import REPEATED
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
-    from cdk_sagemaker_llm.hosting.rollout import Rolling
 
 ISOLATED_DOWNLOAD = Rule(
     "LLM119", "an isolated network lets the container download no weights"
@@ -154,49 +149,6 @@ class ModelDefinition:
         if container is None or container.start_up_seconds is None:
             return None
         return Duration.seconds(container.start_up_seconds)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComponentDefinition:
-    """
-    An inference component as it will be.
-
-    Args:
-        resources: What each copy reserves, and how many copies start.
-
-        variant_name: The variant whose instances are shared.
-
-        inference_component_name: Its name; ``None`` if CloudFormation makes one.
-
-        inference_component_name_prefix: What its name begins with, in place of it.
-
-        start_up: How long a copy may take to answer; ``None`` for the default.
-
-        download: How long the model data may take; ``None`` for the default.
-
-        scheduling: How copies are placed, and whether instances keep their data.
-
-        by_type: What each copy reserves on each type of instance, where pools have
-            several; none where there is one.
-
-        findings: All that was found of it, but not of its model.
-
-        rollout: How an update reaches the copies; ``None`` for the service's own way.
-
-        retain_copy_count: Whether updates leave alone how many copies run.
-    """
-
-    resources: ResourceRequirements
-    variant_name: str
-    inference_component_name: str | None
-    inference_component_name_prefix: str | None
-    start_up: Duration | None
-    download: Duration | None
-    scheduling: Scheduling
-    by_type: Mapping[str, ResourceRequirements]
-    findings: tuple[Finding, ...]
-    rollout: Rolling | None = None
-    retain_copy_count: bool = False
 
 
 def define_model(

@@ -26,7 +26,6 @@ from cdk_sagemaker_llm.hosting.host_types import fit_on
 from cdk_sagemaker_llm.hosting.hosts import (
     EndpointConfigDefinition,
     define_endpoint_config,
-    define_variant,
 )
 from cdk_sagemaker_llm.hosting.keys import volume_statements
 from cdk_sagemaker_llm.hosting.limits import seconds
@@ -37,6 +36,7 @@ from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs
 from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 
 if TYPE_CHECKING:
     from aws_cdk import Duration

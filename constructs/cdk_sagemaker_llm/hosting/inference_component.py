@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.hosting.arguments import checked
 from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.component_checks import (
     COMPONENT_NAME,
+    ComponentDefinition,
     define_component,
     endpoint_findings,
     host_of,
@@ -32,7 +33,6 @@ from cdk_sagemaker_llm.hosting.component_identity import (
     ComponentIdentity,
     derived_name,
 )
-from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition
 from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import Model

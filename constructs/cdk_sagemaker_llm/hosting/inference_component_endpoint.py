@@ -37,7 +37,7 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
     EndpointConfig,
 )
 from cdk_sagemaker_llm.hosting.grants import let_invoke
-from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
+from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config
 from cdk_sagemaker_llm.hosting.inference_component import (
     DefinedInferenceComponent,
     InferenceComponent,
@@ -69,6 +69,7 @@ from cdk_sagemaker_llm.hosting.variant import (
     MinimumNotChosen,
     ProductionVariant,
 )
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 if TYPE_CHECKING:

@@ -28,10 +28,7 @@ from cdk_sagemaker_llm.hosting.endpoint_config import (
     DefinedEndpointConfig,
     EndpointConfig,
 )
-from cdk_sagemaker_llm.hosting.hosts import (
-    define_endpoint_config,
-    define_variant,
-)
+from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
@@ -50,6 +47,7 @@ from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.shadow_definition import define_shadow
 from cdk_sagemaker_llm.hosting.taken import own_name_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.limits import count_findings
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.network import Network
-from cdk_sagemaker_llm.hosting.private.standing import s3_findings
 from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
 from cdk_sagemaker_llm.hosting.roles import role_findings
 from cdk_sagemaker_llm.hosting.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.statements import Statement, hosting_statements
+from cdk_sagemaker_llm.hosting.way_out import s3_findings
 from cdk_sagemaker_llm.hosting.weights import accepts_eula, weights_statements
 from cdk_sagemaker_llm.models import ModelSource, S3Model
 from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration

@@ -18,10 +18,10 @@ from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.capacity import InstancePool
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition
-from cdk_sagemaker_llm.hosting.hosts import known_hardware
 from cdk_sagemaker_llm.hosting.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.sizing import Sizing
 from cdk_sagemaker_llm.hosting.variant import in_order
+from cdk_sagemaker_llm.hosting.variants_defined import known_hardware
 from cdk_sagemaker_llm.serving.rules import API
 
 Resources = ResourceRequirements | Mapping[str, ResourceRequirements]

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from aws_cdk import aws_sagemaker as sagemaker
 
 from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.limits import range_findings
+from cdk_sagemaker_llm.serving.rules import API
 
 _Component = sagemaker.CfnInferenceComponent
 
@@ -95,3 +98,31 @@ class Scheduling:
         return _Component.InferenceComponentDataCacheConfigProperty(
             enable_caching=self.data_caching
         )
+
+
+def scheduling_findings(scheduling: Scheduling) -> list[Finding]:
+    """
+    Check how a component's copies are to be placed.
+    """
+    balance = scheduling.availability_zone_balance
+    if balance is None:
+        return []
+    found = range_findings("max_imbalance", balance.max_imbalance, *_IMBALANCE)
+    if scheduling.placement_strategy is not None:
+        return found
+    return [
+        *found,
+        NO_STRATEGY.finding(
+            "availability_zone_balance needs a placement_strategy, which applies "
+            "within each zone",
+            "give PlacementStrategy.SPREAD or PlacementStrategy.BINPACK",
+        ),
+    ]
+
+
+NO_STRATEGY = Rule(
+    "LLM316", "copies are balanced over zones without a placement strategy", API
+)
+
+
+_IMBALANCE = (0, 100)

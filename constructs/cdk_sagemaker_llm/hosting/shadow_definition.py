@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
-from cdk_sagemaker_llm.hosting.hosts import define_variant, known_hardware
 from cdk_sagemaker_llm.hosting.limits import range_findings
 from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant, known_hardware
 
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam

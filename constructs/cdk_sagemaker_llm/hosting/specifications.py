@@ -13,7 +13,7 @@ from typing import Any
 from aws_cdk import aws_sagemaker as sagemaker
 
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
-from cdk_sagemaker_llm.hosting.definitions import ComponentDefinition
+from cdk_sagemaker_llm.hosting.component_checks import ComponentDefinition
 from cdk_sagemaker_llm.hosting.limits import seconds
 from cdk_sagemaker_llm.hosting.model_base import ModelBase
 from cdk_sagemaker_llm.hosting.variant import START_UP_SECONDS

@@ -4,12 +4,16 @@ What a network lets a model do: attach to it at all, and reach the Hugging Face 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+
+from constructs import Construct, IConstruct
 
 from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.network import Network
+from cdk_sagemaker_llm.hosting.scope import stage_of
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.rules import API
 
@@ -141,3 +145,73 @@ def kind_without_a_way(network: Network) -> str | None:
 
 def _ids(subnets: list[ec2.ISubnet]) -> set[str]:
     return {subnet.subnet_id for subnet in subnets}
+
+
+NO_WAY_TO_S3 = Rule(
+    "LLM803",
+    "model data is on S3, and its isolated subnets have no endpoint of S3",
+    "SageMaker developer guide, host-vpc",
+)
+
+
+def s3_findings(construct: Construct, network: Network) -> list[Finding]:
+    """
+    Warn of subnets from which model data cannot be fetched, as far as the app shows
+    it: of a VPC that was made elsewhere nothing is known.
+
+    Args:
+        construct: The model that has data on S3.
+
+        network: Where it runs.
+    """
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    vpc = network.vpc
+    if not isinstance(vpc, ec2.Vpc):
+        return []
+    chosen = network.subnet_ids()
+    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
+    if not chosen or not set(chosen) <= isolated:
+        return []
+    defined = stage_of(construct).node.find_all()
+    if any(isinstance(each, ec2.CfnRoute) for each in _below(vpc, defined)):
+        return []
+    ways = endpoints_of(vpc, defined)
+    if any(is_of(each, "s3") for each in ways):
+        return []
+    return [
+        NO_WAY_TO_S3.finding(
+            "its weights or its tarball are on S3, and its subnets are isolated, "
+            "without an endpoint of S3: SageMaker fetches them through these subnets",
+            "define PrivateAccess(self, 'Private', vpc=vpc), or an endpoint of S3",
+        )
+    ]
+
+
+def endpoints_of(
+    vpc: ec2.IVpc, constructs: Iterable[IConstruct]
+) -> list[ec2.CfnVPCEndpoint]:
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    return [
+        each
+        for each in constructs
+        if isinstance(each, ec2.CfnVPCEndpoint) and each.vpc_id == vpc.vpc_id
+    ]
+
+
+def is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
+    # The region is in the middle, and S3's name ends in a placeholder of its own.
+    name = _TOKEN.sub("", endpoint.service_name or "")
+    return name.endswith(f".{service}")
+
+
+def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
+    """
+    Return what else is defined at the isolated subnets, such as a way by a gateway.
+    """
+    paths = tuple(f"{subnet.node.path}/" for subnet in vpc.isolated_subnets)
+    return [each for each in constructs if each.node.path.startswith(paths)]
+
+
+_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")

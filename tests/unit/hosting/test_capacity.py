@@ -28,8 +28,8 @@ from cdk_sagemaker_llm import (
     ScaleInStrategy,
 )
 from cdk_sagemaker_llm.hosting.capacity_checks import scheduling_findings
-from cdk_sagemaker_llm.hosting.hosts import define_variant
 from cdk_sagemaker_llm.hosting.scheduling import Scheduling
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 from tests.unit.hosting.expected import RESERVATION_ARN
 from tests.unit.hosting.written import codes_of, properties_of
 

@@ -20,7 +20,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.host_image import image_of, purpose_findings
-from cdk_sagemaker_llm.hosting.hosts import define_variant
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 
 G5 = "ml.g5.12xlarge"
 

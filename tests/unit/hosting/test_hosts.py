@@ -23,11 +23,8 @@ from cdk_sagemaker_llm import (
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.definitions import ModelDefinition, define_model
 from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
-from cdk_sagemaker_llm.hosting.hosts import (
-    define_endpoint_config,
-    define_variant,
-    known_hardware,
-)
+from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant, known_hardware
 from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")

@@ -15,10 +15,7 @@ from cdk_sagemaker_llm import ManagedInstanceScaling, ProductionVariant
 from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.hosting.host_types import VariantDefinition
-from cdk_sagemaker_llm.hosting.hosts import (
-    define_endpoint_config,
-    define_variant,
-)
+from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config
 from cdk_sagemaker_llm.hosting.limits import (
     bounds_findings,
     count_findings,
@@ -30,6 +27,7 @@ from cdk_sagemaker_llm.hosting.limits import (
     timeout_findings,
 )
 from cdk_sagemaker_llm.hosting.scaling import capacity_findings
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 
 
 def error(code: str, message: str) -> list[Finding]:

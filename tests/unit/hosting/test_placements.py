@@ -21,8 +21,9 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     Tgi,
 )
-from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config, define_variant
+from cdk_sagemaker_llm.hosting.hosts import define_endpoint_config
 from cdk_sagemaker_llm.hosting.placements import Placements
+from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 from tests.unit.hosting.written import warnings_of
 
 TGI = Tgi("1.4.5")

@@ -4,7 +4,6 @@ What stands in the way of endpoints in a VPC, and what is missing where there ar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,14 +11,12 @@ from constructs import Construct, IConstruct
 from jsii.errors import JSIIError
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.private.services import Service
-from cdk_sagemaker_llm.hosting.scope import stage_of
+from cdk_sagemaker_llm.hosting.way_out import endpoints_of, is_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")
 
 ENDPOINT_TWICE = Rule(
     "LLM702",
@@ -35,11 +32,6 @@ NO_NAMES = Rule(
     "LLM704",
     "a VPC has its DNS turned off, without which names lead to no endpoint in it",
     "AWS PrivateLink guide, private DNS names",
-)
-NO_WAY_TO_S3 = Rule(
-    "LLM803",
-    "model data is on S3, and its isolated subnets have no endpoint of S3",
-    "SageMaker developer guide, host-vpc",
 )
 NOT_AWAITED = Rule(
     "LLM805", "models are deployed before the endpoints of a VPC that they need"
@@ -87,7 +79,7 @@ def taken_findings(
     own = f"{access.node.path}/"
     others = [
         each
-        for each in _endpoints_of(vpc, constructs)
+        for each in endpoints_of(vpc, constructs)
         if not each.node.path.startswith(own)
     ]
     return [
@@ -99,7 +91,7 @@ def taken_findings(
         )
         for service in wanted
         for other in others
-        if _is_of(other, service.name) and _is_in_the_way(other, service)
+        if is_of(other, service.name) and _is_in_the_way(other, service)
     ]
 
 
@@ -121,58 +113,6 @@ def route_findings(subnets: Sequence[ec2.ISubnet]) -> list[Finding]:
     ]
 
 
-def s3_findings(construct: Construct, network: Network) -> list[Finding]:
-    """
-    Warn of subnets from which model data cannot be fetched, as far as the app shows
-    it: of a VPC that was made elsewhere nothing is known.
-
-    Args:
-        construct: The model that has data on S3.
-
-        network: Where it runs.
-    """
-    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
-
-    vpc = network.vpc
-    if not isinstance(vpc, ec2.Vpc):
-        return []
-    chosen = network.subnet_ids()
-    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
-    if not chosen or not set(chosen) <= isolated:
-        return []
-    defined = stage_of(construct).node.find_all()
-    if any(isinstance(each, ec2.CfnRoute) for each in _below(vpc, defined)):
-        return []
-    ways = _endpoints_of(vpc, defined)
-    if any(_is_of(each, "s3") for each in ways):
-        return []
-    return [
-        NO_WAY_TO_S3.finding(
-            "its weights or its tarball are on S3, and its subnets are isolated, "
-            "without an endpoint of S3: SageMaker fetches them through these subnets",
-            "define PrivateAccess(self, 'Private', vpc=vpc), or an endpoint of S3",
-        )
-    ]
-
-
-def _endpoints_of(
-    vpc: ec2.IVpc, constructs: Iterable[IConstruct]
-) -> list[ec2.CfnVPCEndpoint]:
-    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
-
-    return [
-        each
-        for each in constructs
-        if isinstance(each, ec2.CfnVPCEndpoint) and each.vpc_id == vpc.vpc_id
-    ]
-
-
-def _is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
-    # The region is in the middle, and S3's name ends in a placeholder of its own.
-    name = _TOKEN.sub("", endpoint.service_name or "")
-    return name.endswith(f".{service}")
-
-
 def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:
     """
     Return whether EC2 refuses another: of its routes, or of its private DNS names.
@@ -180,14 +120,6 @@ def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:
     if service.name == "s3":
         return endpoint.vpc_endpoint_type == "Gateway"
     return endpoint.private_dns_enabled is True
-
-
-def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
-    """
-    Return what else is defined at the isolated subnets, such as a way by a gateway.
-    """
-    paths = tuple(f"{subnet.node.path}/" for subnet in vpc.isolated_subnets)
-    return [each for each in constructs if each.node.path.startswith(paths)]
 
 
 def _has_table(subnet: ec2.ISubnet) -> bool:

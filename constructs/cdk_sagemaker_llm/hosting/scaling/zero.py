@@ -5,28 +5,40 @@ Whether the instances of a host ever go to zero: only when no component has a co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from aws_cdk import aws_applicationautoscaling as appscaling
+from constructs import Construct, Node
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.copy_host import HALF_TO_ZERO
 from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount
 from cdk_sagemaker_llm.hosting.scaling.limits import COMPONENT_DIMENSION
-
-if TYPE_CHECKING:
-    from constructs import Construct
-
-    from cdk_sagemaker_llm.hosting.inference_component import InferenceComponent
 
 KEPT_AWAKE = Rule(
     "LLM404", "a component that never goes to zero keeps its host's instances"
 )
 
 
+class ScaledComponent(Protocol):
+    """
+    What the scaling of a host has to know of a component.
+    """
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def resources(self) -> ResourceRequirements: ...
+
+    @property
+    def scaling(self) -> HostedCopyCount | None: ...
+
+
 def host_zero_findings(
-    host: Construct, components: Sequence[InferenceComponent]
+    host: Construct, components: Sequence[ScaledComponent]
 ) -> list[Finding]:
     """
     Check, when all is defined, that the components of a host let its instances go.
@@ -61,7 +73,7 @@ def host_zero_findings(
     ]
 
 
-def _may_sleep(component: InferenceComponent) -> bool:
+def _may_sleep(component: ScaledComponent) -> bool:
     scaling = component.scaling
     if scaling is None:
         return component.resources.copies == 0

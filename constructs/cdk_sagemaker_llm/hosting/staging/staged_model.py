@@ -16,7 +16,6 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.hosts import hardware_findings
 from cdk_sagemaker_llm.hosting.interfaces import Connectable
 from cdk_sagemaker_llm.hosting.network import Network
 from cdk_sagemaker_llm.hosting.reporting import annotate, report
@@ -52,6 +51,7 @@ from cdk_sagemaker_llm.hosting.staging.starter import (
 from cdk_sagemaker_llm.hosting.staging.token import token_findings, token_of
 from cdk_sagemaker_llm.hosting.staging.waits import MARGIN_SECONDS, waited_seconds_of
 from cdk_sagemaker_llm.hosting.staging.worker import worker_asset
+from cdk_sagemaker_llm.hosting.variants_defined import hardware_findings
 from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
