@@ -27,8 +27,7 @@ from cdk_sagemaker_llm import (
     ScaleInPolicy,
     ScaleInStrategy,
 )
-from cdk_sagemaker_llm.hosting.capacity_checks import scheduling_findings
-from cdk_sagemaker_llm.hosting.scheduling import Scheduling
+from cdk_sagemaker_llm.hosting.scheduling import Scheduling, scheduling_findings
 from cdk_sagemaker_llm.hosting.variants_defined import define_variant
 from tests.unit.hosting.expected import RESERVATION_ARN
 from tests.unit.hosting.written import codes_of, properties_of

@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
 from cdk_sagemaker_llm.hosting.scaling.copy_host import HALF_TO_ZERO
-from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount
+from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scaling.limits import COMPONENT_DIMENSION
 
 KEPT_AWAKE = Rule(
@@ -34,7 +34,7 @@ class ScaledComponent(Protocol):
     def resources(self) -> ResourceRequirements: ...
 
     @property
-    def scaling(self) -> HostedCopyCount | None: ...
+    def scaling(self) -> ScalableCopyCount | None: ...
 
 
 def host_zero_findings(
