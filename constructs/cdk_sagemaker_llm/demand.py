@@ -13,7 +13,7 @@ from typing import Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 EngineName = Literal["vllm", "sglang", "tgi", "tensorrt-llm", "llama.cpp", "tei"]
 

@@ -27,7 +27,7 @@ print(*sorted(m for m in sys.modules if m.partition(".")[0] == "cdk_sagemaker_ll
 UNUSED = [
     "catalog.metrics",
     "client",
-    "hosting.monitoring.dashboard",
+    "hosting.patterns.dashboard",
     "load",
     "local",
     "simulation",

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.engine_releases import (
     engine_families,
@@ -42,7 +41,8 @@ from cdk_sagemaker_llm.serving.spelling import MISSPELT, usual_mistake
 from cdk_sagemaker_llm.serving.tgi.checks import check_environment as check_tgi
 from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
 from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.lmi.environment.findings import Config

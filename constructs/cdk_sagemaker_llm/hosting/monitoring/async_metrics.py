@@ -11,8 +11,10 @@ from cdk_sagemaker_llm.hosting.monitoring.metrics import metric_of
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-    from cdk_sagemaker_llm.hosting.monitoring.options import VariantMetricOptions
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import (
+        Subject,
+        VariantMetricOptions,
+    )
 
 
 class AsyncMetrics:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
-from cdk_sagemaker_llm.simulation.gauges import COMPONENTS, ENDPOINTS
 from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
+from cdk_sagemaker_llm.simulation.publishing import COMPONENTS, ENDPOINTS
 
 _OF_COMPONENT, _OF_VARIANT = "GPUUtilizationNormalized", "GPUUtilization"
 GPU = frozenset({_OF_COMPONENT, _OF_VARIANT})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.serving.lmi.model_types import (
     STARTED_WITH_DEEPSPEED,
     model_type_of,

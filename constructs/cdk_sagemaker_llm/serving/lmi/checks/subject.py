@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.serving.lmi.launch import Launch
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
 

@@ -7,13 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.tgi_options import (
-    find_tgi_option,
-    is_between,
-    tgi_aliases,
-)
+from cdk_sagemaker_llm.catalog.tgi import find_tgi_option, is_between, tgi_aliases
 from cdk_sagemaker_llm.serving.tgi.values import as_count
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True)
