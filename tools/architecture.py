@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -121,7 +121,7 @@ def arrows(inside: str = "") -> dict[str, set[str]]:
 
 def _room(name: str, inside: str) -> str:
     if not inside:
-        return name.split(".")[0]
+        return name.split(".", maxsplit=1)[0]
     room, _, rest = name.partition(".")
     return rest.split(".")[0] if room == inside else ""
 
@@ -152,9 +152,18 @@ def page() -> str:
     Return the page's text.
     """
     picture = "\n".join(["```mermaid", *_picture(), "```", ""])
-    rooms = "\n".join(f"| `{room}` | {_says(room)} |" for room in FLOORS)
-    table = f"| room | what belongs there |\n| --- | --- |\n{rooms}\n"
-    return f"{_HEAD}{picture}\n{table}"
+    inner = "".join(
+        f"\n## Inside `{room}`\n\nThe ground floor comes first here too.\n\n"
+        f"{_table(room, floors)}"
+        for room, floors in INNER_FLOORS.items()
+    )
+    return f"{_HEAD}{picture}\n{_table('', FLOORS)}{inner}"
+
+
+def _table(inside: str, floors: Iterable[str]) -> str:
+    paths = {room: f"{inside}/{room}" if inside else room for room in floors}
+    rows = "\n".join(f"| `{room}` | {_says(path)} |" for room, path in paths.items())
+    return f"| room | what belongs there |\n| --- | --- |\n{rows}\n"
 
 
 def first_lines(room: str) -> str:

@@ -1,4 +1,4 @@
 """
-Hosting in a VPC without a way to the internet: what it needs of AWS there, and how
+Private access: hosting in a VPC without a way to the internet: what it needs of AWS there, and how
 many addresses.
 """
