@@ -130,11 +130,17 @@ memory: setup ## Hold the memory plan against what vLLM reported when it started
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
 	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
 
-catalog: setup ## Rebuild the images from the SageMaker SDK, and add newer engines' arguments from their packages.
+.venv-catalog/.ready: tools/catalog/requirements.txt
+	@echo "setup: what engines declare their arguments with, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
+	@touch $@
+
+catalog: setup .venv-catalog/.ready ## Rebuild the images from the SageMaker SDK, and add newer engines' arguments from their packages.
 	@$(BIN)/python -m tools.catalog
 	@$(BIN)/python -m tools.catalog.engines
 
-catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
+catalog-check: setup .venv-catalog/.ready ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
 	@$(BIN)/python -m tools.catalog --check
 	@$(BIN)/python -m tools.catalog.engines --check
 
@@ -187,9 +193,9 @@ docs: setup ## Write docs/checks.md, architecture.md, engines.md and security.md
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt
-	@set -e; for name in browser checkov $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
+	@set -e; for name in browser catalog checkov $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
 	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup, synth and demo made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-checkov .venv-clients .venv-engines node_modules cdk.out build dist mutants
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-catalog .venv-checkov .venv-clients .venv-engines node_modules cdk.out build dist mutants

@@ -17,7 +17,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.cli.assembly import Stack, read_stacks
 from cdk_sagemaker_llm.cli.references import resolve
-from cdk_sagemaker_llm.permissions.documents import pasted
+from cdk_sagemaker_llm.permissions import pasted
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-checkov" / "bin" / "python"

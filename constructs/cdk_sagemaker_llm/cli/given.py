@@ -13,12 +13,12 @@ from typing import Any
 
 from cdk_sagemaker_llm.cli.roles import Allowed, Holder
 from cdk_sagemaker_llm.cli.shapes import MANIFEST, AssemblyError, read_json
-from cdk_sagemaker_llm.permissions.documents import (
+from cdk_sagemaker_llm.permissions import (
+    METADATA,
     policy_document,
     statements_of,
     trust_document,
 )
-from cdk_sagemaker_llm.permissions.given import METADATA
 
 _HASH = re.compile(r"[0-9A-F]{8}\Z")
 _NUMBER = re.compile(r"\d*\Z")

@@ -10,8 +10,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.cli.assembly import Stack, text_of
 from cdk_sagemaker_llm.cli.references import resolve
-from cdk_sagemaker_llm.permissions.documents import statements_of
-from cdk_sagemaker_llm.permissions.reasons import Reason, reason_for
+from cdk_sagemaker_llm.permissions import Reason, reason_for, statements_of
 
 # A policy names whom it is attached to, by the kind.
 _HOLDERS = {"Roles": "Role", "Users": "User", "Groups": "Group"}

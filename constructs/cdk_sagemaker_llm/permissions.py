@@ -1,18 +1,63 @@
 """
-Policy documents as values: written so that they can be pasted, and compared.
+What roles may do, and why.
+
+What belongs here is about IAM's documents alone: the reason for each action that the
+library asks for, and what of one document another one allows.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
+
+from cdk_sagemaker_llm.catalog._data import load
 
 Statement = Mapping[str, Any]
 _SERVICE = "sagemaker.amazonaws.com"
 _TAKE = "sts:AssumeRole"
 _VERSION = "2012-10-17"
+# A statement's name ends in this where a key is known by its alias, and in a number
+# where a policy has several of one name.
+_ENDING = re.compile(r"(ByAlias)?\d*\Z")
+METADATA = "cdk-sagemaker-llm:given-role"
+"""
+The key of an entry in the assembly's metadata, which tells the command what a given
+role must have: role, policy and trust.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """
+    Why something is allowed.
+
+    Args:
+        sid: The statement's name; empty for what is granted on request, which the CDK
+            writes without names.
+
+        actions: The actions that it is about.
+
+        why: What they are needed for.
+
+        without: What fails without them.
+
+        source: Who says so.
+
+        beside: For a grant, an action that the principal has with it; without it the
+            statement is somebody else's. Empty for what no one else would grant.
+    """
+
+    sid: str
+    actions: tuple[str, ...]
+    why: str
+    without: str
+    source: str
+    beside: str = ""
 
 
 def policy_document(statements: Iterable[Statement]) -> dict[str, Any]:
@@ -96,6 +141,50 @@ def statements_of(document: object) -> Iterator[Statement]:
         for statement in _listed(document.get("Statement")):
             if isinstance(statement, Mapping):
                 yield statement
+
+
+@functools.cache
+def reasons() -> tuple[Reason, ...]:
+    """
+    Return all reasons, in the order in which they are shown.
+
+    A statement whose name and action have none fails a test, and so does a reason that
+    no statement needs.
+    """
+    rows = load("permission_reasons.json")["reasons"]
+    return tuple(
+        Reason(**{"sid": "", **row, "actions": tuple(row["actions"])}) for row in rows
+    )
+
+
+def reason_for(
+    sid: str, action: str, others: Collection[str] = frozenset()
+) -> Reason | None:
+    """
+    Return why an action is in a statement; ``None`` for one of somebody else.
+
+    Args:
+        sid: The statement's name, with whatever was added to keep it apart; empty
+            where it has none.
+
+        action: The action.
+
+        others: All actions that the same principal is allowed, which tell whose a
+            grant is.
+            If omitted, only what nobody else would grant is known.
+    """
+    reason = _by_statement().get((_ENDING.sub("", sid), action))
+    if reason is None or not reason.beside:
+        return reason
+    known = any(other.startswith(reason.beside) for other in others)
+    return reason if known else None
+
+
+@functools.cache
+def _by_statement() -> Mapping[tuple[str, str], Reason]:
+    return MappingProxyType(
+        {(one.sid, action): one for one in reasons() for action in one.actions}
+    )
 
 
 def _missing(wanted: Statement, having: Sequence[Statement]) -> list[dict[str, Any]]:

@@ -6,16 +6,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import changed_row, is_release_between
-from tools.catalog.arguments.reading import Release
-from tools.catalog.arguments.rows import Row
 
+Row = dict[str, Any]
 Table = dict[str, Any]
 _LISTS = ("choices", "known")
 # What is written an entry a line.
 _LINES = ("args", "schemas")
+
+
+@dataclass(frozen=True)
+class Release:
+    """
+    What a release says of its arguments.
+
+    Args:
+        rows: The arguments, by their long names.
+
+        wanting: Why others have no row, by their names. They want a hand.
+
+        schemas: The classes that JSON is read into, by their names.
+    """
+
+    rows: Mapping[str, Row]
+    wanting: Mapping[str, str]
+    schemas: Mapping[str, Mapping[str, Any]]
 
 
 def add(table: Table, release: str, found: Release) -> Table:
