@@ -22,8 +22,7 @@ from cdk_sagemaker_llm.cli.shapes import (
     read_json,
     text_in,
 )
-from cdk_sagemaker_llm.serving.lmi.artifact import Artifact
-from cdk_sagemaker_llm.serving.lmi.read_tarball import tarball_files
+from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, tarball_files
 
 NESTED = "AWS::CloudFormation::Stack"
 # The form that this was written for; only of newer ones the installed CDK is asked,

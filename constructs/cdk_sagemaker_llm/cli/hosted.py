@@ -31,20 +31,18 @@ from cdk_sagemaker_llm.cli.references import means
 from cdk_sagemaker_llm.cli.reports import Report
 from cdk_sagemaker_llm.cli.shapes import is_intrinsic
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.adapter_specification import (
+from cdk_sagemaker_llm.serving.adapters import (
     SCHEME,
     address_findings,
     specification_findings,
 )
-from cdk_sagemaker_llm.serving.component_specification import variable_findings
-from cdk_sagemaker_llm.serving.configuration import Container
-from cdk_sagemaker_llm.serving.credentials import credential_findings
-from cdk_sagemaker_llm.serving.environment import (
+from cdk_sagemaker_llm.serving.base import Container
+from cdk_sagemaker_llm.serving.families import (
     CHECKED_FAMILIES,
     container_findings,
+    variable_findings,
 )
-from cdk_sagemaker_llm.serving.host import host_findings
-from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.images import host_findings, image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, ArtifactError
 from cdk_sagemaker_llm.serving.lmi.folder import (
     artifact_findings,
@@ -52,6 +50,7 @@ from cdk_sagemaker_llm.serving.lmi.folder import (
     read_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
+from cdk_sagemaker_llm.serving.parameters import credential_findings
 
 # Stands for a value that deployment alone knows, in the form of the CDK's own.
 _AT_DEPLOYMENT = "${Token[Template.0]}"

@@ -21,6 +21,11 @@ from cdk_sagemaker_llm.serving.lmi.artifact import (
     LARGEST_PROPERTIES,
     PROPERTIES,
     Artifact,
+    folder_files,
+    is_tarball,
+    no_file,
+    single_file,
+    tarball_files,
 )
 from cdk_sagemaker_llm.serving.lmi.folder import (
     artifact_findings,
@@ -28,12 +33,6 @@ from cdk_sagemaker_llm.serving.lmi.folder import (
     read_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
-from cdk_sagemaker_llm.serving.lmi.read_folder import (
-    folder_files,
-    no_file,
-    single_file,
-)
-from cdk_sagemaker_llm.serving.lmi.read_tarball import is_tarball, tarball_files
 
 # A line that only a serving.properties has.
 _A_PROPERTY = re.compile(rb"^[ \t]*(engine|option\.\w+)[ \t]*[=: \t]", re.MULTILINE)

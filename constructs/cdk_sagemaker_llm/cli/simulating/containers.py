@@ -30,13 +30,12 @@ from cdk_sagemaker_llm.cli.simulating.values import is_open
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.serving.engines.gguf import gguf_type_of
+from cdk_sagemaker_llm.serving.engines.checks.gguf import gguf_type_of
 from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
-from cdk_sagemaker_llm.serving.lmi.environment.translation import translate
 from cdk_sagemaker_llm.serving.lmi.folder import properties_path
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
-from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
-from cdk_sagemaker_llm.serving.lmi.values import as_int
+from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
+from cdk_sagemaker_llm.serving.lmi.translation import translate
 
 _ENGINES: Mapping[str, EngineName] = {
     "djl-tensorrtllm": "tensorrt-llm",

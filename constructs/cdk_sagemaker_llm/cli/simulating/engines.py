@@ -12,10 +12,12 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     pinned_version,
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    ENTRY_POINTS,
+    StartError,
+    translate,
+)
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
-from cdk_sagemaker_llm.serving.engines.supervision import StartError
-from cdk_sagemaker_llm.serving.engines.translation import translate
 
 _PARSED: Mapping[str, Engine] = {"vllm": "vllm", "sglang": "sglang"}
 # By what the plan calls them: the names of vLLM, SGLang and llama.cpp.

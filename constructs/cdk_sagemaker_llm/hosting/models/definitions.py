@@ -37,22 +37,25 @@ from cdk_sagemaker_llm.hosting.roles.network import (
     zone_findings,
 )
 from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
-from cdk_sagemaker_llm.serving.configuration import (
+from cdk_sagemaker_llm.serving.base import (
+    OTHER_SERVING,
     Accelerators,
     Container,
     Prepared,
     ServingConfiguration,
+    download_seconds,
     settled,
 )
-from cdk_sagemaker_llm.serving.credentials import (
+from cdk_sagemaker_llm.serving.checks import config_of
+from cdk_sagemaker_llm.serving.parameters import (
+    API,
+    REPEATED,
+    UNREADABLE,
+    class_findings,
     credential_findings,
     file_findings,
     model_findings,
 )
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, config_of
-from cdk_sagemaker_llm.serving.loading import download_seconds
-from cdk_sagemaker_llm.serving.naming import class_findings
-from cdk_sagemaker_llm.serving.rules import API, REPEATED, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -196,7 +199,7 @@ def define_model(
         start_up: How long SageMaker waits for it, where that was chosen.
     """
     network, environment = network or Network(), environment or {}
-    prepared = _patient(serving, start_up).prepare(model, accelerators)
+    prepared = _prepared(serving, model, accelerators, seconds(start_up))
     if prepared.container is None and not errors_of(prepared.findings):
         raise ValueError(
             f"{type(serving).__name__}.prepare() must return a container, or an error "
@@ -204,9 +207,16 @@ def define_model(
         )
     reference = token_reference(model)
     found = [*prepared.findings, *token_findings(reference)]
-    found += class_findings(getattr(model or serving, "architecture", None))
+    found += class_findings(model.architecture if model else prepared.architecture)
     found += model_findings(model)
-    found += _engine_findings(serving, model)
+    if model is not None and model.compiled is not None and not prepared.loads_engines:
+        found.append(
+            OTHER_SERVING.finding(
+                "the model was compiled ahead of time, got "
+                f"serving={type(serving).__name__}",
+                "pass the serving of the StagedModel that compiled them",
+            )
+        )
     found += credential_findings("environment", environment)
     unusable = network_findings(network)
     found += unusable
@@ -221,7 +231,7 @@ def define_model(
         if not unusable:
             found += zone_findings(network)
             found += way_out_findings(network, model, {**own, **environment})
-        kind = kind_of(model) if model else looked_up(_said_of(serving))
+        kind = kind_of(model) if model else looked_up(prepared.architecture)
         found += _further_findings(prepared, environment, kind, accelerators)
     return ModelDefinition(
         prepared=prepared,
@@ -234,37 +244,19 @@ def define_model(
     )
 
 
-def _engine_findings(
-    serving: ServingConfiguration, model: ModelSource | None
-) -> list[Finding]:
+def _prepared(
+    serving: ServingConfiguration,
+    model: ModelSource | None,
+    accelerators: Accelerators,
+    start_up: float | None,
+) -> Prepared:
     """
-    Check that engines are given to what loads them.
+    Have the container prepared; one that gives up loading by itself waits as long as
+    SageMaker does.
     """
-    if getattr(model, "compiled", None) is None or hasattr(serving, "precompiled"):
-        return []
-    from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (  # noqa: PLC0415 - few
-        OTHER_SERVING,
-    )
-
-    return [
-        OTHER_SERVING.finding(
-            "the model was compiled ahead of time, got "
-            f"serving={type(serving).__name__}",
-            "pass the serving of the StagedModel that compiled them",
-        )
-    ]
-
-
-def _patient(
-    serving: ServingConfiguration, start_up: Duration | None
-) -> ServingConfiguration:
-    """
-    Let a container that gives up loading by itself wait as long as SageMaker does.
-    """
-    wait = seconds(start_up)
-    if wait is None or is_unresolved(wait) or not isinstance(serving, LmiServing):
-        return serving
-    return serving.waiting(int(wait))
+    if start_up is None or is_unresolved(start_up):
+        return serving.prepare(model, accelerators)
+    return serving.prepare(model, accelerators, start_up_seconds=int(start_up))
 
 
 def _own_variables(container: Container, reference: str | None) -> dict[str, str]:
@@ -297,13 +289,6 @@ def _container_findings(
     return found
 
 
-def _said_of(serving: ServingConfiguration) -> ModelArchitecture | str | None:
-    """
-    Return what a folder of the user's own says of its model.
-    """
-    return getattr(serving, "architecture", None)
-
-
 def _further_findings(
     prepared: Prepared,
     environment: Mapping[str, str],
@@ -313,7 +298,7 @@ def _further_findings(
     if not environment or prepared.container is None:
         return []
     # The checks of all engines, which only further variables make worth loading.
-    from cdk_sagemaker_llm.serving.environment import added_findings  # noqa: PLC0415
+    from cdk_sagemaker_llm.serving.families import added_findings  # noqa: PLC0415
 
     return added_findings(
         environment,

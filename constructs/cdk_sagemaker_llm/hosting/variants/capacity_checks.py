@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.variants.variant import (
     ManagedInstanceScaling,
     ProductionVariant,
 )
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 _GUIDE = "SageMaker developer guide, realtime-endpoints-heterogeneous"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aws_cdk import Duration, Size
 
     from cdk_sagemaker_llm.hosting.models.model import ModelBase
-    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+    from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 VariantProperty = sagemaker.CfnEndpointConfig.ProductionVariantProperty
 

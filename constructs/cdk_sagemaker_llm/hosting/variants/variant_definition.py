@@ -50,8 +50,8 @@ from cdk_sagemaker_llm.hosting.variants.variant import (
     ProductionVariant,
     in_order,
 )
-from cdk_sagemaker_llm.models import ModelSource, S3Model
-from cdk_sagemaker_llm.serving.host import host_findings
+from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.images import host_findings
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def engine_findings(
     """
     Check that a host has the devices that engines were compiled for.
     """
-    made = model.compiled if isinstance(model, S3Model) else None
+    made = None if model is None else model.compiled
     if hardware is None or made is None:
         return []
     if made.accelerator_model == hardware.accelerator_model:
