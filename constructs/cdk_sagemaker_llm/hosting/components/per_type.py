@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.variants.capacity import InstancePool
 from cdk_sagemaker_llm.hosting.variants.variant import in_order
+from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
 from cdk_sagemaker_llm.serving.parameters import API
 
 Resources = ResourceRequirements | Mapping[str, ResourceRequirements]

@@ -16,9 +16,13 @@ from cdk_sagemaker_llm.hosting.common.limits import frequency_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import async_findings
 from cdk_sagemaker_llm.hosting.endpoints.data_capture import capture_findings
+from cdk_sagemaker_llm.hosting.endpoints.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.roles.network import Network
-from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
+from cdk_sagemaker_llm.hosting.variants.variant_definition import (
+    LOCAL_STORAGE,
+    VariantDefinition,
+)
 from cdk_sagemaker_llm.serving.parameters import API
 
 if TYPE_CHECKING:

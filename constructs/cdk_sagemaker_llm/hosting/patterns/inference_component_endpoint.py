@@ -89,13 +89,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-else:
-    endpoint_rollout_findings = later(
-        "hosting.updates.rollout_checks", "endpoint_rollout_findings"
-    )
-    host_zero_findings = later("hosting.scaling.counts", "host_zero_findings")
-    Vllm = later("serving.engines.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)

@@ -64,13 +64,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-else:
-    endpoint_rollout_findings = later(
-        "hosting.updates.rollout_checks", "endpoint_rollout_findings"
-    )
-    define_shadow = later("hosting.endpoints.shadow", "define_shadow")
-    Vllm = later("serving.engines.vllm", "Vllm")
 
 
 @jsii.implements(iam.IGrantable, Connectable)

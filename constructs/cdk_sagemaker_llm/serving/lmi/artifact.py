@@ -14,6 +14,7 @@ import stat
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 

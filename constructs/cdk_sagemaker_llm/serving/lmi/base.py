@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import ClassVar, Literal, cast
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease

@@ -5,7 +5,7 @@ A hand-written serving artifact: a folder with serving.properties in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import ClassVar
 

@@ -23,11 +23,13 @@ from cdk_sagemaker_llm import (
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     define_endpoint_config,
+)
+from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.variants.variant_definition import (
+    VariantDefinition,
     define_variant,
     known_hardware,
 )
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
-from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")

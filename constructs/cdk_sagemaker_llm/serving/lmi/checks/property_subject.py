@@ -5,6 +5,7 @@ What the checks of a serving.properties look at.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.serving.lmi.launch import Launch
