@@ -22,9 +22,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cdk_sagemaker_llm.cli.simulating.playing import Played, Told
-from cdk_sagemaker_llm.cli.simulating.subject import Subject
-from cdk_sagemaker_llm.cli.simulating.traffics import Wanted
+from cdk_sagemaker_llm.cli.app.playing import Played, Told
+from cdk_sagemaker_llm.cli.app.traffic import Wanted
+from cdk_sagemaker_llm.cli.commands._variations import Subject
 from cdk_sagemaker_llm.simulation.metric_math import evaluate, names_in
 from cdk_sagemaker_llm.simulation.metrics import (
     LATENCIES,

@@ -24,8 +24,8 @@ from cdk_sagemaker_llm.catalog.instances import (
     find_instance_type,
     instance_type_names,
 )
-from cdk_sagemaker_llm.cli.assembly import read_stacks
-from cdk_sagemaker_llm.cli.roles import Allowed, Holder, condition_text, holders_in
+from cdk_sagemaker_llm.cli.app.assembly import read_stacks
+from cdk_sagemaker_llm.cli.app.roles import Allowed, Holder, condition_text, holders_in
 from cdk_sagemaker_llm.permissions import Reason
 from tools.engine_page.tables import code, codes, table
 from tools.policies import ARGUED

@@ -19,7 +19,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cdk_sagemaker_llm.cli.local import register
+from cdk_sagemaker_llm.cli.commands.local import register
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"

@@ -232,7 +232,7 @@ def test_what_a_command_leaves_running_is_left(listener: Listener) -> None:
 
 BEFORE = """
 import os, signal, subprocess, sys
-from cdk_sagemaker_llm.cli import around, main
+from cdk_sagemaker_llm.cli import main
 from cdk_sagemaker_llm.local import EmbeddedAws
 real = subprocess.Popen
 def early(command, **given):
