@@ -344,7 +344,7 @@ class TestOtherServices:
         )
 
         assert status == 404
-        assert answer.startswith(b"\xa2\x7a\0\0\0\x06__type\x7a\0\0\0\x19UnknownOp")
+        assert answer.startswith(b"\xa2\x66__type\x78\x19UnknownOp")
 
     def test_rest_xml(self, embedded_aws: EmbeddedAws) -> None:
         """

@@ -15,7 +15,7 @@ from xml.parsers.expat import ExpatError
 from markupsafe import escape
 from werkzeug.wrappers import Response
 
-from cdk_sagemaker_llm.local import shapes
+from cdk_sagemaker_llm.local import cbor, shapes
 from cdk_sagemaker_llm.local.errors import AwsError, validation
 from cdk_sagemaker_llm.local.sagemaker.service import TAG_OPERATIONS
 from cdk_sagemaker_llm.local.untyped import Untyped
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 JSON = "application/x-amz-json-1.1"
 
-_CBOR = "rpc-v2-cbor"
 _REST_XML = frozenset({"", "s3", "route53", "cloudfront"})
 # Services that are signed for under another name than their model's.
 _MODELS = {"monitoring": "cloudwatch", "elasticloadbalancing": "elbv2", "email": "ses"}
@@ -105,8 +104,10 @@ def error_response(error: AwsError, environ: WSGIEnvironment, service: str) -> R
     """
     Write an error in the format of the request's protocol.
     """
-    if environ.get("HTTP_SMITHY_PROTOCOL") == _CBOR:
-        return _cbor_error(error)
+    if environ.get("HTTP_SMITHY_PROTOCOL") == cbor.PROTOCOL:
+        return cbor.answer(
+            {"__type": error.code, "message": error.message}, error.status
+        )
     xml = is_query(environ) or service in _REST_XML
     if "HTTP_X_AMZ_TARGET" in environ or not xml:
         return json_error(error, __type=error.code, message=error.message)
@@ -171,18 +172,3 @@ def _refuse_constant(name: str) -> None:
 
 # One for all: json.loads makes one for each text that it is told anything about.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
-def _cbor_error(error: AwsError) -> Response:
-    members = {"__type": error.code, "message": error.message}
-    body = bytes([0xA0 + len(members)])
-    for text in (part for pair in members.items() for part in pair):
-        written = text.encode()
-        # A text string with its length in four bytes.
-        body += b"\x7a" + len(written).to_bytes(4, "big") + written
-    return Response(
-        body,
-        status=error.status,
-        content_type="application/cbor",
-        headers={"smithy-protocol": _CBOR},
-    )

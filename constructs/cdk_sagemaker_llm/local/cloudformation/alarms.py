@@ -22,7 +22,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Resource,
     Scope,
     attributes,
-    changed,
     physical_name,
 )
 from cdk_sagemaker_llm.local.metric_queries import queries_of
@@ -32,12 +31,6 @@ class AlarmType:
     """
     An alarm, which is watched where time runs.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Replace when the name changes.
-        """
-        return "AlarmName" in changed(before, after)
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope

@@ -14,7 +14,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
     attributes,
-    changed,
     physical_name,
 )
 from cdk_sagemaker_llm.local.codebuild.service import SERVICE
@@ -30,12 +29,6 @@ class ProjectType:
     """
     A project of CodeBuild.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Replace a project whose name changes.
-        """
-        return "Name" in changed(before, after)
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope

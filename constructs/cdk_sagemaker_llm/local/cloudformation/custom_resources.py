@@ -45,12 +45,6 @@ class CustomResourceType:
     A resource behind which stands a function: one deployed, or a Python callable.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: the function decides, by another physical id in its response.
-        """
-        return False
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:

@@ -16,7 +16,11 @@ from typing import Protocol
 from cdk_sagemaker_llm.local.clock import current
 from cdk_sagemaker_llm.local.cloudformation.dynamic import reveal
 from cdk_sagemaker_llm.local.cloudformation.graph import deletion_order
-from cdk_sagemaker_llm.local.cloudformation.registry import is_custom, resource_type
+from cdk_sagemaker_llm.local.cloudformation.registry import (
+    is_custom,
+    must_replace,
+    resource_type,
+)
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -229,7 +233,7 @@ class Lifecycle:
                 restore = partial(setattr, old, "declaration", old.declaration)
                 self._undo.append(restore)
                 old.declaration = declaration
-            elif _type(old).must_replace(old.properties, properties):
+            elif must_replace(declaration.type, old.properties, properties):
                 self._swap(old, declaration, properties)
             else:
                 self._change(old, declaration, properties)

@@ -42,9 +42,9 @@ class MotoType:
         self._name = name
         self._model = model
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:
+    def has_no_update(self, before: Properties, after: Properties) -> bool:
         """
-        Tell whether the physical name changes, or moto has no update for the type.
+        Tell whether moto cannot make a change in place: of the name, or of this type.
         """
         name = self._model.cloudformation_name_type()
         if name and before.get(name) != after.get(name):

@@ -90,12 +90,6 @@ class NestedStackType:
     A stack of its own, which comes, changes and goes with its parent.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: every property can change in place.
-        """
-        return False
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:

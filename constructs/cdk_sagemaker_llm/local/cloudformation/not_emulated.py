@@ -26,12 +26,6 @@ class NotEmulated:
 
     silent: bool
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: there is nothing to replace.
-        """
-        return False
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:

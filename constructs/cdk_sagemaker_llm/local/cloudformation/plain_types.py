@@ -22,7 +22,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceType,
     Scope,
     attributes,
-    changed,
     physical_name,
 )
 
@@ -40,7 +39,8 @@ class PlainType:
 
         drop: The call that takes it away.
 
-        fixed: The properties that need a new resource; the first is its name.
+        name: The property that names it.
+            If omitted, CloudFormation does.
 
         arn: What ``Fn::GetAtt`` of ``Arn`` gives, with the name in place of ``{}``.
             If left out, the physical id.
@@ -48,14 +48,8 @@ class PlainType:
 
     put: Put
     drop: Callable[[Resource, Scope], object]
-    fixed: tuple[str, ...]
+    name: str = ""
     arn: str = "{}"
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Replace when one of the fixed properties changes.
-        """
-        return bool(changed(before, after) & {*self.fixed})
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -63,7 +57,7 @@ class PlainType:
         """
         Put the resource.
         """
-        name = properties.get(self.fixed[0]) or physical_name(declaration.logical_id)
+        name = properties.get(self.name) or physical_name(declaration.logical_id)
         physical_id = self.put(name, properties, scope)
         place = {"region": scope.region, "account": scope.account}
         arn = self.arn.format(
@@ -185,29 +179,26 @@ def _sns(scope: Scope) -> SNSBackend:
 
 PLAIN_TYPES: dict[str, ResourceType] = {
     "AWS::S3::BucketPolicy": PlainType(
-        put=_put_bucket_policy, drop=_drop_bucket_policy, fixed=("Bucket",)
+        put=_put_bucket_policy, drop=_drop_bucket_policy, name="Bucket"
     ),
     "AWS::CloudWatch::CompositeAlarm": PlainType(
         put=_put_composite_alarm,
         drop=_drop_composite_alarm,
-        fixed=("AlarmName",),
+        name="AlarmName",
         arn="arn:{partition}:cloudwatch:{region}:{account}:alarm:{}",
     ),
     "AWS::SNS::Subscription": PlainType(
         put=_put_subscription,
         drop=_drop_subscription,
-        # It has no name of its own: the first stands for none.
-        fixed=("SubscriptionName", "TopicArn", "Endpoint", "Protocol"),
     ),
     "AWS::SNS::TopicPolicy": PlainType(
         put=_put_topic_policy,
         # The topics, which it is a property of, go by themselves.
         drop=lambda resource, scope: None,  # noqa: ARG005 - the form of the others
-        fixed=("PolicyName",),
     ),
     "AWS::Logs::MetricFilter": PlainType(
         put=_put_metric_filter,
         drop=_drop_metric_filter,
-        fixed=("FilterName", "LogGroupName"),
+        name="FilterName",
     ),
 }

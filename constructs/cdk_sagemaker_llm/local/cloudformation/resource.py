@@ -120,11 +120,6 @@ class ResourceType(Protocol):
     How resources of one type come, change and go.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Tell whether a change of properties needs a new physical resource.
-        """
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:

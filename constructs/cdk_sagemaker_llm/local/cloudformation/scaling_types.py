@@ -18,7 +18,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Resource,
     Scope,
     attributes,
-    changed,
 )
 
 _TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
@@ -28,12 +27,6 @@ class ScalableTargetType:
     """
     ``AWS::ApplicationAutoScaling::ScalableTarget``.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Replace when the target is another one.
-        """
-        return bool(changed(before, after) & {*_TARGET_KEY})
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -95,13 +88,6 @@ class ScalingPolicyType:
     """
     ``AWS::ApplicationAutoScaling::ScalingPolicy``.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Replace when the policy is another one or belongs to another target.
-        """
-        names = {"PolicyName", "ScalingTargetId", *_TARGET_KEY}
-        return bool(changed(before, after) & names)
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope

@@ -89,4 +89,4 @@ def _backend(scope: Scope) -> SecretsManagerBackend:
     return secretsmanager_backends[scope.account][scope.region]
 
 
-SECRET = PlainType(put=_put, drop=_drop, fixed=("Name",))
+SECRET = PlainType(put=_put, drop=_drop, name="Name")

@@ -155,12 +155,6 @@ class WaitConditionHandleType:
     A handle: an address that takes signals.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: it has no properties.
-        """
-        return False
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
@@ -199,12 +193,6 @@ class WaitConditionType:
     """
     A condition: a resource that is there when enough signals have come.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: an update is refused; another condition has another logical id.
-        """
-        return False
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
