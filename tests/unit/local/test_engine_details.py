@@ -131,18 +131,6 @@ def test_tei_classes_texts_pairs_and_batches(
     assert refused(tei, {})[1].endswith("missing field `inputs`")
 
 
-def test_what_kind_of_fault_a_request_for_a_session_has() -> None:
-    """
-    By pydantic's own words for it.
-    """
-    on = {"SAGEMAKER_ENABLE_STATEFUL_SESSIONS": "true"}
-    status, body = refused(started(*IMAGE, **{**MODEL, **on}), {"requestType": "BEGIN"})
-
-    assert status == 400
-    (fault,) = json.loads(json.loads(body)["error"]["message"])
-    assert (fault["type"], fault["loc"]) == ("enum", ["requestType"])
-
-
 @pytest.mark.parametrize(
     ("named", "names"),
     [

@@ -32,7 +32,6 @@ TAGS = {
     "0.30": "0.30.0-neuronx-sdk2.20.1",
 }
 TRT = f"{REGISTRY}/djl-inference:0.28.0-tensorrtllm0.9.0-cu122"
-SCRIPT = "/opt/djl/partition/partition.py"
 MODEL, PROPERTIES, OUT = "/in/model", "/in/properties", "/out/neuron"
 PLAIN = {
     "config.json": b'{"model_type": "llama", "hidden_size": 8}',
@@ -71,7 +70,6 @@ def container(
         "variables": {},
         "instance_type": "ml.trn1.32xlarge",
         "files": found,
-        "around": around,
         **more,
     }
     return Container(**given)
@@ -211,23 +209,6 @@ def test_weights_are_split_beside_the_graphs_from_030_on(
 
     assert entrypoint.run(asked) == 0
     assert f"{weights}/model.safetensors" in asked.files.names(OUT)
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"), [("0.27", ""), ("0.28", "1024"), ("0.30", "1024")]
-)
-def test_variables_are_options_from_028_on(version: str, expected: str) -> None:
-    """
-    Those that begin so, over what the file says.
-    """
-    variables = {"OPTION_N_POSITIONS": "1024", "N_POSITIONS": "9", "HOME": "/"}
-    asked = container(*SKIPPING, version=version, variables=variables)
-
-    assert entrypoint.run(asked) == 0
-    assert graph(asked)["shape"]["n_positions"] == expected
-    said = text(asked, "serving.properties").splitlines()
-    own = ["option.n_positions=1024"] if expected else []
-    assert said == ["engine=Python", *own, "option.tensor_parallel_degree=8"]
 
 
 NO_VLLM = (
@@ -486,7 +467,7 @@ def test_a_model_may_lie_beside_its_properties() -> None:
     """
     Where none is named; and they in a training job's channel, if no folder is either.
     """
-    command = ["train", "--save-mp-checkpoint-path", OUT, "--skip-copy"]
+    command = ["partition", "--save-mp-checkpoint-path", OUT, "--skip-copy"]
     asked = container(*command, properties=None, files={})
     for name, body in {**PLAIN, "serving.properties": b"engine=Python\n"}.items():
         asked.files.write(f"/opt/ml/input/data/training/{name}", body)
@@ -495,52 +476,23 @@ def test_a_model_may_lie_beside_its_properties() -> None:
     assert text(asked, "serving.properties") == "engine=Python\n"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["python", SCRIPT],
-        ["python3", SCRIPT],
-        ["/usr/bin/python", SCRIPT],
-        ["/usr/bin/python3", SCRIPT],
-        ["partition"],
-        ["train"],
-        ["/usr/local/bin/dockerd-entrypoint.sh", "partition"],
-    ],
-    ids=" ".join,
-)
-def test_the_script_is_reached_in_several_ways(words: list[str]) -> None:
-    """
-    By the image's entrypoint, or in its place.
-    """
-    has_own = words[0].startswith("/usr/")
-    given = words[:1] if has_own else ()
-    rest = words[1:] if has_own else words
-    asked = container(*rest, *SKIPPING[1:], entrypoint=given)
-
-    assert entrypoint.run(asked) == 0
-    assert asked.log[-1] == "Partitioning done."
-
-
 NEITHER = (
     "; of the images of jobs those of LMI with TensorRT-LLM and NeuronX are played, "
     "and of these the compiling"
 )
-NO_SERVER = "not emulated: a server in a job, which would never end"
-SHELL = "not emulated: what the entrypoint's shell would make of "
 
 
 @pytest.mark.parametrize(
     ("words", "more", "code", "said"),
     [
         (["ls"], {"image": "x/y:1"}, 1, f"not emulated: x/y:1{NEITHER}"),
-        ([], {}, 1, NO_SERVER),
-        (["serve"], {}, 1, NO_SERVER),
+        (["serve"], {}, 127, "not emulated: the command serve"),
         (["ls", "/opt"], {}, 127, "not emulated: the command ls /opt"),
         (
-            ["perl", SCRIPT],
+            ["perl", "x.pl"],
             {},
             127,
-            f"not emulated: the command perl {SCRIPT}",
+            "not emulated: the command perl x.pl",
         ),
         (
             ["perl", partition.SCRIPT],
@@ -549,27 +501,17 @@ SHELL = "not emulated: what the entrypoint's shell would make of "
             f"not emulated: the command perl {partition.SCRIPT}",
         ),
         (["python", "x.py"], {}, 127, "not emulated: the command python x.py"),
-        (["a", "{b}"], {}, 1, f"{SHELL}a {{b}}"),
-        (["a", "[b]"], {}, 1, f"{SHELL}a [b]"),
-        (["a", "$b"], {}, 1, f"{SHELL}a $b"),
         (
-            ["a", "'b"],
-            {},
-            2,
-            "/usr/local/bin/dockerd-entrypoint.sh: eval: No closing quotation",
+            SKIPPING,
+            {"variables": {"OPTION_DTYPE": "fp16"}},
+            1,
+            "not emulated: variables of a job, got OPTION_DTYPE",
         ),
         (
             ["partition"],
-            {"variables": {"SM_NEO_EXECUTION_CONTEXT": "1"}},
-            1,
-            "not emulated: the compilation jobs of SageMaker Neo",
-        ),
-        # In place of the entrypoint, no shell reads it.
-        (
-            ["a", "$b"],
             {"entrypoint": ("sh",)},
             127,
-            "not emulated: the command sh a $b",
+            "not emulated: the command sh partition",
         ),
     ],
 )
@@ -583,16 +525,6 @@ def test_what_is_not_played_is_said(
 
     assert entrypoint.run(asked) == code
     assert asked.log == [said]
-
-
-def test_an_empty_word_is_nothing_to_run() -> None:
-    """
-    A shell ends well with it.
-    """
-    asked = container("")
-
-    assert entrypoint.run(asked) == 0
-    assert asked.log == []
 
 
 @pytest.mark.parametrize(

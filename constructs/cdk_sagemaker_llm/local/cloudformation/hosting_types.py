@@ -126,7 +126,8 @@ class HostingType:
         operation = f"{verb}{self.kind}"
         if not shapes.has_operation("sagemaker", operation):
             return frozenset()
-        return frozenset(shapes.input_shape("sagemaker", operation).members)
+        shape: Untyped = shapes.input_shape("sagemaker", operation)
+        return frozenset(shape.members)
 
     def _described(self, name: str, scope: Scope) -> dict[str, Any]:
         asked = {f"{self.kind}Name": name}

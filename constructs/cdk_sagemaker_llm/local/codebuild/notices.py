@@ -48,19 +48,13 @@ def state_change(build: Build) -> dict[str, Any]:
                 "location": build.request["source"].get("location", ""),
                 "type": build.request["source"]["type"],
             },
-            "logs": _logs(build),
+            "logs": {"group-name": build.log_group, "stream-name": build.log_stream},
             "phases": [_phase(phase) for phase in build.phases],
         },
         "current-phase": build.phases[-1].type if build.phases else "SUBMITTED",
         "current-phase-context": "[]",
         "version": "1",
     }
-
-
-def _logs(build: Build) -> dict[str, Any]:
-    if build.log_group is None:
-        return {}
-    return {"group-name": build.log_group, "stream-name": build.log_stream}
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

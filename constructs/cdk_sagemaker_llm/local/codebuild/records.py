@@ -109,7 +109,7 @@ class Build:
     request: Shown
     started: float
     initiator: str
-    log_group: str | None
+    log_group: str
     log_stream: str
     status: str = IN_PROGRESS
     ended: float | None = None
@@ -170,8 +170,6 @@ class Build:
         return copy.deepcopy(told)
 
     def _logs(self) -> Shown:
-        if self.log_group is None:
-            return {"cloudWatchLogs": {"status": "DISABLED"}}
         partition, _, region, account = self.arn.split(":")[1:5]
         place = f"arn:{partition}:logs:{region}:{account}:log-group"
         return {

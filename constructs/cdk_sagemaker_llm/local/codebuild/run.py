@@ -1,6 +1,8 @@
 """
 A build's life: its phases, run by a thread of its own.
 
+What is played is what this library orders: an archive in S3, the commands of the phase
+BUILD in the project's own buildspec, and variables as they are or of Secrets Manager.
 What fails, and what follows it, is CodeBuild's: https://docs.aws.amazon.com/codebuild/
 latest/userguide/view-build-details-phases.html. Its words are those of its logs, as in
 awslabs/aws-deployment-framework#471.
@@ -8,28 +10,38 @@ awslabs/aws-deployment-framework#471.
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import yaml
+from moto.secretsmanager.models import secretsmanager_backends
 
 from cdk_sagemaker_llm.local.clock import CLOCK, now
-from cdk_sagemaker_llm.local.codebuild import records, source
-from cdk_sagemaker_llm.local.codebuild.buildspec import Buildspec, BuildspecError
-from cdk_sagemaker_llm.local.codebuild.buildspec import Phase as PhaseSpec
+from cdk_sagemaker_llm.local.codebuild import records
 from cdk_sagemaker_llm.local.codebuild.records import Build
-from cdk_sagemaker_llm.local.codebuild.shell import Shell
-from cdk_sagemaker_llm.local.codebuild.source import SourceError
-from cdk_sagemaker_llm.local.codebuild.variables import (
-    VariableError,
-    Variables,
-    surroundings,
-)
 from cdk_sagemaker_llm.local.groups import Group
+from cdk_sagemaker_llm.local.sagemaker.locations import Location
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
+from cdk_sagemaker_llm.local.untyped import Untyped
 
+_VERSION = "0.2"
+# What of a buildspec is read; packages to install are not, and a log says so.
+_KEYS = {"version", "phases"}
+_PHASES = {"install": {"runtime-versions", "commands"}, "build": {"commands"}}
 _NOT_INSTALLED = (
     "The embedded AWS does not run the commands of the phase INSTALL: packages are "
     "those of the Python that it runs on itself"
@@ -39,9 +51,25 @@ _ENDINGS = {
     records.STOPPED: ("", "Build has been stopped."),
     records.TIMED_OUT: ("BUILD_TIMED_OUT", "Build has timed out. "),
 }
+_SILENT = frozenset({"SUBMITTED", "QUEUED", "PROVISIONING"})
+_LATE = 1.0  # Seconds for lines that are on their way when a command ends.
+_MODE = 16  # Where a ZIP archive's attributes have the mode of Unix.
+# An ARN or a name, then the key in JSON, the stage and the version.
+_REFERENCE = re.compile(
+    r"(?P<id>arn:[^:]+:secretsmanager:[^:]*:\d+:secret:[^:]+|[^:]+)"
+    r"(?::(?P<key>[^:]*)(?::(?P<stage>[^:]*)(?::(?P<version>[^:]*))?)?)?"
+)
+# Of this machine only what a process needs: a container has nothing of its host, and
+# above all none of its user's tokens and caches.
+_OF_THE_HOST = (
+    *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH"),
+    *("PYTHONPATH", "VIRTUAL_ENV"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+)
 
 
-class _FailedError(Exception):
+class _PhaseError(Exception):
     """
     A phase that failed: CodeBuild's code and words.
     """
@@ -71,7 +99,7 @@ class Run:
         self._around = around
         self._tell = tell
         self._group: Group | None = None
-        self._shell: Shell | None = None
+        self._readers: list[threading.Thread] = []
         self._ending: str | None = None
         self._hide: Callable[[str], str] = lambda line: line
 
@@ -121,157 +149,111 @@ class Run:
             self._finish(status)
 
     def _work(self, root: Path) -> str:
-        folder = root / "src"
-        folder.mkdir()
-        self._begin_group()
-        try:
-            return self._phases(root, folder)
-        finally:
-            if self._shell is not None:
-                self._end_group()
-                self._shell.close()
-            self._end_group()
-
-    def _phases(self, root: Path, folder: Path) -> str:
-        try:
-            spec = self._download(folder)
-            variables = Variables(self._build, spec)
-        except (SourceError, BuildspecError, VariableError) as error:
-            code = (
-                "YAML_FILE_ERROR"
-                if isinstance(error, BuildspecError)
-                else ("CLIENT_ERROR")
-            )
-            self._phase_failed(_FailedError(code, str(error)))
-            return records.FAILED
-        self._hide = variables.hide
-        self._close_phase(records.SUCCEEDED)
-        self._install(spec)
-        environment = {
-            **surroundings(self._build, root, folder),
-            "CODEBUILD_BUILD_SUCCEEDING": "1",
-            **variables.given,
-        }
-        steps = root / "steps"
-        steps.mkdir()
-
-        def shell() -> Shell:
-            return Shell(self._living_group(), folder, steps, environment, self._print)
-
-        good = self._commands("PRE_BUILD", spec.phases.get("pre_build"), shell)
-        goes_on = good or spec.phases["pre_build"].goes_on
-        if goes_on and self._ending is None:
-            built = self._commands("BUILD", spec.phases.get("build"), shell)
-            good = good and built
-            environment["CODEBUILD_BUILD_SUCCEEDING"] = "1" if good else "0"
-            if self._ending is None:
-                said = f"export CODEBUILD_BUILD_SUCCEEDING={int(good)}"
-                last = self._commands(
-                    "POST_BUILD", spec.phases.get("post_build"), shell, said
-                )
-                good = good and last
-        if good:
-            self._pass("UPLOAD_ARTIFACTS")
-        return records.SUCCEEDED if good else records.FAILED
-
-    def _download(self, folder: Path) -> Buildspec:
-        source.bring(self._build, self._around, folder)
-        return source.spec(self._build, folder)
-
-    def _install(self, spec: Buildspec) -> None:
-        self._open_phase("INSTALL")
-        phase = spec.phases.get("install")
-        if phase is not None and (phase.commands or phase.last):
-            self._say(_NOT_INSTALLED)
-            for command in (*phase.commands, *phase.last):
-                self._say(f"Not run: {command}")
-        self._close_phase(records.SUCCEEDED)
-
-    def _pass(self, kind: str) -> None:
-        self._open_phase(kind)
-        self._close_phase(records.SUCCEEDED)
-
-    def _commands(
-        self,
-        kind: str,
-        phase: PhaseSpec | None,
-        shell: Callable[[], Shell],
-        before: str = "",
-    ) -> bool:
-        self._open_phase(kind)
-        failure: _FailedError | None = None
-        phase = phase or PhaseSpec()
-        try:
-            if before and phase.commands:
-                self._run_command(before, shell, is_shown=False)
-            self._run_all(phase.commands, shell)
-        except _FailedError as error:
-            failure = error
-        try:
-            self._run_all(phase.last, shell)
-        except _FailedError as error:
-            failure = failure or error
-        if failure is not None:
-            self._phase_failed(failure)
-            return False
-        self._close_phase(records.SUCCEEDED)
-        return True
-
-    def _run_all(self, commands: Iterable[str], shell: Callable[[], Shell]) -> None:
-        for command in commands:
-            self._run_command(command, shell)
-
-    def _run_command(
-        self, command: str, shell: Callable[[], Shell], *, is_shown: bool = True
-    ) -> None:
-        if is_shown:
-            self._say(f"Running command {command}")
-        try:
-            # An earlier command may have ended the shell that it was run in.
-            if self._shell is None or not self._shell.is_there:
-                if self._shell is not None:
-                    self._shell.close()
-                self._shell = shell()
-            reason = self._shell.run(command)
-        except (OSError, ValueError) as error:
-            # The second of variables that no process can have.
-            reason = str(error)
-        if self._ending is not None:
-            raise _FailedError(*_ENDINGS[self._ending])
-        if reason:
-            self._say(f"Command did not exit successfully {command} {reason}")
-            raise _FailedError(
-                "COMMAND_EXECUTION_ERROR",
-                f"Error while executing command: {command}. Reason: {reason}",
-            )
-
-    def _begin_group(self) -> None:
         group = Group()
         with CLOCK.lock:
             self._group = group
             if self._ending is not None:
                 group.kill()
+        try:
+            return self._run_phases(root)
+        except _PhaseError as error:
+            status = self._ending or records.FAILED
+            self._close_phase(status, error.code, error.message)
+            return records.FAILED
+        finally:
+            with CLOCK.lock:
+                self._group = None
+                group.kill()
+            for reader in self._readers:
+                reader.join(_LATE)
 
-    def _living_group(self) -> Group:
+    def _run_phases(self, root: Path) -> str:
+        folder = root / "src"
+        folder.mkdir()
+        _bring_source(self._build, self._around, folder)
+        spec = _buildspec(str(self._build.request["source"].get("buildspec") or ""))
+        variables = _Variables(self._build)
+        self._hide = variables.hide
+        self._close_phase(records.SUCCEEDED)
+        self._open_phase("INSTALL")
+        if spec.install:
+            self._say(_NOT_INSTALLED)
+        for command in spec.install:
+            self._say(f"Not run: {command}")
+        self._close_phase(records.SUCCEEDED)
+        self._pass("PRE_BUILD")
+        self._open_phase("BUILD")
+        environment = {**_surroundings(self._build, root, folder), **variables.values}
+        try:
+            for command in spec.build:
+                self._run(command, folder, environment)
+        except _PhaseError as error:
+            if self._ending is not None:
+                raise
+            self._close_phase(records.FAILED, error.code, error.message)
+            self._pass("POST_BUILD")
+            return records.FAILED
+        self._close_phase(records.SUCCEEDED)
+        self._pass("POST_BUILD")
+        self._pass("UPLOAD_ARTIFACTS")
+        return records.SUCCEEDED
+
+    def _run(self, command: str, folder: Path, environment: dict[str, str]) -> None:
+        self._say(f"Running command {command}")
+        try:
+            reason = self._reason(command, folder, environment)
+        except (OSError, ValueError) as error:
+            # The second of variables that no process can have.
+            reason = str(error)
+        if self._ending is not None:
+            raise _PhaseError(*_ENDINGS[self._ending])
+        if reason:
+            self._say(f"Command did not exit successfully {command} {reason}")
+            raise _PhaseError(
+                "COMMAND_EXECUTION_ERROR",
+                f"Error while executing command: {command}. Reason: {reason}",
+            )
+
+    def _reason(self, command: str, folder: Path, environment: dict[str, str]) -> str:
+        """
+        Run a command and return why it failed; nothing if it did not.
+        """
         with CLOCK.lock:
             if self._ending is not None or self._group is None:
-                raise ProcessLookupError("the build is over")
-            return self._group
+                return ""
+            process = self._group.start(
+                ["bash", "--noprofile", "--norc", "-c", command],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        reader = threading.Thread(target=self._read, args=(process,), daemon=True)
+        self._readers.append(reader)
+        reader.start()
+        code = process.wait()
+        # What it has started in the background may keep the output open.
+        reader.join(_LATE)
+        if code < 0:
+            return f"signal: {_signal_name(-code)}"
+        return f"exit status {code}" if code else ""
 
-    def _end_group(self) -> None:
-        with CLOCK.lock:
-            group, self._group = self._group, None
-            if group is not None:
-                group.kill()
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        if process.stdout is None:
+            return
+        with process.stdout:
+            for line in process.stdout:
+                self._print([line.rstrip(b"\r\n").decode(errors="replace")])
 
     def _open_phase(self, kind: str) -> None:
         self._say(f"Entering phase {kind}")
         with CLOCK.lock:
             self._build.phases.append(records.begun(kind))
 
-    def _phase_failed(self, failure: _FailedError) -> None:
-        status = self._ending or records.FAILED
-        self._close_phase(status, failure.code, failure.message)
+    def _pass(self, kind: str) -> None:
+        self._open_phase(kind)
+        self._close_phase(records.SUCCEEDED)
 
     def _close_phase(self, status: str, code: str = "", message: str = "") -> None:
         with CLOCK.lock:
@@ -279,7 +261,7 @@ class Run:
             phase.end = max(now(), phase.start)
             phase.status = status
             phase.code, phase.message = self._hide(code), self._hide(message)
-        if phase.type in {"SUBMITTED", "QUEUED", "PROVISIONING"}:
+        if phase.type in _SILENT:
             return
         self._say(f"Phase complete: {phase.type} State: {status}")
         self._say(f"Phase context status code: {code} Message: {message}")
@@ -303,8 +285,6 @@ class Run:
         self._print(f"[Container] {stamp} {words}".split("\n"))
 
     def _print(self, lines: list[str]) -> None:
-        if self._build.log_group is None:
-            return
         with CLOCK.lock:
             self._around.write_log(
                 self._build.log_group,
@@ -312,3 +292,212 @@ class Run:
                 [self._hide(line) for line in lines],
                 CLOCK.now,
             )
+
+
+def _signal_name(number: int) -> str:
+    # As Go has them, in which CodeBuild's agent is written.
+    if number == signal.SIGKILL:
+        return "killed"
+    return str(signal.strsignal(number) or number).lower()
+
+
+def _bring_source(build: Build, around: Surroundings, folder: Path) -> None:
+    source = build.request["source"]
+    kind = source["type"]
+    if kind == "NO_SOURCE":
+        return
+    if kind != "S3":
+        raise _client_error(f"sources of type {kind} are not emulated: use S3")
+    bucket, _, key = source["location"].removeprefix("arn:aws:s3:::").partition("/")
+    archive = around.read_object(Location(bucket, key))
+    if archive is None:
+        raise _client_error(
+            "NoSuchKey: The specified key does not exist. "
+            f"status code: 404 for primary source s3://{bucket}/{key}"
+        )
+    try:
+        _unpack(archive, folder)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise _client_error(f"cannot unpack s3://{bucket}/{key}: {error}") from error
+
+
+def _unpack(archive: bytes, folder: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        for member in opened.infolist():
+            path = Path(opened.extract(member, folder))
+            mode = member.external_attr >> _MODE
+            if mode and path.is_file():
+                path.chmod(mode & 0o777)
+
+
+@dataclass(frozen=True, slots=True)
+class _Buildspec:
+    """
+    The commands of a build; those that install something are not run.
+    """
+
+    install: tuple[str, ...]
+    build: tuple[str, ...]
+
+
+def _buildspec(text: str) -> _Buildspec:
+    """
+    Read a project's own buildspec, in YAML or JSON.
+
+    https://docs.aws.amazon.com/codebuild/latest/userguide/build-spec-ref.html
+    """
+    try:
+        read = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _unreadable(f"YAML location is not valid: {error}") from error
+    if not isinstance(read, dict):
+        raise _unreadable(
+            "not emulated: a buildspec in a file of the source; write it in the project"
+        )
+    if str(read.get("version")) != _VERSION:
+        raise _unreadable(
+            f"invalid buildspec version {read.get('version')!r}: only {_VERSION} is "
+            "emulated"
+        )
+    phases = read.get("phases") or {}
+    unknown = {
+        *(read.keys() - _KEYS),
+        *(f"phases/{p}" for p in phases.keys() - _PHASES),
+    }
+    for name in phases.keys() & _PHASES:
+        keys = (phases[name] or {}).keys() - _PHASES[name]
+        unknown |= {f"phases/{name}/{key}" for key in keys}
+    if unknown:
+        raise _unreadable(
+            f"not emulated: {', '.join(sorted(unknown))} of a buildspec; builds run "
+            "the commands of the phase build"
+        )
+    return _Buildspec(_commands(phases, "install"), _commands(phases, "build"))
+
+
+def _commands(phases: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    commands: Untyped = (phases.get(name) or {}).get("commands") or []
+    where = f"phases/{name}/commands"
+    if not isinstance(commands, list):
+        raise _unreadable(f"Expected {where} to be a list of commands")
+    for index, command in enumerate(commands):
+        if not isinstance(command, str):
+            # What CodeBuild says of a command with ": " in it that has no quotes.
+            raise _unreadable(
+                f"Expected {where}[{index}] to be of string type: found {command!r} "
+                "instead"
+            )
+    return tuple(commands)
+
+
+def _unreadable(message: str) -> _PhaseError:
+    return _PhaseError("YAML_FILE_ERROR", message)
+
+
+def _client_error(message: str) -> _PhaseError:
+    return _PhaseError("CLIENT_ERROR", message)
+
+
+class _Variables:
+    """
+    The variables of a build, with what is not to be shown in its log.
+    """
+
+    def __init__(self, build: Build) -> None:
+        self._region, self._account = build.arn.split(":")[3:5]
+        self._hidden: list[str] = []
+        self.values = {one["name"]: self._value(one) for one in build.variables}
+
+    def hide(self, line: str) -> str:
+        """
+        Return a line of the log without secrets, as CodeBuild writes it.
+        """
+        for secret in self._hidden:
+            line = line.replace(secret, "***")
+        return line
+
+    def _value(self, variable: Mapping[str, str]) -> str:
+        kind = variable.get("type", "PLAINTEXT")
+        if kind == "PLAINTEXT":
+            return variable["value"]
+        if kind != "SECRETS_MANAGER":
+            raise _client_error(f"not emulated: variables of type {kind}")
+        secret = self._secret(variable["value"])
+        # Each of its lines by itself: the log has lines. The longest first, so that
+        # none is left of which another one is a part.
+        self._hidden += [line for line in secret.splitlines() if line.strip()]
+        self._hidden.sort(key=len, reverse=True)
+        return secret
+
+    def _secret(self, reference: str) -> str:
+        found = _REFERENCE.fullmatch(reference)
+        if found is None:
+            raise _client_error(f"Secrets Manager: invalid reference {reference}")
+        backend = secretsmanager_backends[self._account][self._region]
+        try:
+            read = backend.get_secret_value(
+                found["id"], found["version"] or "", found["stage"] or ""
+            )
+        except Exception as error:
+            raise _client_error(
+                "Secrets Manager Error Message: ResourceNotFoundException: Secrets "
+                f"Manager can't find the specified secret: {found['id']}"
+            ) from error
+        text = str(read.get("SecretString", ""))
+        return _member(text, found["key"], found["id"]) if found["key"] else text
+
+
+def _member(text: str, key: str, name: str) -> str:
+    try:
+        value = json.loads(text)[key]
+    except (ValueError, KeyError, TypeError) as error:
+        raise _client_error(
+            f"Secrets Manager: the secret {name} has no key {key} in its JSON"
+        ) from error
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _surroundings(build: Build, root: Path, source: Path) -> dict[str, str]:
+    """
+    Return the variables that CodeBuild sets, and this machine's that a build needs.
+
+    Args:
+        build: The build.
+
+        root: A folder of the build's own, which gets a home and a Python.
+
+        source: Where its source is.
+    """
+    home, programs, temporary = root / "home", root / "bin", root / "tmp"
+    for folder in (home, programs, temporary):
+        folder.mkdir(exist_ok=True)
+    _put_python(programs)
+    beside = str(Path(sys.executable).parent)
+    path = [str(programs), beside, os.environ.get("PATH", "/usr/bin:/bin")]
+    return {
+        **{name: os.environ[name] for name in _OF_THE_HOST if name in os.environ},
+        **{k: v for k, v in os.environ.items() if k.startswith("AWS_")},
+        "PATH": os.pathsep.join(path),
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        **dict(_of_codebuild(build, source)),
+    }
+
+
+def _of_codebuild(build: Build, source: Path) -> Iterator[tuple[str, str]]:
+    region = build.arn.split(":")[3]
+    yield "CI", "true"
+    yield "AWS_REGION", region
+    yield "AWS_DEFAULT_REGION", region
+    yield "CODEBUILD_BUILD_ARN", build.arn
+    yield "CODEBUILD_BUILD_ID", build.id
+    yield "CODEBUILD_BUILD_NUMBER", str(build.number)
+    yield "CODEBUILD_SRC_DIR", str(source)
+
+
+def _put_python(programs: Path) -> None:
+    # A script, where a link would lose the virtual environment that it is in.
+    for name in ("python3", "python"):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        program.chmod(0o755)

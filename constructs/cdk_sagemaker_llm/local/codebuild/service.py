@@ -25,23 +25,8 @@ SERVICE = "codebuild"
 _PRINCIPAL = "codebuild.amazonaws.com"
 _SAME_TOKEN = 300.0  # Seconds that a token of StartBuild is remembered for.
 _DEFAULTS = {"timeoutInMinutes": 60, "queuedTimeoutInMinutes": 480}
-# What StartBuild may have otherwise than the project, by where it is there.
-_OVERRIDES = {
-    "sourceVersion": ("sourceVersion",),
-    "sourceTypeOverride": ("source", "type"),
-    "sourceLocationOverride": ("source", "location"),
-    "buildspecOverride": ("source", "buildspec"),
-    "environmentTypeOverride": ("environment", "type"),
-    "imageOverride": ("environment", "image"),
-    "computeTypeOverride": ("environment", "computeType"),
-    "privilegedModeOverride": ("environment", "privilegedMode"),
-    "cacheOverride": ("cache",),
-    "serviceRoleOverride": ("serviceRole",),
-    "timeoutInMinutesOverride": ("timeoutInMinutes",),
-    "queuedTimeoutInMinutesOverride": ("queuedTimeoutInMinutes",),
-    "encryptionKeyOverride": ("encryptionKey",),
-    "logsConfigOverride": ("logsConfig",),
-}
+# What StartBuild may say beside the project's name.
+_OF_START = {"projectName", "idempotencyToken", "environmentVariablesOverride"}
 
 Answer = dict[str, Any]
 
@@ -170,6 +155,9 @@ class CodeBuild:
         known = self._tokens.get((project.name, token or ""))
         if token and known and now() < known[0] + _SAME_TOKEN:
             return {"build": self._builds[known[1]].shown()}
+        beyond = sorted(request.keys() - _OF_START)
+        if beyond:
+            raise _invalid(f"not emulated: {', '.join(beyond)} of StartBuild")
         laid = _overridden(project, request)
         self._check_role(laid["serviceRole"])
         build = self._made(project, laid)
@@ -202,9 +190,7 @@ class CodeBuild:
             request=laid,
             started=now(),
             initiator="embedded-aws",
-            log_group=None
-            if logs.get("status") == "DISABLED"
-            else logs.get("groupName") or f"/aws/codebuild/{project.name}",
+            log_group=logs.get("groupName") or f"/aws/codebuild/{project.name}",
             log_stream=f"{stream}/{own}" if stream else own,
         )
         project.builds.append(build_id)
@@ -221,6 +207,9 @@ class CodeBuild:
 
     def _check_project(self, request: Answer) -> None:
         source = request["source"]
+        logs = request.get("logsConfig", {}).get("cloudWatchLogs", {})
+        if logs.get("status") == "DISABLED":
+            raise _invalid("not emulated: builds without a log in CloudWatch")
         if source["type"] == "NO_SOURCE" and not source.get("buildspec"):
             raise _invalid(
                 "Project source type NO_SOURCE requires a buildspec: no buildspec "
@@ -265,13 +254,6 @@ class CodeBuild:
 
 def _overridden(project: Project, request: Answer) -> Answer:
     laid: Answer = {**_DEFAULTS, **copy.deepcopy(project.given)}
-    for name, path in _OVERRIDES.items():
-        if name in request:
-            *outer, last = path
-            place = laid
-            for key in outer:
-                place = place[key]
-            place[last] = copy.deepcopy(request[name])
     environment = laid["environment"]
     variables = {v["name"]: v for v in environment.get("environmentVariables", [])}
     variables |= {v["name"]: v for v in request.get("environmentVariablesOverride", [])}

@@ -15,7 +15,6 @@ from cdk_sagemaker_llm.local.runtime.containers import (
     serving_container,
 )
 from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
-from cdk_sagemaker_llm.local.runtime.engines.sessions import Sessions
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError
 from cdk_sagemaker_llm.local.runtime.model_server import ContainerError, generate
 from cdk_sagemaker_llm.local.runtime.routing import choose_side, choose_variant
@@ -211,25 +210,11 @@ def invoke(world: World, route: Route, asked: Asked) -> Result:
         _container(world, route.container, route.role), adapter=route.adapter
     )
     try:
-        answer = generate(container, _passed_on(world, route, asked))
+        answer = generate(container, replace(asked, adapter=route.adapter))
     except ContainerError as error:
         raise _model_error(world, route.endpoint, error) from error
     early = container.server == "lmi" and container.version < (0, 27)
     return Result(answer, route.variant, _PACKED if early else 1)
-
-
-def _passed_on(world: World, route: Route, asked: Asked) -> Asked:
-    """
-    Add what the service and the container know to what the client sent.
-    """
-    # SageMaker sends a session's requests to the instance that began it.
-    container = f"{route.variant}/{route.base}/{route.model}"
-    return replace(
-        asked,
-        adapter=route.adapter,
-        sessions=route.endpoint.sessions.setdefault(container, Sessions()),
-        moment=world.clock.moment,
-    )
 
 
 def broken(

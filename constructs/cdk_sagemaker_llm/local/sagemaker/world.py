@@ -11,7 +11,6 @@ from typing import Any
 from cdk_sagemaker_llm.local.clock import CLOCK, Clock
 from cdk_sagemaker_llm.local.faults import Faults
 from cdk_sagemaker_llm.local.forwards import Forwards
-from cdk_sagemaker_llm.local.runtime.engines.sessions import Sessions
 from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts
 from cdk_sagemaker_llm.local.sagemaker.backlog import Backlog
@@ -59,8 +58,6 @@ class Endpoint(Record):
     due: dict[str, float] = field(default_factory=dict)
     # What waits for it, if requests do.
     backlog: Backlog = field(default_factory=Backlog)
-    # The sessions that its containers have begun, by the container.
-    sessions: dict[str, Sessions] = field(default_factory=dict)
 
     def is_due(self, what: str, share: float) -> bool:
         """

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from cdk_sagemaker_llm.local.runtime.answers import Answer
-from cdk_sagemaker_llm.local.runtime.engines import llama_cpp, omni, sglang, tei, vllm
+from cdk_sagemaker_llm.local.runtime.engines import llama_cpp, sglang, tei, vllm
 from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
 
 _ENGINES: Mapping[str, Callable[[StartedEngine, Asked], Answer]] = {
     "vllm": vllm.answer,
     "vllm-neuron": vllm.answer,
-    "vllm-omni": omni.answer,
+    "vllm-omni": vllm.answer,
     "sglang": sglang.answer,
     "llama.cpp": llama_cpp.answer,
     "tei": tei.answer,

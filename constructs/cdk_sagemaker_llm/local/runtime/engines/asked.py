@@ -4,10 +4,7 @@ A request as it comes to an engine's container.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
-
-from cdk_sagemaker_llm.local.runtime.engines.sessions import Sessions
+from dataclasses import dataclass
 
 JSON = "application/json"
 
@@ -27,10 +24,6 @@ class Asked:
         session: Its SessionId; ``None`` without one.
 
         adapter: The adapter that the service asks for; ``None`` for the model itself.
-
-        sessions: Those that the container has begun.
-
-        moment: When it comes, in seconds since 1970.
     """
 
     body: bytes
@@ -38,8 +31,6 @@ class Asked:
     attributes: str = ""
     session: str | None = None
     adapter: str | None = None
-    sessions: Sessions = field(default_factory=Sessions)
-    moment: float = field(default_factory=time.time)
 
     @property
     def is_json(self) -> bool:

@@ -48,13 +48,6 @@ def hold(engine: StartedEngine, files: tuple[str, ...]) -> None:
     Raises:
         EngineError: If its ping is never answered.
     """
-    sessions = engine.environment.get("SAGEMAKER_SESSIONS_EXPIRATION", "1")
-    is_vllm = engine.release.engine == "vllm"
-    if is_vllm and not (sessions.isdecimal() and int(sessions) > 0):
-        raise EngineError(
-            "pydantic_core._pydantic_core.ValidationError: 1 validation error for "
-            f"SageMakerConfig sessions_expiration: {sessions!r}"
-        )
     _hold_address(engine)
     if files == _UNREAD:
         return

@@ -35,13 +35,13 @@ from cdk_sagemaker_llm.local.runtime.engines.pooling import (
 from cdk_sagemaker_llm.local.runtime.engines.refusals import nested, plain, raised
 from cdk_sagemaker_llm.local.runtime.engines.shapes import dump
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.stateful import answer_session
 from cdk_sagemaker_llm.local.untyped import Untyped
 
 # A slash, and what is neither blank nor comma.
 _ROUTE = re.compile(r"route=(/[^\s,]+)")
+_OF_SESSIONS = "requestType"
 _INVOCATIONS, _PING = "/invocations", "/ping"
-# Pull request 27892 of vLLM: sessions, adapters, and a `model` that does not count.
+# Pull request 27892 of vLLM: adapters, and a `model` that does not count.
 _STANDARDS_SINCE = "0.13.0"
 
 CHAT = Handler(("ChatCompletionRequest",), is_chat, chat)
@@ -68,10 +68,15 @@ _GET_ONLY = frozenset({"/health", "/load", "/metrics", "/v1/models", "/version"}
 _NOT_EMULATED = frozenset(
     {
         "/detokenize",
+        "/v1/audio/generate",
+        "/v1/audio/speech",
         "/v1/audio/transcriptions",
         "/v1/audio/translations",
+        "/v1/images/generations",
         "/v1/messages",
         "/v1/responses",
+        "/v1/videos",
+        "/v1/videos/sync",
         "/v2/embed",
     }
 )
@@ -93,9 +98,8 @@ def answer(engine: StartedEngine, asked: Asked) -> Answer:
     if not _has_standards(engine):
         _hold_name(engine, request)
         return _by_shape(engine, request, request.get("model"))
-    answered = answer_session(engine, request, asked)
-    if answered is not None:
-        return answered
+    if asked.session is not None or _OF_SESSIONS in request:
+        raise nested("The embedded AWS does not emulate sessions.", status=501)
     # What the body calls the model does not count here: the adapter does.
     if not engine.takes_adapters:
         _hold_name(engine, {"model": asked.adapter})

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from cdk_sagemaker_llm.local.sagemaker.jobs.files import Files
-from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
 
 _IMAGE = re.compile(r"/djl-inference:((\d+\.\d+\.\d+)-(tensorrtllm|neuronx)[^/]*)$")
 
@@ -46,10 +45,6 @@ class Container:
         instance_type: What it runs on.
 
         files: Its files.
-
-        around: The other services.
-
-        isolated: Whether it reaches nothing.
     """
 
     image: str
@@ -58,8 +53,6 @@ class Container:
     variables: Mapping[str, str]
     instance_type: str
     files: Files
-    around: Surroundings
-    isolated: bool = False
     log: list[str] = field(default_factory=list)
 
     @property

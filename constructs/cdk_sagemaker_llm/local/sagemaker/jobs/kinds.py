@@ -43,11 +43,6 @@ class Kind(Protocol):
         Return after how many seconds it is ended.
         """
 
-    def is_isolated(self, request: Request) -> bool:
-        """
-        Tell whether its container reaches nothing.
-        """
-
     def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
         """
         Walk through its inputs: the address of each, and the folder it comes into.
@@ -101,12 +96,6 @@ class Processing:
         """
         stopping = request.get("StoppingCondition", {})
         return float(stopping.get("MaxRuntimeInSeconds", _LONGEST))
-
-    def is_isolated(self, request: Request) -> bool:
-        """
-        Tell whether its container reaches nothing.
-        """
-        return bool(request.get("NetworkConfig", {}).get("EnableNetworkIsolation"))
 
     def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
         """
@@ -166,12 +155,6 @@ class Training:
         """
         stopping = request["StoppingCondition"]
         return float(stopping.get("MaxRuntimeInSeconds", _LONGEST))
-
-    def is_isolated(self, request: Request) -> bool:
-        """
-        Tell whether its container reaches nothing.
-        """
-        return bool(request.get("EnableNetworkIsolation"))
 
     def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
         """

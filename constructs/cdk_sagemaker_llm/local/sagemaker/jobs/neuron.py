@@ -25,7 +25,6 @@ from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import Graph, cores_of, shape
 
 SCRIPT = "/opt/djl/partition/partition.py"
 _QUANTIZES_SINCE, _PIPELINE_SINCE, _SHARDED_SINCE = (0, 28), (0, 29), (0, 30)
-_VARIABLES_SINCE = (0, 28)
 _IN_WHOLE_NUMBERS = "static_int8"
 # MODEL_TYPE_TO_CLS_LOADER of neuron_utils/model_loader.py.
 _TYPES = ("opt", "gpt2", "gptj", "gpt_neox", "llama", "mistral", "mixtral", "bloom")
@@ -82,12 +81,6 @@ def _parser(version: tuple[int, ...]) -> Parser:
 
 def _properties(container: Container, asked: argparse.Namespace) -> dict[str, str]:
     found = properties_in(container, asked.properties_dir)
-    if container.version >= _VARIABLES_SINCE:
-        found |= {
-            f"option.{name.removeprefix('OPTION_').lower()}": value
-            for name, value in container.variables.items()
-            if name.startswith("OPTION_")
-        }
     told = {
         "engine": asked.engine,
         "option.model_id": asked.model_id,

@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 
 from cdk_sagemaker_llm.local.sagemaker.jobs.container import (
     Container,
+    ExitError,
     Parser,
     lmi_tag,
     properties_in,
     trace,
 )
 from cdk_sagemaker_llm.local.sagemaker.jobs.engines import Engine, device_of
-from cdk_sagemaker_llm.local.sagemaker.jobs.files import Files
-from cdk_sagemaker_llm.local.sagemaker.locations import Location
 
 SCRIPT = "/opt/djl/partition/trt_llm_partition.py"
 _PIPELINE_SINCE, _LLM_API_SINCE = (0, 29), (0, 33)
@@ -56,7 +55,7 @@ def compile_engines(container: Container, arguments: Sequence[str]) -> None:
     named = asked.model_path if by_llm else asked.model_path or options.get("model_id")
     if named is None:
         raise trace("KeyError: 'model_id'" if not by_llm else "ValueError: model=None")
-    tokenizer = _model(container, named, by_llm=by_llm)
+    tokenizer = _model(container, named)
     degree = asked.tensor_parallel_degree
     device, number = device_of(container.instance_type)
     if degree < 1 or pipeline < 1 or degree * pipeline > number:
@@ -83,44 +82,17 @@ def compile_engines(container: Container, arguments: Sequence[str]) -> None:
 
 
 def _options(container: Container, folder: str) -> dict[str, str]:
-    by_variables = {
-        name.removeprefix("OPTION_").lower(): value
-        for name, value in container.variables.items()
-        if name.startswith("OPTION_")
-    }
     written = properties_in(container, folder)
-    return {
-        **by_variables,
-        **{key.removeprefix("option."): value for key, value in written.items()},
-    }
+    return {key.removeprefix("option."): value for key, value in written.items()}
 
 
-def _model(container: Container, named: str, *, by_llm: bool) -> dict[str, bytes]:
+def _model(container: Container, named: str) -> dict[str, bytes]:
     """
     Return what is copied from a model beside its engines.
     """
-    files = container.files
-    if named.startswith("s3://"):
-        if by_llm:
-            raise trace(
-                f"HFValidationError: Repo id must be in the form 'repo_name' or "
-                f"'namespace/repo_name': '{named}'"
-            )
-        files = Files(container.around)
-        prefix = Location.of(named if named.endswith("/") else f"{named}/")
-        if (
-            container.isolated
-            or prefix is None
-            or not (container.around.has_objects(prefix))
-        ):
-            raise trace("Exception: Model download from s3url failed")
-        files.mount(f"s3://{prefix.bucket}/{prefix.key}", "/model")
-        named = "/model"
     if not named.startswith("/"):
-        if container.isolated:
-            raise trace(f"OSError: We couldn't connect to the Hub for {named}")
-        # The Hub is not asked from here.
-        return {"config.json": b"{}", "tokenizer_config.json": b"{}"}
+        raise ExitError(1, f"not emulated: the download of {named} into a job")
+    files = container.files
     names = files.names(named)
     if "config.json" not in names or not any(n.endswith(_MODEL_FILES) for n in names):
         raise trace(

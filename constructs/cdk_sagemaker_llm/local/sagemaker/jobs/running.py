@@ -167,8 +167,6 @@ class Jobs:
             variables=job.request.get("Environment", {}),
             instance_type=self._kind.instance_type(job.request),
             files=files,
-            around=self._world.surroundings,
-            isolated=self._kind.is_isolated(job.request),
         )
         code = images.run(container)
         self._write_log(job, container.log)
