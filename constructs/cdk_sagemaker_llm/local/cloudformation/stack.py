@@ -19,7 +19,7 @@ from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.background import wait_for_others
 from cdk_sagemaker_llm.local.clock import current
-from cdk_sagemaker_llm.local.cloudformation import intrinsics
+from cdk_sagemaker_llm.local.cloudformation.intrinsics import replaced
 from cdk_sagemaker_llm.local.cloudformation import parameters as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.graph import (
@@ -102,7 +102,7 @@ class EmbeddedResourceMap(ResourceMap):
         """
         zones = [f"{self._region_name}{letter}" for letter in "abc"]
         return _without_none(
-            clean_json(intrinsics.replaced(value, self.resolve, zones), self)
+            clean_json(replaced(value, self.resolve, zones), self)
         )
 
 

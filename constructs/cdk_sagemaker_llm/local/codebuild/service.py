@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.local import shapes
 from cdk_sagemaker_llm.local.clock import now
 from cdk_sagemaker_llm.local.codebuild import notices
 from cdk_sagemaker_llm.local.codebuild.records import Build, Project
-from cdk_sagemaker_llm.local.codebuild.run import Run
+from cdk_sagemaker_llm.local.codebuild.run_life import Run
 from cdk_sagemaker_llm.local.errors import AwsError
 from cdk_sagemaker_llm.local.sagemaker.surroundings import Surroundings
 from cdk_sagemaker_llm.local.untyped import Untyped

@@ -23,7 +23,6 @@ from cdk_sagemaker_llm.local.sagemaker.jobs.container import (
 from cdk_sagemaker_llm.local.sagemaker.jobs.engines import device_of
 from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import Graph, cores_of, shape_of
 
-SCRIPT = "/opt/djl/partition/partition.py"
 _QUANTIZES_SINCE, _PIPELINE_SINCE, _SHARDED_SINCE = (0, 28), (0, 29), (0, 30)
 _IN_WHOLE_NUMBERS = "static_int8"
 # MODEL_TYPE_TO_CLS_LOADER of neuron_utils/model_loader.py.
