@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.client import (
     read_stream,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import (
     REGISTRY,
     make_component,

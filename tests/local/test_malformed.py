@@ -23,7 +23,7 @@ from tests.local.hosting_requests import (
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 AMZ_JSON = "application/x-amz-json-1.1"
 FORM = "application/x-www-form-urlencoded"

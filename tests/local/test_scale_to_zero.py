@@ -17,7 +17,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.conftest import ROOT, cdk_runner
 
 _SPEED = 300.0  # Five minutes a second.

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
-from cdk_sagemaker_llm.local import guard
+from cdk_sagemaker_llm.local.aws import guard
 
 _POLL = 0.2  # Seconds between looks at the server while a command runs.
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

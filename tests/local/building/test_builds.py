@@ -17,7 +17,7 @@ from botocore.parsers import RpcV2CBORParser
 from botocore.serialize import RpcV2CBORSerializer
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.building.projects import Projects, buildspec, phases, trusting, why
 from tests.local.hosting_requests import unchecked, unique
 from tests.local.waiting import until

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.conftest import Cdk
 from tests.local.mirroring.example_app import URL
 from tests.local.mirroring.registry_server import (

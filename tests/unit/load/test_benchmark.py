@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.load.conditions import asked_of
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.load.examples import run_of
 
 TABLE = """\

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.chats import stops_of
-from cdk_sagemaker_llm.local.runtime.engines.fields import chat_faults
+from cdk_sagemaker_llm.local.runtime.engines.bodies import chat_faults
+from cdk_sagemaker_llm.local.runtime.engines.engine_chats import stops_of
 from cdk_sagemaker_llm.local.runtime.engines.pooling import pooling
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from cdk_sagemaker_llm.local.cloudformation.graph import pointers
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.registry import (
     attributes_follow_properties,
     must_replace,
@@ -22,9 +22,9 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Properties,
     Resource,
     changed,
+    pointers,
 )
 from cdk_sagemaker_llm.local.cloudformation.stack import Draft, EmbeddedStack
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 UNKNOWN = "{{changeSet:KNOWN_AFTER_APPLY}}"
 """What CloudFormation shows for a value that only the deployment decides."""

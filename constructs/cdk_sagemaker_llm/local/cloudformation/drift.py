@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.resource_types import without_write_only
-from cdk_sagemaker_llm.local.clock import current
+from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.registry import resource_type
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Observable,
@@ -19,7 +20,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Resource,
     Scope,
 )
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 DRIFTED = frozenset({"MODIFIED", "DELETED"})
 

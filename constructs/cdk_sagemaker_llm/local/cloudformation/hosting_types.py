@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.catalog import resource_types
-from cdk_sagemaker_llm.local import regions, shapes
+from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws.background import wait_until
+from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -25,10 +28,9 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     changed,
     physical_name,
 )
-from cdk_sagemaker_llm.local.cloudformation.settling import settled, wait_until_gone
-from cdk_sagemaker_llm.local.errors import AwsError
-from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.hosting.service import SageMaker
+from cdk_sagemaker_llm.local.hosting.states import is_busy
+from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +224,40 @@ def _retag(resource: Resource, properties: Properties, scope: Scope) -> None:
         _service(scope).call("DeleteTags", {**arn, "TagKeys": gone})
     if new:
         _service(scope).call("AddTags", {**arn, "Tags": new})
+
+
+def settled(world: World, kind: str, name: str) -> str | None:
+    """
+    Wait until a resource changes no more.
+
+    Args:
+        world: Where it is.
+
+        kind: The API's word for it; most kinds are what they are at once.
+
+        name: Its name.
+
+    Returns:
+        The service's reason if it is not what was asked for.
+    """
+    record = _find(world, kind, name)
+    if record is None:
+        return None
+    wait_until(lambda: not is_busy(record))
+    # After a rollback it is in service as well, as it was before.
+    return record.failure
+
+
+def wait_until_gone(world: World, kind: str, name: str) -> None:
+    """
+    Wait until a resource that is deleted is not there any more.
+    """
+    wait_until(lambda: _find(world, kind, name) is None)
+
+
+def _find(world: World, kind: str, name: str) -> Endpoint | Component | None:
+    if kind == "Endpoint":
+        return world.endpoints.find(name)
+    if kind == "InferenceComponent":
+        return world.components.find(name)
+    return None

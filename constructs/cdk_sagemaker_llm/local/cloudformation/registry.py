@@ -10,20 +10,24 @@ from collections.abc import Iterable
 from moto.cloudformation.parsing import get_model_map
 
 from cdk_sagemaker_llm.catalog import resource_types
-from cdk_sagemaker_llm.local.cloudformation.alarms import AlarmType
-from cdk_sagemaker_llm.local.cloudformation.build_types import ProjectType
-from cdk_sagemaker_llm.local.cloudformation.custom_resources import CustomResourceType
+from cdk_sagemaker_llm.local.cloudformation.custom_resources import (
+    CustomResourceType,
+    NotEmulated,
+)
 from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
 from cdk_sagemaker_llm.local.cloudformation.nested import NestedStackType
-from cdk_sagemaker_llm.local.cloudformation.not_emulated import NotEmulated
-from cdk_sagemaker_llm.local.cloudformation.plain_types import PLAIN_TYPES
+from cdk_sagemaker_llm.local.cloudformation.plain_types import (
+    PLAIN_TYPES,
+    SECRET,
+    ProjectType,
+)
 from cdk_sagemaker_llm.local.cloudformation.resource import Properties, ResourceType
 from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
+    AlarmType,
     ScalableTargetType,
     ScalingPolicyType,
 )
-from cdk_sagemaker_llm.local.cloudformation.secrets import SECRET
 from cdk_sagemaker_llm.local.cloudformation.wait_conditions import (
     WaitConditionHandleType,
     WaitConditionType,

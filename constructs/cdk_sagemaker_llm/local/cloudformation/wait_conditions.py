@@ -21,8 +21,9 @@ from urllib.parse import quote, urlencode
 from moto.cloudformation.models import cloudformation_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.background import wait_for_others
-from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.background import wait_for_others
+from cdk_sagemaker_llm.local.aws.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -32,7 +33,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     attributes,
     changed,
 )
-from cdk_sagemaker_llm.local.errors import AwsError
 
 PATH = "/cloudformation-waitcondition-"
 """How the paths of handles begin: with the name of a bucket of CloudFormation's."""
