@@ -188,33 +188,6 @@ def _sns(scope: Scope) -> SNSBackend:
     return sns_backends[scope.account][scope.region]
 
 
-PLAIN_TYPES: dict[str, ResourceType] = {
-    "AWS::S3::BucketPolicy": PlainType(
-        put=_put_bucket_policy, drop=_drop_bucket_policy, name="Bucket"
-    ),
-    "AWS::CloudWatch::CompositeAlarm": PlainType(
-        put=_put_composite_alarm,
-        drop=_drop_composite_alarm,
-        name="AlarmName",
-        arn="arn:{partition}:cloudwatch:{region}:{account}:alarm:{}",
-    ),
-    "AWS::SNS::Subscription": PlainType(
-        put=_put_subscription,
-        drop=_drop_subscription,
-    ),
-    "AWS::SNS::TopicPolicy": PlainType(
-        put=_put_topic_policy,
-        # The topics, which it is a property of, go by themselves.
-        drop=lambda resource, scope: None,  # noqa: ARG005 - the form of the others
-    ),
-    "AWS::Logs::MetricFilter": PlainType(
-        put=_put_metric_filter,
-        drop=_drop_metric_filter,
-        name="FilterName",
-    ),
-}
-
-
 def _put_secret(name: str, properties: Properties, scope: Scope) -> str:
     backend = _secrets(scope)
     text = properties.get("SecretString")
@@ -283,9 +256,6 @@ def _secrets(scope: Scope) -> SecretsManagerBackend:
     return secretsmanager_backends[scope.account][scope.region]
 
 
-SECRET = PlainType(put=_put_secret, drop=_drop_secret, name="Name")
-
-
 class ProjectType:
     """
     A project of CodeBuild.
@@ -351,3 +321,34 @@ def _in_other_letters(value: Untyped) -> Untyped:
         _OTHER_NAMES.get(key, key[:1].lower() + key[1:]): _in_other_letters(item)
         for key, item in value.items()
     }
+
+
+PLAIN_TYPES: dict[str, ResourceType] = {
+    "AWS::S3::BucketPolicy": PlainType(
+        put=_put_bucket_policy, drop=_drop_bucket_policy, name="Bucket"
+    ),
+    "AWS::CloudWatch::CompositeAlarm": PlainType(
+        put=_put_composite_alarm,
+        drop=_drop_composite_alarm,
+        name="AlarmName",
+        arn="arn:{partition}:cloudwatch:{region}:{account}:alarm:{}",
+    ),
+    "AWS::SNS::Subscription": PlainType(
+        put=_put_subscription,
+        drop=_drop_subscription,
+    ),
+    "AWS::SNS::TopicPolicy": PlainType(
+        put=_put_topic_policy,
+        # The topics, which it is a property of, go by themselves.
+        drop=lambda resource, scope: None,  # noqa: ARG005 - the form of the others
+    ),
+    "AWS::Logs::MetricFilter": PlainType(
+        put=_put_metric_filter,
+        drop=_drop_metric_filter,
+        name="FilterName",
+    ),
+    "AWS::SecretsManager::Secret": PlainType(
+        put=_put_secret, drop=_drop_secret, name="Name"
+    ),
+    "AWS::CodeBuild::Project": ProjectType(),
+}

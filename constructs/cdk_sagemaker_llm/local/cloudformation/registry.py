@@ -17,11 +17,7 @@ from cdk_sagemaker_llm.local.cloudformation.custom_resources import (
 from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.moto_types import MotoType
 from cdk_sagemaker_llm.local.cloudformation.nested import NestedStackType
-from cdk_sagemaker_llm.local.cloudformation.plain_types import (
-    PLAIN_TYPES,
-    SECRET,
-    ProjectType,
-)
+from cdk_sagemaker_llm.local.cloudformation.plain_types import PLAIN_TYPES
 from cdk_sagemaker_llm.local.cloudformation.resource import Properties, ResourceType
 from cdk_sagemaker_llm.local.cloudformation.scaling_types import (
     AlarmType,
@@ -46,8 +42,6 @@ _OWN: dict[str, ResourceType] = {
     "AWS::CloudFormation::WaitCondition": WaitConditionType(),
     "AWS::CloudFormation::WaitConditionHandle": WaitConditionHandleType(),
     "AWS::CloudWatch::Alarm": AlarmType(),
-    "AWS::CodeBuild::Project": ProjectType(),
-    "AWS::SecretsManager::Secret": SECRET,
     # moto has a class for it, which would bypass the lifecycle of this package.
     NESTED: NestedStackType(),
 }
