@@ -15,8 +15,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.fit import Assumptions, Plan, plan
 from cdk_sagemaker_llm.fit.cache import token_bytes
-from cdk_sagemaker_llm.fit.devices import GIB
 from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.setting import GIB
 
 LOGS = Path(__file__).parent / "memory_logs.json"
 _HEAD = ("", "logs", "median", "least", "most", "above what vLLM had", "below 0.80")

@@ -19,11 +19,8 @@ TARGET = ROOT / "docs" / "architecture.md"
 # Ground floor first: an import may only lead to a room that stands before its own.
 FLOORS = (
     "_lazily",
-    "_records",
-    "_tokens",
-    "_s3",
-    "wording",
-    "credential_forms",
+    "tokens",
+    "text",
     "arguments",
     "findings",
     "permissions",

@@ -25,56 +25,64 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.outcomes import Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
-    from cdk_sagemaker_llm.fit.releases import Case, Range, Release, Windows
-    from cdk_sagemaker_llm.fit.reserves import Reserve, Tier
-    from cdk_sagemaker_llm.fit.setting import Setting
-    from cdk_sagemaker_llm.hosting.adapter_artifact import LoraAdapter
-    from cdk_sagemaker_llm.hosting.adapters import AdapterInferenceComponent
-    from cdk_sagemaker_llm.hosting.artifact import ServingArtifact
-    from cdk_sagemaker_llm.hosting.asynchronous import AsyncInference, AsyncTopic
-    from cdk_sagemaker_llm.hosting.backlog import BacklogScaling
-    from cdk_sagemaker_llm.hosting.capacity import (
-        CapacityReservation,
-        InstancePool,
-        PrefixAwareRouting,
-        RoutingStrategy,
-        ScaleInPolicy,
-        ScaleInStrategy,
+    from cdk_sagemaker_llm.fit.releases import (
+        Case,
+        Range,
+        Release,
+        Reserve,
+        Tier,
+        Windows,
     )
-    from cdk_sagemaker_llm.hosting.component_base import InferenceComponentBase
-    from cdk_sagemaker_llm.hosting.connecting import (
+    from cdk_sagemaker_llm.fit.setting import Setting
+    from cdk_sagemaker_llm.hosting.components.adapters import (
+        AdapterInferenceComponent,
+        LoraAdapter,
+    )
+    from cdk_sagemaker_llm.hosting.components.component_base import (
+        InferenceComponentBase,
+    )
+    from cdk_sagemaker_llm.hosting.components.inference_component import (
+        InferenceComponent,
+    )
+    from cdk_sagemaker_llm.hosting.components.sizing import (
+        AvailabilityZoneBalance,
+        Copies,
+        PlacementStrategy,
+    )
+    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
+        AsyncInference,
+        AsyncTopic,
+    )
+    from cdk_sagemaker_llm.hosting.endpoints.connection import (
+        Connection,
         ConnectionParameter,
         ConnectionParameterBase,
     )
-    from cdk_sagemaker_llm.hosting.connection import Connection
-    from cdk_sagemaker_llm.hosting.data_capture import CaptureMode, DataCapture
-    from cdk_sagemaker_llm.hosting.endpoint import Endpoint, EndpointBase
-    from cdk_sagemaker_llm.hosting.endpoint_config import EndpointConfig
-    from cdk_sagemaker_llm.hosting.endpoint_config_base import EndpointConfigBase
-    from cdk_sagemaker_llm.hosting.inference_component import InferenceComponent
-    from cdk_sagemaker_llm.hosting.inference_component_endpoint import (
-        InferenceComponentEndpoint,
+    from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
+        CaptureMode,
+        DataCapture,
     )
-    from cdk_sagemaker_llm.hosting.llm_endpoint import LlmEndpoint
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfig
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import (
+        EndpointConfigBase,
+    )
+    from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.mirroring.mirrored_image import MirroredImage
     from cdk_sagemaker_llm.hosting.mirroring.sources import ImageSource
-    from cdk_sagemaker_llm.hosting.model import Model
-    from cdk_sagemaker_llm.hosting.model_base import ModelBase
-    from cdk_sagemaker_llm.hosting.monitoring.dashboard import LlmDashboard
-    from cdk_sagemaker_llm.hosting.monitoring.options import (
+    from cdk_sagemaker_llm.hosting.models.artifact import ServingArtifact
+    from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import (
         MetricOptions,
         VariantMetricOptions,
     )
-    from cdk_sagemaker_llm.hosting.network import Network
-    from cdk_sagemaker_llm.hosting.private.private_access import PrivateAccess
-    from cdk_sagemaker_llm.hosting.rollback import RollbackAlarms
-    from cdk_sagemaker_llm.hosting.rollout import (
-        AllAtOnce,
-        Canary,
-        Linear,
-        Rolling,
+    from cdk_sagemaker_llm.hosting.patterns.dashboard import LlmDashboard
+    from cdk_sagemaker_llm.hosting.patterns.inference_component_endpoint import (
+        InferenceComponentEndpoint,
     )
-    from cdk_sagemaker_llm.hosting.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.patterns.llm_endpoint import LlmEndpoint
+    from cdk_sagemaker_llm.hosting.roles.network import Network
+    from cdk_sagemaker_llm.hosting.roles.statements import Statement
     from cdk_sagemaker_llm.hosting.scaling import (
         ScalableCopyCount,
         ScalableInstanceCount,
@@ -84,20 +92,31 @@ if TYPE_CHECKING:
         StepScaling,
         TargetTrackingScaling,
     )
-    from cdk_sagemaker_llm.hosting.scheduling import (
-        AvailabilityZoneBalance,
-        PlacementStrategy,
+    from cdk_sagemaker_llm.hosting.scaling.backlog import BacklogScaling
+    from cdk_sagemaker_llm.hosting.updates.rollback import RollbackAlarms
+    from cdk_sagemaker_llm.hosting.updates.rollout import (
+        AllAtOnce,
+        Canary,
+        Linear,
+        Rolling,
     )
-    from cdk_sagemaker_llm.hosting.shadow import ShadowVariant
-    from cdk_sagemaker_llm.hosting.sizing import Copies
-    from cdk_sagemaker_llm.hosting.staging.staged_model import (
-        BuildMetricOptions,
-        StagedModel,
+    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.variants.capacity import (
+        CapacityReservation,
+        InstancePool,
+        PrefixAwareRouting,
+        RoutingStrategy,
+        ScaleInPolicy,
+        ScaleInStrategy,
     )
-    from cdk_sagemaker_llm.hosting.statements import Statement
-    from cdk_sagemaker_llm.hosting.variant import (
+    from cdk_sagemaker_llm.hosting.variants.variant import (
         ManagedInstanceScaling,
         ProductionVariant,
+    )
+    from cdk_sagemaker_llm.hosting.vpc.private_access import PrivateAccess
+    from cdk_sagemaker_llm.hosting.weights.staged_model import (
+        BuildMetricOptions,
+        StagedModel,
     )
     from cdk_sagemaker_llm.models import (
         Compilation,
@@ -250,34 +269,34 @@ __all__ = [
 
 _HOMES = {
     "Accelerators": "serving.configuration",
-    "AdapterInferenceComponent": "hosting.adapters",
-    "AllAtOnce": "hosting.rollout",
+    "AdapterInferenceComponent": "hosting.components.adapters",
+    "AllAtOnce": "hosting.updates.rollout",
     "ArgumentValue": "serving.engines.writing",
     "Assumptions": "demand",
-    "AsyncInference": "hosting.asynchronous",
-    "AsyncTopic": "hosting.asynchronous",
-    "AvailabilityZoneBalance": "hosting.scheduling",
-    "BacklogScaling": "hosting.backlog",
-    "BuildMetricOptions": "hosting.staging.staged_model",
+    "AsyncInference": "hosting.endpoints.asynchronous",
+    "AsyncTopic": "hosting.endpoints.asynchronous",
+    "AvailabilityZoneBalance": "hosting.components.sizing",
+    "BacklogScaling": "hosting.scaling.backlog",
+    "BuildMetricOptions": "hosting.weights.staged_model",
     "CacheType": "serving.engines.llama_cpp",
-    "Canary": "hosting.rollout",
-    "CapacityReservation": "hosting.capacity",
-    "CaptureMode": "hosting.data_capture",
+    "Canary": "hosting.updates.rollout",
+    "CapacityReservation": "hosting.variants.capacity",
+    "CaptureMode": "hosting.endpoints.data_capture",
     "Case": "fit.releases",
     "Compilation": "models",
-    "Connection": "hosting.connection",
-    "ConnectionParameter": "hosting.connecting",
-    "ConnectionParameterBase": "hosting.connecting",
+    "Connection": "hosting.endpoints.connection",
+    "ConnectionParameter": "hosting.endpoints.connection",
+    "ConnectionParameterBase": "hosting.endpoints.connection",
     "Container": "serving.configuration",
-    "Copies": "hosting.sizing",
+    "Copies": "hosting.components.sizing",
     "CustomContainer": "serving.custom",
-    "DataCapture": "hosting.data_capture",
+    "DataCapture": "hosting.endpoints.data_capture",
     "DeepSpeed": "serving.lmi.deepspeed",
     "Demand": "demand",
-    "Endpoint": "hosting.endpoint",
-    "EndpointBase": "hosting.endpoint",
-    "EndpointConfig": "hosting.endpoint_config",
-    "EndpointConfigBase": "hosting.endpoint_config_base",
+    "Endpoint": "hosting.endpoints.endpoint",
+    "EndpointBase": "hosting.endpoints.endpoint",
+    "EndpointConfig": "hosting.endpoints.endpoint_config",
+    "EndpointConfigBase": "hosting.endpoints.endpoint_config_base",
     "EngineName": "demand",
     "EnvironmentValue": "serving.tgi.environment",
     "Finding": "findings",
@@ -285,75 +304,75 @@ _HOMES = {
     "ImageDistribution": "serving.engines.base",
     "ImageRelease": "catalog.images",
     "ImageSource": "hosting.mirroring.sources",
-    "InferenceComponent": "hosting.inference_component",
-    "InferenceComponentBase": "hosting.component_base",
-    "InferenceComponentEndpoint": "hosting.inference_component_endpoint",
-    "InstancePool": "hosting.capacity",
+    "InferenceComponent": "hosting.components.inference_component",
+    "InferenceComponentBase": "hosting.components.component_base",
+    "InferenceComponentEndpoint": "hosting.patterns.inference_component_endpoint",
+    "InstancePool": "hosting.variants.capacity",
     "InstanceType": "catalog.instances",
-    "Linear": "hosting.rollout",
+    "Linear": "hosting.updates.rollout",
     "LlamaCpp": "serving.engines.llama_cpp",
-    "LlmDashboard": "hosting.monitoring.dashboard",
-    "LlmEndpoint": "hosting.llm_endpoint",
+    "LlmDashboard": "hosting.patterns.dashboard",
+    "LlmEndpoint": "hosting.patterns.llm_endpoint",
     "LmiDist": "serving.lmi.lmi_dist",
     "LmiVllm": "serving.lmi.vllm",
-    "LoraAdapter": "hosting.adapter_artifact",
-    "ManagedInstanceScaling": "hosting.variant",
+    "LoraAdapter": "hosting.components.adapters",
+    "ManagedInstanceScaling": "hosting.variants.variant",
     "MemoryTerms": "fit.memory",
-    "MetricOptions": "hosting.monitoring.options",
+    "MetricOptions": "hosting.monitoring.metrics",
     "MirroredImage": "hosting.mirroring.mirrored_image",
-    "Model": "hosting.model",
+    "Model": "hosting.models.model",
     "ModelArchitecture": "architectures.architecture",
-    "ModelBase": "hosting.model_base",
+    "ModelBase": "hosting.models.model",
     "ModelSource": "models",
-    "Network": "hosting.network",
+    "Network": "hosting.roles.network",
     "NeuronX": "serving.lmi.neuronx",
     "Outcome": "fit.outcomes",
-    "PlacementStrategy": "hosting.scheduling",
+    "PlacementStrategy": "hosting.components.sizing",
     "Plan": "fit.plans",
-    "PrefixAwareRouting": "hosting.capacity",
+    "PrefixAwareRouting": "hosting.variants.capacity",
     "Prepared": "serving.configuration",
-    "PrivateAccess": "hosting.private.private_access",
+    "PrivateAccess": "hosting.vpc.private_access",
     "Processor": "catalog.instances",
-    "ProductionVariant": "hosting.variant",
+    "ProductionVariant": "hosting.variants.variant",
     "PropertyValue": "serving.lmi.properties",
     "Range": "fit.releases",
     "Registry": "catalog.images",
     "Release": "fit.releases",
-    "Reserve": "fit.reserves",
+    "Reserve": "fit.releases",
     "ResourceRequirements": "fit.placement",
-    "RollbackAlarms": "hosting.rollback",
-    "Rolling": "hosting.rollout",
-    "Rollout": "hosting.rollout_base",
+    "RollbackAlarms": "hosting.updates.rollback",
+    "Rolling": "hosting.updates.rollout",
+    "Rollout": "hosting.updates.rollout_base",
     "RopeScaling": "serving.lmi.tuning",
-    "RoutingStrategy": "hosting.capacity",
+    "RoutingStrategy": "hosting.variants.capacity",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
     "ScalableTargetBase": "hosting.scaling",
-    "ScaleInPolicy": "hosting.capacity",
-    "ScaleInStrategy": "hosting.capacity",
+    "ScaleInPolicy": "hosting.variants.capacity",
+    "ScaleInStrategy": "hosting.variants.capacity",
     "ScalingStep": "hosting.scaling",
     "Schema": "client.requests",
-    "ServingArtifact": "hosting.artifact",
+    "ServingArtifact": "hosting.models.artifact",
     "ServingConfiguration": "serving.configuration",
     "ServingFolder": "serving.lmi.folder",
     "Setting": "fit.setting",
     "Severity": "findings",
     "Sglang": "serving.engines.sglang",
-    "ShadowVariant": "hosting.shadow",
+    "ShadowVariant": "hosting.endpoints.shadow",
     "SmoothQuant": "serving.lmi.tuning",
-    "StagedModel": "hosting.staging.staged_model",
-    "Statement": "hosting.statements",
+    "StagedModel": "hosting.weights.staged_model",
+    "Statement": "hosting.roles.statements",
     "StepScaling": "hosting.scaling",
     "TargetTrackingScaling": "hosting.scaling",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
-    "Tier": "fit.reserves",
+    "Tier": "fit.releases",
     "Units": "fit.placement",
-    "VariantMetricOptions": "hosting.monitoring.options",
+    "VariantMetricOptions": "hosting.monitoring.metrics",
     "Vllm": "serving.engines.vllm",
     "VllmNeuron": "serving.engines.vllm_neuron",
     "VllmOmni": "serving.engines.vllm_omni",

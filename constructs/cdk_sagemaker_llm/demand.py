@@ -8,12 +8,12 @@ and says it here, the other reads it from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 EngineName = Literal["vllm", "sglang", "tgi", "tensorrt-llm", "llama.cpp", "tei"]
 

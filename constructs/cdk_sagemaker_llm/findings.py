@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.credential_forms import redacted
+from cdk_sagemaker_llm.text import redacted
 
 
 class Severity(enum.StrEnum):

@@ -7,16 +7,14 @@ What belongs here is what a user says of a model, whatever serves it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._s3 import bucket_fault
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
-from cdk_sagemaker_llm.architectures.names import class_fault
+from cdk_sagemaker_llm.architectures.families import class_fault
 from cdk_sagemaker_llm.arguments import held, hold_kinds
-from cdk_sagemaker_llm.credential_forms import redacted
+from cdk_sagemaker_llm.text import bucket_fault, redacted
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from aws_cdk import SecretValue

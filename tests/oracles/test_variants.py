@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.architectures.defaults import DEFAULTS
+from cdk_sagemaker_llm.architectures.config import DEFAULTS
 from cdk_sagemaker_llm.architectures.families import FAMILIES
 from tests.oracles.real import real_count
 

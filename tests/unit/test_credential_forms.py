@@ -20,13 +20,13 @@ from cdk_sagemaker_llm import (
     ServingFolder,
     Tgi,
 )
-from cdk_sagemaker_llm.credential_forms import kind_of, redacted
 from cdk_sagemaker_llm.findings import Rule
 from cdk_sagemaker_llm.serving import (
     ServingConfiguration,
     check_environment,
     check_properties,
 )
+from cdk_sagemaker_llm.text import kind_of, redacted
 from tests.unit.serving.lmi.artifacts import made, written
 
 TOKEN = "hf" + "_" + "aB3" * 11

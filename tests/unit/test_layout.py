@@ -13,7 +13,7 @@ import pytest
 
 PURE = [
     "catalog",
-    "client.reading",
+    "client.reader",
     "findings",
     "fit",
     "load.running",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.credential_forms import credentials_in
+from cdk_sagemaker_llm.text import credentials_in
 
 # What tools make, and what is installed.
 _MADE = {"build", "cdk.out", "dist", "mutants", "node_modules", "__pycache__"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from aws_cdk import Aws, Fn, Token
 
-from cdk_sagemaker_llm._tokens import is_list_placeholder, is_unresolved
+from cdk_sagemaker_llm.tokens import is_list_placeholder, is_unresolved
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ What a model is: how many parameters, what its cache takes, how it can be split.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.architectures.config import Config, read_config
-from cdk_sagemaker_llm.architectures.defaults import defaults_of
+from cdk_sagemaker_llm.architectures.config import Config, defaults_of, read_config
 from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of
 from cdk_sagemaker_llm.architectures.shape import Shape
 from cdk_sagemaker_llm.architectures.weight_format import (
@@ -20,8 +19,7 @@ from cdk_sagemaker_llm.architectures.weight_format import (
 )
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.architectures import known_config, model_names
-from cdk_sagemaker_llm.credential_forms import redacted
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest, redacted
 
 _UNQUANTIZED_BITS = 16
 _MOST_DEGREE = 64

@@ -4,7 +4,8 @@ Counting Llama and its kin: grouped-query attention and a gated MLP.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
+
 from cdk_sagemaker_llm.architectures.config import Config
 from cdk_sagemaker_llm.architectures.shape import Shape
 

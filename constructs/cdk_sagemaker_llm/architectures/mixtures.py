@@ -162,3 +162,138 @@ def _sparse_layers(config: Config, layers: int) -> int:
 
 def _dense_width(config: Config, dense_layers: int) -> int:
     return config.number("intermediate_size") if dense_layers else 1
+
+
+def count_deepseek(config: Config) -> Shape:
+    """
+    Count DeepSeek-V2 and V3, without the layers for multi-token prediction.
+
+    The correction of V3's router is a buffer of its class, no parameter.
+    """
+    hidden, layers = config.number("hidden_size"), config.number("num_hidden_layers")
+    heads = config.number("num_attention_heads")
+    latent = config.number("kv_lora_rank")
+    rotary = config.number("qk_rope_head_dim")
+    dense = min(config.number("first_k_dense_replace", default=0), layers)
+    expert = 3 * hidden * config.number("moe_intermediate_size")
+    experts = config.number("n_routed_experts")
+    chosen = config.number("num_experts_per_tok")
+    shared = config.number("n_shared_experts", default=0)
+    sparse = layers - dense
+    attention, norms = _attention(config)
+    vocabulary = config.number("vocab_size")
+    tied = config.flag("tie_word_embeddings", default=False)
+    mlp = config.number("intermediate_size")
+    weights = sparse * (experts + shared) * expert + dense * 3 * hidden * mlp
+    others = vocabulary * hidden * (1 if tied else 2) + hidden
+    return Shape(
+        layer_weights=layers * attention + weights,
+        attention_weights=layers * attention,
+        expert_weights=sparse * experts * expert,
+        other_parameters=others
+        + layers * (norms + 2 * hidden)
+        + sparse * hidden * experts,
+        idle_parameters=sparse * (experts - chosen) * expert,
+        kv_elements=layers * (latent + rotary),
+        kv_heads=1,
+        layers=layers,
+        hidden=hidden,
+        mlp=max(mlp if dense else 0, (chosen + shared) * expert // (3 * hidden)),
+        heads=heads,
+        head_dim=config.number("qk_nope_head_dim") + rotary,
+        vocabulary=vocabulary,
+        context=config.number("max_position_embeddings", default=4096),
+    )
+
+
+def count_deepseek_sparse(config: Config) -> Shape:
+    """
+    Count DeepSeek-V3.2: each block has an indexer, which finds what attention looks at.
+
+    vLLM keeps its keys in fp8 with a scale of 32 bits for each 128, whatever the rest
+    of the cache has: counted is that in 16 bits.
+    """
+    plain = count_deepseek(config)
+    heads = config.number("index_n_heads", default=64)
+    width = config.number("index_head_dim", default=128)
+    rank = config.number("q_lora_rank")
+    weights = plain.layers * (rank * heads * width + plain.hidden * width)
+    return replace(
+        plain,
+        layer_weights=plain.layer_weights + weights,
+        attention_weights=plain.attention_weights + weights,
+        other_parameters=plain.other_parameters
+        + plain.layers * (2 * width + plain.hidden * heads),
+        kv_elements=plain.kv_elements + plain.layers * -(-width * 33 // 64),
+    )
+
+
+def _attention(config: Config) -> tuple[int, int]:
+    hidden, heads = config.number("hidden_size"), config.number("num_attention_heads")
+    latent = config.number("kv_lora_rank")
+    rotary = config.number("qk_rope_head_dim")
+    plain, value = config.number("qk_nope_head_dim"), config.number("v_head_dim")
+    # V2-Lite says null: its queries are not compressed.
+    rank = config.number("q_lora_rank", default=0)
+    query_in = rank or hidden
+    query = query_in * heads * (plain + rotary) + (hidden * rank if rank else 0)
+    keys = hidden * (latent + rotary) + latent * heads * (plain + value)
+    has_bias = config.flag("attention_bias", default=False)
+    biases = rank + latent + rotary + hidden if has_bias else 0
+    return query + keys + heads * value * hidden, latent + rank + biases
+
+
+def count_qwen3_next(config: Config, traits: Traits) -> Shape:
+    """
+    Count Qwen3-Next, without the layer for multi-token prediction.
+
+    It is a mixture of Qwen's, but that queries have gates, as large as they are, and
+    that three blocks of four have a gated delta net for attention.
+    """
+    plain = count_qwen_moe(config, traits)
+    hidden, width = plain.hidden, plain.head_dim
+    full = _full_layers(config, plain.layers)
+    linear = plain.layers - full
+    weights, others, state = _delta_net(config, hidden)
+    keys = 2 * plain.kv_heads * width
+    gated = hidden * (3 * plain.heads * width + keys)
+    attention = full * gated + linear * weights
+    # What the mixture has for each block, biases of query, key and value, the output's,
+    # and norms of query and key, is in the blocks with attention alone.
+    has_bias = traits.switch(config, "attention_bias", default=False)
+    biases = plain.heads * width + keys + hidden if has_bias else 0
+    of_gates = plain.heads * width if has_bias else 0
+    return replace(
+        plain,
+        layer_weights=plain.layer_weights - plain.attention_weights + attention,
+        attention_weights=attention,
+        other_parameters=plain.other_parameters
+        + full * of_gates
+        + linear * (others - biases - 2 * width),
+        kv_elements=full * keys,
+        state_elements=linear * state,
+    )
+
+
+def _full_layers(config: Config, layers: int) -> int:
+    listed = config.count_of("layer_types", "full_attention")
+    if listed is not None:
+        return min(listed, layers)
+    return layers // config.number("full_attention_interval", default=4)
+
+
+def _delta_net(config: Config, hidden: int) -> tuple[int, int, int]:
+    """
+    Return a block's linear weights, its other parameters, and the numbers of its state:
+    the last inputs of a convolution, and a matrix for each head.
+    """
+    heads = config.number("linear_num_value_heads", default=32)
+    key_width = config.number("linear_key_head_dim", default=128)
+    value_width = config.number("linear_value_head_dim", default=128)
+    keys = key_width * config.number("linear_num_key_heads", default=16)
+    values = heads * value_width
+    kernel = config.number("linear_conv_kernel_dim", default=4)
+    mixed = 2 * keys + values
+    weights = hidden * (mixed + values) + hidden * 2 * heads + values * hidden
+    others = mixed * kernel + 2 * heads + value_width
+    return weights, others, mixed * (kernel - 1) + heads * key_width * value_width

@@ -13,9 +13,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments.declared import UnknownKindError, kind_of
 from cdk_sagemaker_llm.arguments.kinds import Fault
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_list_placeholder, is_unresolved
-from cdk_sagemaker_llm.credential_forms import redacted
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of, redacted
+from cdk_sagemaker_llm.tokens import is_list_placeholder, is_unresolved
 
 _LONGEST_SHOWN = 60
 # No engine's setting is as deep as this, and JSON's reader goes no deeper than 1000.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments.kinds import Kind
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 # What stands for several kinds under one name.
 ALIASES: Mapping[str, str] = {

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.engine_releases import (
@@ -20,20 +18,19 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
 from cdk_sagemaker_llm.catalog.image_rows import (
     accounts_of,
     all_accounts,
-    family_row,
-    full_version,
-    region_set,
-)
-from cdk_sagemaker_llm.catalog.image_tags import (
     base_tag,
     cuda_in,
+    family_row,
+    full_version,
     is_digest,
     is_of_cpu,
     moves,
+    region_set,
     version_in,
 )
 from cdk_sagemaker_llm.catalog.instances import Processor
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from constructs import Construct

@@ -7,12 +7,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import held, hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog._data import load
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
 
 Processor = Literal["x86_64", "arm64"]
 """
@@ -22,6 +22,9 @@ What a host's processors are: those of Intel and AMD, or AWS Graviton and NVIDIA
 _CPU_FAMILY = re.compile(r"[cmrt]\d")
 # botocore 1.44.5: every name of ProductionVariantInstanceType has three parts.
 _NAME = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+\Z")
+
+JobKind = Literal["processing", "training"]
+"""A processing job, or a training job where only that API has the type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +236,75 @@ def _suggest(name: str) -> str:
     is_plain = _CPU_FAMILY.match(name.removeprefix("ml."))
     near = nearest(name, [*_cpu_types()] if is_plain else accelerated_type_names())
     return f"use {any_of(near)}" if near else "use one such as ml.g5.12xlarge"
+
+
+def job_kind(hardware: InstanceType) -> JobKind | None:
+    """
+    Return in which kind of job an instance type can work; ``None`` for neither.
+
+    A type that the catalogue does not have is taken for one of processing jobs.
+    """
+    kinds = load("job_types.json")
+    if hardware.name in kinds["processing"]:
+        return "processing"
+    if hardware.name in kinds["training"]:
+        return "training"
+    return None if hardware.name in kinds["neither"] else "processing"
+
+
+def job_type_like(hardware: InstanceType) -> InstanceType | None:
+    """
+    Return the type of the same accelerator, with the number of them nearest to an
+    instance's, that jobs can work on; ``None`` if there is none.
+    """
+    kinds = load("job_types.json")
+    known = [find_instance_type(one) for one in kinds["processing"] + kinds["training"]]
+    alike = [
+        one for one in known if one.accelerator_model == hardware.accelerator_model
+    ]
+    return min(
+        alike,
+        key=lambda one: (abs(one.accelerators - hardware.accelerators), one.vcpus),
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accelerator:
+    """
+    One device's nameplate figures.
+
+    Args:
+        model: The name that instance types have for it, such as ``A10G``.
+
+        memory_gb_per_second: What it reads of its memory, in 10^9 bytes a second.
+
+        tflops_16bit: Dense 16-bit arithmetic in 10^12 operations a second; ``None``
+            where the vendor states none.
+
+        source: The document that states it.
+
+        is_derived: Whether the arithmetic is worked out from another figure there.
+    """
+
+    model: str
+    memory_gb_per_second: float
+    tflops_16bit: float | None
+    source: str
+    is_derived: bool = False
+
+
+def find_accelerator(model: str) -> Accelerator | None:
+    """
+    Look an accelerator up by the name of its model; ``None`` if it is not there.
+    """
+    row = load("accelerators.json")["accelerators"].get(model)
+    if row is None:
+        return None
+    return Accelerator(
+        model=model,
+        memory_gb_per_second=row["memory_gb_per_second"],
+        tflops_16bit=row["tflops_16bit"],
+        source=row["source"],
+        is_derived=row["basis"] == "derived",
+    )

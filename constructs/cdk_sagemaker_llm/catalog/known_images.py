@@ -8,8 +8,7 @@ import functools
 import re
 from collections.abc import Mapping
 
-from cdk_sagemaker_llm.catalog.image_rows import all_accounts
-from cdk_sagemaker_llm.catalog.image_tags import base_tag
+from cdk_sagemaker_llm.catalog.image_rows import all_accounts, base_tag
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
     find_image,

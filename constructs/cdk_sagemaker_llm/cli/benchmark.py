@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.load.benchmark import Benchmark, run_benchmark
 from cdk_sagemaker_llm.load.comparing import compare, differences
 from cdk_sagemaker_llm.load.reading import Reading, reading_of
 from cdk_sagemaker_llm.load.running import Progress
-from cdk_sagemaker_llm.pages.formats import refuse_ending
+from cdk_sagemaker_llm.pages.shell import refuse_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
@@ -178,7 +178,7 @@ def _draw(
 
         html.write_text(page_of_benchmark(found, reading), encoding="utf-8")
     if png is not None:
-        from cdk_sagemaker_llm.load.picture import draw_benchmark  # noqa: PLC0415 - matplotlib
+        from cdk_sagemaker_llm.load.reports import draw_benchmark  # noqa: PLC0415 - matplotlib
 
         draw_benchmark(found, png)
 

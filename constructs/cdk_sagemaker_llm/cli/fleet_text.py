@@ -10,8 +10,7 @@ from typing import Any
 import typer
 
 from cdk_sagemaker_llm.cli.fleets import HostedVariant, quotas
-from cdk_sagemaker_llm.fit.fleet import Fleet
-from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances
+from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
 

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.cli.hosted import shadows_in, variants_in
 from cdk_sagemaker_llm.cli.pools import model_in, pools_in, specification_on
 from cdk_sagemaker_llm.cli.references import full_text_of, means, resolve
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.fit.fleet import Fleet
+from cdk_sagemaker_llm.fit.packing import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"

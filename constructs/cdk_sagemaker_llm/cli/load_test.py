@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.cli.shared_options import takes
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import run_load
-from cdk_sagemaker_llm.pages.formats import refuse_ending
+from cdk_sagemaker_llm.pages.shell import refuse_ending
 
 _NAME = "load-test"
 
@@ -97,10 +97,10 @@ def _write(
     if json_file is not None:
         json_file.write_text(result.to_json(), encoding="utf-8")
     if html is not None:
-        from cdk_sagemaker_llm.load.page import page_of  # noqa: PLC0415 - where it is asked for
+        from cdk_sagemaker_llm.load.reports import page_of  # noqa: PLC0415 - where it is asked for
 
         html.write_text(page_of(result), encoding="utf-8")
     if png is not None:
-        from cdk_sagemaker_llm.load.picture import draw  # noqa: PLC0415 - matplotlib
+        from cdk_sagemaker_llm.load.reports import draw  # noqa: PLC0415 - matplotlib
 
         draw(result, png)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.fit.devices import GIB
+from cdk_sagemaker_llm.fit.setting import GIB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

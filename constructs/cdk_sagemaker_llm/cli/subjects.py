@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.images import image_versions
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.cli.hosted import hosted_reports, template_reports
 from cdk_sagemaker_llm.cli.reports import MisuseError, Report, Target
 from cdk_sagemaker_llm.cli.shapes import is_assembly, is_template

@@ -26,8 +26,7 @@ from cdk_sagemaker_llm.cli.answers import (
 )
 from cdk_sagemaker_llm.cli.reports import MisuseError
 from cdk_sagemaker_llm.client.errors import LlmError
-from cdk_sagemaker_llm.client.requests import Options, Schema
-from cdk_sagemaker_llm.client.timeouts import Timeouts
+from cdk_sagemaker_llm.client.requests import Options, Schema, Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:

@@ -27,19 +27,15 @@ if TYPE_CHECKING:
         UnreadableAnswerError,
     )
     from cdk_sagemaker_llm.client.llm_client import BaseClient, LlmClient
-    from cdk_sagemaker_llm.client.reading import (
-        read_body,
-        read_embeddings,
-        read_stream,
-    )
+    from cdk_sagemaker_llm.client.reader import read_body, read_embeddings, read_stream
     from cdk_sagemaker_llm.client.requests import (
         ChatOptions,
         Message,
         Options,
         Schema,
+        Timeouts,
     )
     from cdk_sagemaker_llm.client.stored import ClientOptions
-    from cdk_sagemaker_llm.client.timeouts import Timeouts
     from cdk_sagemaker_llm.client.tokens import (
         Embeddings,
         FinishReason,
@@ -93,7 +89,7 @@ __all__ = [
 
 _ERRORS = "client.errors"
 _TOKENS = "client.tokens"
-_READING = "client.reading"
+_READING = "client.reader"
 _REQUESTS = "client.requests"
 # Where each name is, below the library's own package.
 _HOMES = {
@@ -120,7 +116,7 @@ _HOMES = {
     "RefusedError": _ERRORS,
     "Schema": _REQUESTS,
     "ThrottledError": _ERRORS,
-    "Timeouts": "client.timeouts",
+    "Timeouts": "client.requests",
     "Token": _TOKENS,
     "ToolCall": _TOKENS,
     "UnavailableError": _ERRORS,

@@ -22,9 +22,9 @@ from cdk_sagemaker_llm.client.given import (
     listed,
     refuse,
 )
-from cdk_sagemaker_llm.client.learning import FIRST, schema_wanted
 from cdk_sagemaker_llm.client.reader import NO_TEXT, READ_VECTORS, Reader
 from cdk_sagemaker_llm.client.requests import (
+    FIRST,
     ChatOptions,
     Message,
     Options,
@@ -34,6 +34,7 @@ from cdk_sagemaker_llm.client.requests import (
     held,
     prompt_body,
     rerank_body,
+    schema_wanted,
 )
 from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.tokens import (

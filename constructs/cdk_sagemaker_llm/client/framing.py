@@ -8,15 +8,16 @@ for several lines, as indented JSON does.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.client import salvage
 from cdk_sagemaker_llm.client.errors import (
     AnswerTooLargeError,
     ConnectionCutError,
     UnreadableAnswerError,
 )
 from cdk_sagemaker_llm.client.given import as_bytes
+from cdk_sagemaker_llm.client.wire.failures import failure_in
 from cdk_sagemaker_llm.client.wire.step import Record
 
 DONE = object()
@@ -41,12 +42,28 @@ _DECODER = json.JSONDecoder(strict=False)
 _decode = _DECODER.decode
 _scan = _DECODER.raw_decode
 
-
 # What stands in place of bytes where a stream is read by hand.
 _EACH = (
     "encode texts, and of the events of boto3's stream give "
     "event['PayloadPart']['Bytes']"
 )
+
+# The error that LMI up to 0.27 appends to whatever it has written by then.
+_APPENDED = re.compile(r'\{\s*"(?:code|type|message|error)"\s*:[^{}]*\}\s*\]?\s*$')
+# The prompt that LMI 0.27 and 0.28 write with its quotes as they are.
+_UNESCAPED = re.compile(
+    r'\s*\[?\{"generated_text": "(.*?)"'
+    r'(?:, "details": (\{"finish_reason".*\}))?\}\]?\s*',
+    re.DOTALL,
+)
+_DETAILS = '", "details": {'
+# Loops that never go back: others keep a mark for every character.
+_TEXT = re.compile(
+    r'"(?:generated_text|content|text)"\s*:\s*"((?:[^"\\]++|\\.)*+)', re.DOTALL
+)
+_MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_PAIRS = {"}": "{", "]": "["}
+_WHOLE_ESCAPES = re.compile(r"(?:[^\\]++|\\[^u]|\\u[0-9a-fA-F]{4})*+", re.DOTALL)
 
 
 class Framing:
@@ -224,9 +241,9 @@ class Framing:
         """
         record = self._decoded()
         if record is None:
-            record = salvage.mended(self._whole())
+            record = mended(self._whole())
         if record is None:
-            if at_end and salvage.is_cut(self._whole()):
+            if at_end and is_cut(self._whole()):
                 raise ConnectionCutError("the answer broke off in the middle of JSON")
             raise self._unreadable()
         self._clear()
@@ -257,3 +274,69 @@ class Framing:
 def _shown(garbage: bytes) -> str:
     text = garbage[: _EXCERPT + 1].decode(errors="replace")
     return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")
+
+
+def mended(text: str) -> Record:
+    """
+    Return the record that broken JSON stands for; ``None`` if that cannot be told.
+
+    An error that was appended comes with the text before it as ``generated_text``.
+    """
+    appended = _APPENDED.search(text)
+    if appended:
+        error = _loads(appended.group().rstrip("] \r\n"))
+        if failure_in(error):
+            return error | {"generated_text": begun(text[: appended.start()])}
+    unescaped = _UNESCAPED.fullmatch(text)
+    if unescaped is None or _DETAILS in unescaped[1]:
+        return None
+    details = _loads(unescaped[2]) if unescaped[2] else None
+    if unescaped[2] and details is None:
+        return None
+    return {"generated_text": _plain(unescaped[1]), "details": details}
+
+
+def begun(text: str) -> str:
+    """
+    Return the answer in JSON that is cut off; empty if none has begun.
+
+    Half a line of a single token tells none: it may be a special one.
+    """
+    found = _TEXT.search(text)
+    if found is None or '"token"' in text[: found.start()]:
+        return ""
+    return _plain(found[1])
+
+
+def is_cut(text: str) -> bool:
+    """
+    Tell whether JSON ends before its end, rather than being none.
+    """
+    opened: list[str] = []
+    for found in _MARKS.finditer(text):
+        mark = found.group()
+        if mark in _PAIRS:
+            if not opened or opened.pop() != _PAIRS[mark]:
+                return False
+        elif mark in _PAIRS.values():
+            opened.append(mark)
+    return bool(opened)
+
+
+def _plain(escaped: str) -> str:
+    """
+    Undo the escapes of a text that may end in the middle of one.
+    """
+    found = _WHOLE_ESCAPES.match(escaped)
+    whole = found.group() if found else ""
+    read = _loads(f'"{whole}"')
+    text = read if isinstance(read, str) else whole
+    # Half of a pair of surrogates is no text.
+    return text.encode(errors="ignore").decode()
+
+
+def _loads(text: str) -> Record:
+    try:
+        return json.JSONDecoder(strict=False).decode(text)
+    except (ValueError, RecursionError):
+        return None

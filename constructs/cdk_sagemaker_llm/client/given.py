@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NoReturn, TypeVar
 
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _SHOWN = 60

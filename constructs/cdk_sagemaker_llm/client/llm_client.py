@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from cdk_sagemaker_llm.client.asking import Asker
 from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
-from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options, Schema
+from cdk_sagemaker_llm.client.requests import (
+    ChatOptions,
+    Message,
+    Options,
+    Schema,
+    Timeouts,
+)
 from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.stored import ClientOptions, reached, stored
-from cdk_sagemaker_llm.client.timeouts import Timeouts
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     Generation,

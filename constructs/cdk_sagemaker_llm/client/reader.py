@@ -5,10 +5,11 @@ The reading of one answer, from its first byte to its last.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
-from cdk_sagemaker_llm.client import salvage
+from cdk_sagemaker_llm.client import framing
 from cdk_sagemaker_llm.client.errors import (
     AnswerTooLargeError,
     ConnectionCutError,
@@ -16,19 +17,26 @@ from cdk_sagemaker_llm.client.errors import (
     UnreadableAnswerError,
 )
 from cdk_sagemaker_llm.client.framing import DONE, Framing
+from cdk_sagemaker_llm.client.given import as_bytes, choice, hold_whole, refuse
+from cdk_sagemaker_llm.client.refusals import error_of
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     Generation,
     Ranked,
     Token,
+    ToolCall,
     Usage,
     gather,
 )
-from cdk_sagemaker_llm.client.tool_calls import ToolCalls
-from cdk_sagemaker_llm.client.troubles import error_of
 from cdk_sagemaker_llm.client.wire.failures import Failure, failed_midway, failure_in
 from cdk_sagemaker_llm.client.wire.recognising import quick_reader, readers, recognise
-from cdk_sagemaker_llm.client.wire.step import Record, Step, WireFormat
+from cdk_sagemaker_llm.client.wire.step import (
+    Record,
+    Step,
+    WireFormat,
+    as_count,
+    as_text,
+)
 
 MAX_BYTES = 33_554_432
 """How much of an answer is kept if nothing else is said: 32 MiB."""
@@ -40,6 +48,9 @@ READ_VECTORS = "read them with read_embeddings() or embed()"
 _UNSAID = "nothing of it came: ask without streaming, or read the log, for the reason"
 # What a token takes beside its text, where all of them are kept.
 _TOKEN_SIZE = 64
+
+# What a part takes beside its text.
+_PART_SIZE = 64
 
 
 class Reader:
@@ -263,7 +274,7 @@ class Reader:
         """
         Give an error what came before it.
         """
-        begun = salvage.begun(self._framing.unread.decode(errors="ignore"))
+        begun = framing.begun(self._framing.unread.decode(errors="ignore"))
         error.text = self._text.getvalue() + (error.text or begun)
         error.reasoning = self._reasoning.getvalue()
         error.tool_calls = self._calls.whole(0)
@@ -277,3 +288,144 @@ def _are_texts(tokens: tuple[Token, ...]) -> bool:
         token.finish_reason and token.token_id is None and token.log_prob is None
         for token in tokens
     )
+
+
+class _Call:
+    """
+    One call on its way.
+    """
+
+    __slots__ = ("arguments", "id", "name")
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+
+
+class ToolCalls:
+    """
+    The calls of one answer, or of several side by side.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[int, int], _Call] = {}
+
+    def add(self, answer: int, part: Record) -> int:
+        """
+        Add a part as it came; return how much it takes, about.
+
+        A whole call of a document has no number: it stands after those before it.
+        """
+        if not isinstance(part, dict):
+            return 0
+        number = as_count(part.get("index"))
+        if number is None:
+            number = sum(1 for of, _ in self._calls if of == answer)
+        call = self._calls.setdefault((answer, number), _Call())
+        function = part.get("function")
+        function = function if isinstance(function, dict) else {}
+        arguments = function.get("arguments", "")
+        # TGI before 3 writes an object, not its JSON.
+        if not isinstance(arguments, str) and arguments is not None:
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        call.id = call.id or as_text(part.get("id"))
+        call.name = call.name or as_text(function.get("name"))
+        call.arguments.append(arguments or "")
+        return _PART_SIZE + len(arguments or "")
+
+    def whole(self, answer: int) -> tuple[ToolCall, ...]:
+        """
+        Return the calls of an answer as far as they came.
+        """
+        return tuple(
+            ToolCall(call.name, "".join(call.arguments), call.id)
+            for (of, _), call in sorted(self._calls.items(), key=lambda item: item[0])
+            if of == answer
+        )
+
+
+def read_stream(
+    chunks: Iterable[bytes],
+    *,
+    format: WireFormat | str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Generator[Token]:
+    """
+    Read the tokens of an answer as they arrive, in whichever format they come.
+
+    The last token carries the finish reason, the tool calls and what the engine
+    counted; it has no text of its own where the engine sends the reason apart. It is
+    given out when the stream has ended. A document that is no stream is read at its
+    end.
+
+    Args:
+        chunks: The answer, cut anywhere.
+
+        format: The container's family. If left out, the format is recognised.
+
+        max_bytes: How much may be kept: of one record, and of the text.
+
+    Raises:
+        LlmError: If the answer is an error, breaks off, or cannot be read; what came
+            by then is in ``text``.
+
+        ValueError: If something else than bytes is given.
+    """
+    single = isinstance(chunks, (str, bytes, bytearray, memoryview))
+    if single or not isinstance(chunks, Iterable):
+        way_out = "wrap bytes, [body], or read them with read_body(body)"
+        refuse("chunks", "an iterable of bytes", chunks, way_out)
+    return _reader(format, max_bytes).read(chunks)
+
+
+def read_body(
+    body: bytes,
+    *,
+    format: WireFormat | str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Generation:
+    """
+    Read a whole answer: a document, or a stream that was collected.
+
+    Args:
+        body: The answer.
+
+        format: The container's family. If left out, the format is recognised.
+
+        max_bytes: How large it may be.
+
+    Raises:
+        LlmError: If the answer is an error, breaks off, or cannot be read.
+    """
+    body = as_bytes("body", body, "encode a text; of boto3's Body give Body.read()")
+    is_document = body.lstrip()[:1] in {b"{", b"["}
+    return _reader(format, max_bytes).collect((body,), is_document=is_document)
+
+
+def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
+    """
+    Read the vectors of an embedding model.
+
+    Args:
+        body: The answer.
+
+        max_bytes: How large it may be.
+
+    Raises:
+        LlmError: If the answer is an error, or no vectors.
+    """
+    found = read_body(body, max_bytes=max_bytes).embeddings
+    if found is None:
+        raise UnreadableAnswerError(
+            "the answer is a text, no embeddings",
+            remedy="use generate() or chat() for a model that writes",
+        )
+    return found
+
+
+def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
+    hold_whole("max_bytes", max_bytes, 1)
+    if wire_format is not None:
+        wire_format = choice("format", WireFormat, wire_format)
+    return Reader(wire_format, max_bytes)

@@ -4,6 +4,7 @@ From what boto3 raises to the exception that says what to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,15 +13,17 @@ from cdk_sagemaker_llm.client.errors import (
     AnswerTimeoutError,
     ComponentNameError,
     ConnectionCutError,
+    ContextTooLongError,
     LlmError,
+    ModelError,
     NoCapacityError,
     RefusedError,
     ThrottledError,
     UnavailableError,
     UnreadableAnswerError,
 )
-from cdk_sagemaker_llm.client.troubles import error_of
-from cdk_sagemaker_llm.client.wire.failures import read_failure
+from cdk_sagemaker_llm.client.requests import Schema, schema_wanted
+from cdk_sagemaker_llm.client.wire.failures import Failure, read_failure
 
 _THROTTLED = frozenset(
     {"ThrottlingException", "Throttling", "TooManyRequestsException", "SlowDown"}
@@ -47,6 +50,46 @@ _PROXIES = (
 )
 _CERTIFICATES = "have it trust the server's certificate: AWS_CA_BUNDLE names a file"
 _TOO_LATE = "ModelInvocationTimeExceeded"
+
+_TROUBLES_TOO_MANY = 429
+_EXCERPT = 500
+_TROUBLES_REMEDIES = {
+    Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
+    "chat()",
+    Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
+}
+# What TEI's router says to a body without what its model is asked with.
+_MISSING = {
+    "missing field `inputs`": "it is asked with texts alone: use embed() for a model "
+    "that makes vectors",
+    "missing field `query`": "it ranks texts: use rerank()",
+}
+
+# The words of SageMaker for a container that did not answer in time.
+_TOO_SLOW = "timed out while waiting for a response from container"
+
+# In the engines' words: LIMIT fits, ASKED was asked for, and MORE on top of it.
+_SAYINGS = (
+    # vLLM from 0.11 on: prompt and answer apart, and their sum.
+    "maximum context length is LIMIT tokens.*for a total of (?:at least )?ASKED",
+    # vLLM before, SGLang's other form, OpenAI: the sum, or the prompt alone.
+    "maximum context length is LIMIT tokens.*?VERB(?: about| at least)? ASKED",
+    "maximum context length of LIMIT tokens(?:.*?a total of ASKED)?",
+    "maximum context length is LIMIT tokens",
+    # SGLang.
+    r"input \(ASKED tokens\) is longer than .{,20}context length \(LIMIT tokens\)",
+    # TGI: the sum of both, and the prompt alone; TEI says it as the latter.
+    r"must be <= LIMIT\. Given: ASKED `inputs` tokens(?: and MORE `max_new_tokens`)?",
+    r"`inputs` must have less than LIMIT tokens\. Given: ASKED",
+    # llama.cpp.
+    r"request \(ASKED tokens\) exceeds the available context size \(LIMIT tokens\)",
+    "exceeds? the (?:available )?context size",
+    # LMI's rolling batch: on vLLM, and on TensorRT-LLM.
+    r"prompt \(ASKED tokens\) is too long and exceeds (?:the )?limit of LIMIT",
+    r"prompt length \(ASKED\) exceeds maximum input length \(LIMIT\)",
+    "longer than the maximum model length of LIMIT",
+)
+_NUMBERS = {"LIMIT": "limit", "ASKED": "asked", "MORE": "more"}
 
 
 def from_boto(error: Exception) -> LlmError:
@@ -160,3 +203,88 @@ def _from_stream(
     if _TOO_LATE in (response.get("ErrorCode"), said.get("ErrorCode")):
         return AnswerTimeoutError(f"the model took too long: {message}")
     return ConnectionCutError(f"the container's stream broke: {message}")
+
+
+def error_of(failure: Failure) -> LlmError:
+    """
+    Make the exception for what a container said.
+    """
+    said = failure.message
+    told = _told(failure)
+    too_long = numbers_of(failure)
+    if too_long is not None:
+        limit, requested = too_long
+        return ContextTooLongError(
+            told,
+            status=failure.status,
+            model_message=said,
+            limit=limit,
+            requested=requested,
+        )
+    if failure.status == _TROUBLES_TOO_MANY:
+        return ThrottledError(told)
+    if _TOO_SLOW in said:
+        return AnswerTimeoutError(told)
+    return ModelError(
+        told,
+        status=failure.status,
+        model_message=said,
+        remedy=_remedy(failure),
+    )
+
+
+def _told(failure: Failure) -> str:
+    status = f" with status {failure.status}" if failure.status else ""
+    said = failure.message or failure.kind
+    shown = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
+    return (
+        f"the container failed{status}: {shown}"
+        if shown
+        else (f"the container failed{status} and said nothing")
+    )
+
+
+def _remedy(failure: Failure) -> str:
+    wanted = schema_wanted(failure.message)
+    if wanted is not None:
+        return _TROUBLES_REMEDIES[wanted]
+    for words, remedy in _MISSING.items():
+        if words in failure.message:
+            return remedy
+    if failure.status == 503:  # noqa: PLR2004 - HTTP's number
+        return "its queue is full or its engine is down: scale out, or read its log"
+    if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line
+        return "correct the request as the container says"
+    return ""
+
+
+def _compiled(saying: str) -> re.Pattern[str]:
+    saying = saying.replace("VERB", "(?:requested|has|contains|resulted in)")
+    for word, name in _NUMBERS.items():
+        saying = saying.replace(word, rf"(?P<{name}>\d+)")
+    return re.compile(saying, re.IGNORECASE | re.DOTALL)
+
+
+_PATTERNS = tuple(map(_compiled, _SAYINGS))
+
+
+def numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
+    """
+    Return how many tokens fit and how many were asked for, as far as it says.
+
+    ``None`` if the failure is another one.
+    """
+    if failure.kind == "exceed_context_size_error":
+        return failure.limit, failure.requested
+    for pattern in _PATTERNS:
+        found = pattern.search(failure.message)
+        if found:
+            said = found.groupdict()
+            asked, more = _number(said.get("asked")), _number(said.get("more"))
+            total = None if asked is None else asked + (more or 0)
+            return _number(said.get("limit")), total
+    return None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None

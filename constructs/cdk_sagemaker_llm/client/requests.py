@@ -5,7 +5,9 @@ Requests, as each family of containers reads them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
@@ -39,6 +41,26 @@ class Schema(StrEnum):
     CHAT = "chat"
     """``messages`` alone, as SGLang's image and AWS's of llama.cpp read them: a prompt
     is the user's only message, and the answer to it is the text."""
+
+
+FIRST = Schema.LMI
+"""The form to begin with: what refuses it says so, and has done nothing yet."""
+
+# vLLM to a body that has ``inputs``, from 0.29 on and before; and the embedded AWS of
+# a server that a model is forwarded to.
+_WANTS_PROMPTS = re.compile(
+    r"Either prompt or prompt_embeds must be provided"
+    r"|Cannot find suitable handler for request"
+    r"|ask with schema=\"openai\""
+)
+# SGLang, by pydantic and by its own words, and llama.cpp's chat.cpp.
+_WANTS_MESSAGES = re.compile(
+    r"missing field `messages`"
+    r"|'messages' is required"
+    r"|\bmessages\b.{0,40}Field required"
+    r"|Field required.{0,40}\bmessages\b",
+    re.DOTALL,
+)
 
 
 class Options(TypedDict, total=False):
@@ -286,3 +308,49 @@ def _dump(body: Mapping[str, Any]) -> bytes:
             f"the request must be what JSON can say: {error}; change what is in "
             "parameters, messages or tools"
         ) from error
+
+
+def schema_wanted(refusal: str) -> Schema | None:
+    """
+    Return the form that a container asks for; ``None`` if it does not say so.
+
+    Args:
+        refusal: What it said to another form.
+    """
+    if _WANTS_PROMPTS.search(refusal):
+        return Schema.OPENAI
+    return Schema.CHAT if _WANTS_MESSAGES.search(refusal) else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeouts:
+    """
+    How many seconds may pass.
+
+    ``Timeouts(read=30)`` gives up a model that is silent for half a minute.
+
+    Args:
+        connect: Until there is a connection.
+
+        read: Until the first part of an answer, and from one part to the next. Blank
+            lines and keep-alives are no parts. SageMaker itself ends what is no stream
+            after 60 seconds.
+
+        total: From the call to its end, with everything that is waited for and tried
+            again. If left out, only the others count.
+    """
+
+    connect: float = 10.0
+    read: float = 120.0
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse what is no time.
+        """
+        for field in fields(self):
+            seconds = getattr(self, field.name)
+            if seconds is None and field.name == "total":
+                continue
+            if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
+                raise ValueError(f"{field.name} must be more than 0 s, got {seconds!r}")

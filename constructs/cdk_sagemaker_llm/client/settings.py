@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.client.given import hold_seconds, hold_whole, refuse
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
-from cdk_sagemaker_llm.client.timeouts import Timeouts
+from cdk_sagemaker_llm.client.requests import Timeouts
 
 if TYPE_CHECKING:
     from botocore.config import Config

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 from cdk_sagemaker_llm.client.errors import RefusedError
 from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.refusals import from_boto
-from cdk_sagemaker_llm.client.requests import Schema
-from cdk_sagemaker_llm.client.timeouts import Timeouts
+from cdk_sagemaker_llm.client.requests import Schema, Timeouts
 from cdk_sagemaker_llm.client.transport import make_client
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 

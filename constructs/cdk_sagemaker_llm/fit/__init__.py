@@ -11,16 +11,14 @@ from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions, EngineName, Words
-    from cdk_sagemaker_llm.fit.fleet import Fleet
     from cdk_sagemaker_llm.fit.memory import MemoryTerms
     from cdk_sagemaker_llm.fit.outcomes import Outcome
-    from cdk_sagemaker_llm.fit.packing import Packing, fewest_instances, pack
+    from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances, pack
     from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.planning import plan
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
-    from cdk_sagemaker_llm.fit.releases import Case, Release, Windows
-    from cdk_sagemaker_llm.fit.reserves import Reserve, Tier
+    from cdk_sagemaker_llm.fit.releases import Case, Release, Reserve, Tier, Windows
     from cdk_sagemaker_llm.fit.setting import Setting
 
 __all__ = [
@@ -56,17 +54,17 @@ _HOMES = {
     "Capacity": "fit.placement",
     "Case": "fit.releases",
     "EngineName": "demand",
-    "Fleet": "fit.fleet",
+    "Fleet": "fit.packing",
     "MemoryTerms": "fit.memory",
     "Outcome": "fit.outcomes",
     "Packing": "fit.packing",
     "Plan": "fit.plans",
     "Recommendation": "fit.recommending",
     "Release": "fit.releases",
-    "Reserve": "fit.reserves",
+    "Reserve": "fit.releases",
     "ResourceRequirements": "fit.placement",
     "Setting": "fit.setting",
-    "Tier": "fit.reserves",
+    "Tier": "fit.releases",
     "Traffic": "fit.recommending",
     "Units": "fit.placement",
     "Windows": "fit.releases",

@@ -5,18 +5,17 @@ Checks of what a serving configuration asks of the memory against what there is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand, Words
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.cache import frees_windows, token_bytes
-from cdk_sagemaker_llm.fit.devices import GIB
 from cdk_sagemaker_llm.fit.outcomes import longest_sequence
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case
+from cdk_sagemaker_llm.fit.setting import GIB
 
 _ARITHMETIC = "the plan's arithmetic"
 DOES_NOT_LOAD = Rule(

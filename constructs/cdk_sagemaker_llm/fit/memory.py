@@ -7,12 +7,12 @@ seen to take, and ``Assumptions`` overrides each.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.architectures.gguf import gguf_bytes
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.architectures.weight_format import gguf_bytes
 from cdk_sagemaker_llm.fit.cache import sequence_bytes
-from cdk_sagemaker_llm.fit.devices import GIB, are_linked
 from cdk_sagemaker_llm.fit.releases import Case, Range
-from cdk_sagemaker_llm.fit.setting import Setting
+from cdk_sagemaker_llm.fit.setting import GIB, Setting, are_linked
 
 # What loading reports beyond the counted weights: 0 to 0.15 GiB in the logs.
 _WEIGHTS_BEYOND_GIB = Range(0, 0.05, 0.15)

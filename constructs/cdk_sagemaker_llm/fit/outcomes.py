@@ -4,7 +4,8 @@ What comes of a plan in one case: room for the cache, and what it holds.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
+
 from cdk_sagemaker_llm.fit.cache import (
     BLOCK_TOKENS,
     frees_windows,
@@ -12,10 +13,9 @@ from cdk_sagemaker_llm.fit.cache import (
     state_bytes,
     token_bytes,
 )
-from cdk_sagemaker_llm.fit.devices import visible_bytes
 from cdk_sagemaker_llm.fit.memory import MemoryTerms, memory_terms
 from cdk_sagemaker_llm.fit.releases import Case
-from cdk_sagemaker_llm.fit.setting import Setting
+from cdk_sagemaker_llm.fit.setting import Setting, visible_bytes
 
 # MAMBA_CACHE_SIZE_MAX_RUNNING_REQUESTS_RATIO of SGLang: states of each request.
 _STATES_OF_ONE = 3

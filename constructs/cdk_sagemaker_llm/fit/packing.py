@@ -16,23 +16,34 @@ for all three resources. Of more than 200 sizes only the simple cases are decide
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.fit._greedy import greedily
-from cdk_sagemaker_llm.fit._kinds import Counts, Kinds
-from cdk_sagemaker_llm.fit._search import Limit, limits, search
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import (
     Capacity,
     ResourceRequirements,
+    Units,
     listed,
     overflow,
     plain,
     shortened,
 )
+from cdk_sagemaker_llm.fit.search import (
+    Counts,
+    Fillings,
+    Kinds,
+    Limit,
+    fitting,
+    limits,
+    minus,
+    search,
+)
 
 _RESOURCES = ("accelerators", "CPU cores", "memory")
+
+_Order = Callable[[Sequence[Units]], Sequence[int]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -291,3 +302,135 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
         f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
         f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
     )
+
+
+def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
+    """
+    Place the largest copies first, in several orders; keep what leaves least over.
+
+    Returns:
+        What each instance holds, and the copies left over.
+    """
+    best: tuple[Fillings, Counts] = [], kinds.counts
+    for order in _orders(kinds):
+        for where in (_first, _fullest):
+            found = _place(kinds, instances, order, where)
+            if not best[0] or sum(found[1]) < sum(best[1]):
+                best = found
+            if not any(found[1]):
+                return found
+    return best
+
+
+def _orders(kinds: Kinds) -> Iterator[list[int]]:
+    numbers = list(range(len(kinds.sizes)))
+    yield numbers
+    for axes in ((0, 2, 1), (0, 1, 2), (2, 0, 1), (1, 0, 2)):
+        first = operator.itemgetter(*axes)
+        yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
+
+
+def _place(
+    kinds: Kinds, instances: int, order: Sequence[int], where: _Order
+) -> tuple[Fillings, Counts]:
+    free = [kinds.room] * instances
+    filled = [[0] * len(kinds.sizes) for _ in free]
+    left = list(kinds.counts)
+    for kind in order:
+        size = kinds.sizes[kind]
+        for index in where(free):
+            copies = min(left[kind], fitting(size, free[index]))
+            free[index] = minus(free[index], size, copies)
+            filled[index][kind] = copies
+            left[kind] -= copies
+    return [tuple(filling) for filling in filled], tuple(left)
+
+
+def _first(free: Sequence[Units]) -> Sequence[int]:
+    return range(len(free))
+
+
+def _fullest(free: Sequence[Units]) -> Sequence[int]:
+    return sorted(range(len(free)), key=lambda index: free[index])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fleet:
+    """
+    Instances of one type, and what copies of each model on them reserve.
+
+    ``Fleet(instance_type=p4d, instances=2).with_model("Llama", needs).pack()``
+
+    Args:
+        instance_type: The type of all instances.
+
+        instances: How many there are; a number that is known at synth.
+
+        models:
+            What a copy of each model reserves, and how many copies there are.
+            If left out, none runs yet.
+            A model with a number that is not known at synth takes no place: nothing
+            is guessed.
+    """
+
+    instance_type: InstanceType
+    instances: int
+    models: Mapping[str, ResourceRequirements] = field(default_factory=dict)
+
+    @property
+    def capacity(self) -> Capacity:
+        """
+        What each instance has, by the nameplate.
+        """
+        return Capacity.of(self.instance_type)
+
+    @property
+    def accelerators(self) -> int:
+        """
+        The accelerators of all instances.
+        """
+        return self.instance_type.accelerators * self.instances
+
+    @property
+    def accelerators_used(self) -> int:
+        """
+        The accelerators that all copies reserve, whether they have a place or not.
+        """
+        return sum(
+            needs.copies * (needs.accelerators or 0) for needs in self._known().values()
+        )
+
+    def with_model(self, name: str, needs: ResourceRequirements) -> Fleet:
+        """
+        Return this fleet with a model beside the others.
+        """
+        return replace(self, models={**self.models, name: needs})
+
+    def pack(self) -> Packing:
+        """
+        Place every copy, or say why not all can have a place.
+        """
+        return pack(self._known(), self.capacity, self.instances)
+
+    def with_one_more(self, name: str) -> Packing:
+        """
+        Try to place one more copy of a model that is there.
+        """
+        needs = self.models[name]
+        more = replace(needs, copies=needs.copies + 1)
+        return self.with_model(name, more).pack()
+
+    def most_copies(self, needs: ResourceRequirements) -> int:
+        """
+        Return how many copies of one more model can be placed beside the others.
+        """
+        return most_copies(needs, self.capacity, self.instances, beside=self._known())
+
+    def alone(self, needs: ResourceRequirements) -> int:
+        """
+        Return how many copies of a model there could be if no other ran.
+        """
+        return self.capacity.copies_of(needs) * self.instances
+
+    def _known(self) -> dict[str, ResourceRequirements]:
+        return {name: needs for name, needs in self.models.items() if needs.is_known}

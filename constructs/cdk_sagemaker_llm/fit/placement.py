@@ -5,12 +5,11 @@ What copies of models reserve, what instances have, and what is certainly too mu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 # Host memory that the service keeps. AWS publishes no figure. The one measurement at
 # hand: of the 16 GiB of an ml.g5.xlarge, a reservation of 1024 MiB was accepted and one

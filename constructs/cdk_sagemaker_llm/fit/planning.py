@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.architectures.gguf import gguf_bits
+from cdk_sagemaker_llm.architectures.weight_format import gguf_bits
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, engine_title
@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.fit.outcomes import outcome_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case, Release, release_of
 from cdk_sagemaker_llm.fit.setting import Setting
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 # A plan without a context length is for this many tokens, or for as many as the model
 # has if those are fewer: the length that published sizings of 2023 and 2024 are for.

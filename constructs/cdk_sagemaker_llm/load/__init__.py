@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
     from cdk_sagemaker_llm.load.joining import join_load
     from cdk_sagemaker_llm.load.knee import Knee, Objective
-    from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
+    from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured, Record
     from cdk_sagemaker_llm.load.reading import Reading, reading_of
-    from cdk_sagemaker_llm.load.records import Record
     from cdk_sagemaker_llm.load.result import LoadResult
     from cdk_sagemaker_llm.load.running import LoadError, Progress, run_load
-    from cdk_sagemaker_llm.load.saturation import Saturation
-    from cdk_sagemaker_llm.load.scaling_target import HeadRoom, ScalingTarget
+    from cdk_sagemaker_llm.load.scaling_target import (
+        HeadRoom,
+        Saturation,
+        ScalingTarget,
+    )
     from cdk_sagemaker_llm.load.settings import LoadSettings
     from cdk_sagemaker_llm.load.uncertainty import Estimate
 
@@ -71,10 +73,10 @@ _HOMES = {
     "Objective": "load.knee",
     "Progress": "load.running",
     "Reading": "load.reading",
-    "Record": "load.records",
+    "Record": "load.measured",
     "Row": "load.benchmark",
     "join_load": "load.joining",
-    "Saturation": "load.saturation",
+    "Saturation": "load.scaling_target",
     "ScalingTarget": "load.scaling_target",
     "SettingsError": "load.faults",
     "fit_service_times": "load.fitting",

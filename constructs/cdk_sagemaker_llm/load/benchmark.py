@@ -5,19 +5,15 @@ A sweep over numbers of users: how throughput and latency follow the load.
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from cdk_sagemaker_llm.load.conditions import asked_of
-from cdk_sagemaker_llm.load.copies import Counting
-from cdk_sagemaker_llm.load.formats import FORMAT, VERSION, facts_of
-from cdk_sagemaker_llm.load.result import LoadResult
+from cdk_sagemaker_llm.load.result import LoadResult, asked_of, percent, table_of
 from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.load.steady import steady_of
-from cdk_sagemaker_llm.load.tables import percent, table_of
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
 HEADS = ("concurrent users", "requests", "requests/s", "median latency s", "success")
@@ -26,6 +22,10 @@ LEAST_PERCENT = 50
 _WHOLE = 0.99
 # What files of this version may lack.
 _LATER = ("copies", "copies_untold")
+
+FORMAT = "cdk-sagemaker-llm/benchmark"
+VERSION = 1
+_WANTED = "name a file that sagemaker-llm benchmark --save wrote"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -270,3 +270,167 @@ def _row(facts: Mapping[str, Any]) -> Row:
 
 def _estimate(facts: Mapping[str, float] | None) -> Estimate | None:
     return None if facts is None else Estimate(**facts)
+
+
+def copies_of(settings: LoadSettings) -> int:
+    """
+    Look up how many copies of the component serve, or instances of the variant.
+
+    Raises:
+        LookupError: If that cannot be told, with the reason.
+    """
+    if settings.endpoint_url is not None:
+        raise LookupError(
+            "how many copies served is not looked up beside --endpoint-url; say it "
+            "with --copies"
+        )
+    try:
+        import boto3  # noqa: PLC0415 - an extra
+        from botocore.config import Config  # noqa: PLC0415 - an extra
+        from botocore.exceptions import (  # noqa: PLC0415 - an extra
+            BotoCoreError,
+            ClientError,
+        )
+    except ImportError as error:
+        raise _unknown("boto3 is missing") from error
+    # Nobody waits long for what is a convenience.
+    config = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
+    try:
+        client = boto3.client("sagemaker", region_name=settings.region, config=config)
+        if settings.component is not None:
+            found = client.describe_inference_component(
+                InferenceComponentName=settings.component
+            )
+            return _known(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
+        found = client.describe_endpoint(EndpointName=settings.endpoint)
+        return _known(_instances(found, settings.variant))
+    except ClientError as error:
+        raise _unknown(error.response["Error"]["Code"]) from error
+    except BotoCoreError as error:
+        raise _unknown(type(error).__name__) from error
+
+
+class Counting:
+    """
+    How many served while something was measured.
+
+    Args:
+        settings: Whom to count.
+    """
+
+    def __init__(self, settings: LoadSettings) -> None:
+        self._settings = settings
+        self._first, self._untold = self._count()
+
+    def found(self) -> dict[str, Any]:
+        """
+        Count again: how many served since the beginning, or why that is not known.
+        """
+        if self._first is not None:
+            count, self._untold = self._count()
+            self._untold = self._untold or _changed(self._first, count)
+        if self._untold:
+            self._first = None
+        return {"copies": self._first, "copies_untold": self._untold}
+
+    def _count(self) -> tuple[int | None, str]:
+        try:
+            return copies_of(self._settings), ""
+        except LookupError as reason:
+            return None, str(reason)
+
+
+def _changed(before: int, after: int | None) -> str:
+    if before == after:
+        return ""
+    return (
+        f"the copies changed from {before} to {after} while it was measured; hold "
+        "their number, with a minimum that is the maximum, and measure again"
+    )
+
+
+def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:
+    variants = [
+        one
+        for one in endpoint.get("ProductionVariants", [])
+        if variant in {None, one["VariantName"]}
+    ]
+    if len(variants) > 1:
+        raise LookupError("the endpoint has several variants; name one with --variant")
+    return variants[0].get("CurrentInstanceCount") if variants else None
+
+
+def _known(count: int | None) -> int:
+    if not count:
+        raise _unknown("none is named")
+    return count
+
+
+def _unknown(why: str) -> LookupError:
+    return LookupError(
+        f"how many copies served could not be read ({why}); say it with --copies"
+    )
+
+
+def facts_of(text: str) -> Mapping[str, Any]:
+    """
+    Read the JSON of a saved benchmark.
+
+    Raises:
+        ValueError: If it is something else, or of another version, with what it is.
+    """
+    try:
+        facts = json.loads(text)
+    except ValueError as fault:
+        raise ValueError(f"this is no JSON; {_WANTED}") from fault
+    written = facts.get("format") if isinstance(facts, dict) else None
+    if written != FORMAT:
+        what = "" if written is None else f", but {written}"
+        raise ValueError(f"this is no saved benchmark{what}; {_WANTED}")
+    if facts.get("version") != VERSION:
+        raise ValueError(
+            f"this is a benchmark in version {facts.get('version')} of the format, and "
+            f"this release reads version {VERSION}; measure again with --save, or use "
+            "the release of cdk-sagemaker-llm that wrote it"
+        )
+    return dict(facts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Steady:
+    """
+    Means of a run, which Little's law joins: as many are under way as there begin in
+    the time that each takes.
+
+    Args:
+        under_way: How many requests that ended well were under way, on average.
+
+        latency: Seconds that each took.
+
+        first_token: Seconds until its first token.
+    """
+
+    under_way: float
+    latency: float
+    first_token: float
+
+
+def steady_of(result: LoadResult) -> Steady | None:
+    """
+    Compute the means of a run; ``None`` if nothing was streamed that ended well.
+
+    What is under way is counted by time, and not by what ends: where answers end
+    together, a window has one such wave more or less.
+    """
+    begin, end = result.begin, result.end
+    good = [one for one in result.measured.records if one.is_success]
+    begun = [one for one in good if begin <= one.start < end]
+    firsts = [one.first_token for one in begun if one.first_token is not None]
+    if not firsts:
+        return None
+    spent = sum(max(0.0, min(one.end, end) - max(one.start, begin)) for one in good)
+    return Steady(
+        under_way=spent / (end - begin),
+        latency=statistics.fmean(one.latency for one in begun),
+        first_token=statistics.fmean(firsts),
+    )

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from html import escape
 
 from cdk_sagemaker_llm.load.benchmark import HEADS, Benchmark, Row
-from cdk_sagemaker_llm.load.conditions import asked_of
 from cdk_sagemaker_llm.load.reading import Reading
+from cdk_sagemaker_llm.load.result import asked_of
 from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart, numbers
 from cdk_sagemaker_llm.pages.shell import bullets, page, table
 

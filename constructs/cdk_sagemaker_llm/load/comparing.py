@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
-from cdk_sagemaker_llm.load.tables import percent, table_of
+from cdk_sagemaker_llm.load.result import percent, table_of
 from cdk_sagemaker_llm.load.uncertainty import Estimate
 
 _HEADS = ("concurrent users", "figure", "before", "after", "change", "verdict")

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.load.measured import Measured
-from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 
 

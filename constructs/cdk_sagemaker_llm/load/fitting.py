@@ -9,18 +9,30 @@ a batch of ``n`` moves on by one token in each ``pace(n)``.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm.load.benchmark import Row
-from cdk_sagemaker_llm.load.fitting_alone import bounded, single_of
-from cdk_sagemaker_llm.load.fitting_line import LINE, held_by, most_at_once
-from cdk_sagemaker_llm.load.fitting_said import Said, Single
 from cdk_sagemaker_llm.load.observed import Observed, observed
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 _HAIR = 1e-9
+
+# With more under way it is the line that grows: where of each second that answers take
+# longer so much goes by before their first token.
+_WAITS = 0.8
+LINE = 1.05
+"""A line is one where so much more is under way than is written at once."""
+# With fewer under way, prompts hold up too little to be measured by it.
+_SEVERAL = 2.0
+_ROUNDS = 3
+_HALF = 0.5
+
+# More of its time no copy spends on prompts, as long as it writes answers.
+_BUSIEST = 0.95
+_MILLI = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,3 +190,209 @@ def _whole(
         # Measured rows may fall; what is drawn on beyond them must not.
         rows.append((most, rows[-1][1]))
     return tuple(rows)
+
+
+def most_at_once(
+    points: Sequence[Observed], single: Single, given: int | None, said: Said
+) -> int:
+    """
+    Tell how many sequences are written at once.
+    """
+    if given is not None:
+        said.found.append(f"max_sequences: {given}, as it was given")
+        return given
+    counts = [held_by(one, single) for one in points]
+    grown = rises(points)
+    if not grown:
+        most = max(1, round(max(counts)))
+        said.found.append(f"max_sequences: {most}, the most that one copy had at once")
+        said.warnings.append(
+            f"max_sequences: nobody waited in line, so that a copy may write more than "
+            f"{most} at once; sweep with more users, or give --max-sequences"
+        )
+        return most
+    first = grown[0]
+    # The last row before may have had a line already, the one before that had none.
+    least = counts[first - 2] if first > 1 else 1.0
+    written, is_sure = _written([points[number] for number in grown], points, single)
+    if not is_sure:
+        said.warnings.append(
+            "max_sequences: with all numbers of users requests wait in line, which "
+            "tells it roughly; sweep with fewer users too, or give --max-sequences"
+        )
+    most = max(1, round(min(max(written, least), *(counts[n] for n in grown))))
+    said.found.append(
+        f"max_sequences: {most}; with {points[first].users} users and more, requests "
+        "wait in line, and by Little's law so many are written at once"
+    )
+    return most
+
+
+def rises(points: Sequence[Observed]) -> list[int]:
+    """
+    Return the numbers of the rows in which it is the line that has grown.
+    """
+    return [
+        number
+        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
+        if more.first_token - less.first_token
+        > _WAITS * (more.latency - less.latency)
+        > 0
+    ]
+
+
+def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
+    """
+    Return the rows in which nobody waits in line, and prompts hold up one another.
+    """
+    first = (rises(points) or [len(points) + 1])[0]
+    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
+
+
+def _written(
+    full: Sequence[Observed], points: Sequence[Observed], single: Single
+) -> tuple[float, bool]:
+    """
+    Return how many sequences a full batch has, and whether a row had no line.
+
+    A request's share of the copy's time is what its prompt holds up the batch, and its
+    tokens by how many others get theirs with them.
+    """
+    prompt = statistics.fmean(one.prompt for one in full) * single.prompt
+    found, calm = 0.0, list[Observed]()
+    # What prompts hold up is measured in the rows without a line, and which rows have
+    # none follows from how many are written: it settles at once.
+    for _ in range(_ROUNDS):
+        found = statistics.median(
+            (one.answer - 1) * one.between / max(1 / one.rate - prompt, _HAIR)
+            for one in full
+        )
+        calm = [one for one in points if _SEVERAL < held_by(one, single) < found / LINE]
+        if calm:
+            nearest = calm[-1]
+            stay = held_by(nearest, single)
+            prompt = held_up(nearest, stay, single.overhead)
+    return found, bool(calm)
+
+
+def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
+    """
+    Return for how long each prompt held up a batch, where nobody waited in line.
+    """
+    # Who comes waits for the token under way: for half of one, on average.
+    tokens = (one.answer - _HALF) * one.between
+    return max(0.0, one.latency - overhead - tokens) / count
+
+
+def held_by(one: Observed, single: Single) -> float:
+    """
+    Return how many requests a copy has, those on the way to it or from it left out.
+    """
+    return one.under_way * (1 - min(single.overhead / one.latency, 1.0))
+
+
+def single_of(
+    alone: Sequence[Observed], points: Sequence[Observed], said: Said
+) -> Single:
+    """
+    Tell what a request takes alone: of a user alone, or from the sweep.
+    """
+    if len(alone) > 1:
+        short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
+        if long.prompt >= 2 * short.prompt:
+            return _by_lengths(short, long, said)
+        said.warnings.append(
+            "prompt_seconds_per_token: the prompts of a user alone do not differ "
+            "enough in length; give longer ones"
+        )
+    cost = _by_rows(points, said)
+    said.warnings.append(
+        "overhead_seconds: counted with the prompt, since nobody asked alone"
+    )
+    return Single(0.0, cost, None)
+
+
+def _by_lengths(short: Observed, long: Observed, said: Said) -> Single:
+    slope = (long.first_token - short.first_token) / (long.prompt - short.prompt)
+    token = statistics.fmean((short.mean_between, long.mean_between))
+    overhead = short.first_token - slope * short.prompt - token
+    said.found += [
+        (
+            f"overhead_seconds: {max(overhead, 0) * _MILLI:.1f} ms, of a user alone: "
+            "the time to the first token, less what prompt and token take"
+        ),
+        (
+            f"prompt_seconds_per_token: {max(slope, 0) * _MILLI:.4f} ms, of a user "
+            f"alone: how much later the first token comes with {long.prompt:.0f} than "
+            f"with {short.prompt:.0f} tokens of prompt"
+        ),
+    ]
+    if slope < 0:
+        said.warnings.append(
+            "prompt_seconds_per_token: long prompts were no slower than short ones; "
+            "ask alone for longer with --probe"
+        )
+    return Single(max(overhead, 0.0), max(slope, 0.0), token)
+
+
+def _by_rows(points: Sequence[Observed], said: Said) -> float:
+    """
+    Compute what a prompt's token costs from how prompts hold up what others write.
+    """
+    calm = before_line(points)
+    if calm:
+        cost = statistics.fmean(
+            held_up(one, one.under_way) / one.prompt for one in calm
+        )
+        how = "what answers take longer than their tokens, for each request under way"
+    else:
+        # The mean time between tokens has those stalls in it, the median does not.
+        cost = statistics.fmean(
+            max(0.0, 1 - one.between / max(one.mean_between, _HAIR))
+            / (one.rate * one.prompt)
+            for one in points
+        )
+        how = "how much longer the mean time between tokens is than the median"
+    said.found.append(f"prompt_seconds_per_token: {cost * _MILLI:.4f} ms, from {how}")
+    said.warnings.append(
+        "prompt_seconds_per_token: nobody asked alone with prompts of two lengths, "
+        "which tells it better"
+    )
+    return cost
+
+
+def bounded(single: Single, points: Sequence[Observed], said: Said) -> Single:
+    """
+    Hold what prompts cost to what leaves time for the answers that were written.
+    """
+    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
+    if single.prompt <= most:
+        return single
+    said.warnings.append(
+        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
+        "leaves for prompts, less than one takes alone: the engine works on several "
+        "at once"
+    )
+    return Single(single.overhead, most, single.token)
+
+
+@dataclass(slots=True)
+class Said:
+    """
+    What is told of figures: how they were found, and what could not be told.
+    """
+
+    found: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """
+    What a request takes alone: outside of the batch, for a token of prompt, and for
+    one of the answer.
+    """
+
+    overhead: float
+    prompt: float
+    token: float | None

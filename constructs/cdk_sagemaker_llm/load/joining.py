@@ -12,8 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from cdk_sagemaker_llm.load.addresses import address_of
 from cdk_sagemaker_llm.load.running import LoadError, require_packages
+from cdk_sagemaker_llm.load.settings import address_of
 
 
 def join_load(

@@ -6,14 +6,19 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cdk_sagemaker_llm.load.benchmark import Row
+from cdk_sagemaker_llm.load.benchmark import Row, row_of
 from cdk_sagemaker_llm.load.prompts import lengths_of
+from cdk_sagemaker_llm.load.running import Progress, run_load
+from cdk_sagemaker_llm.load.settings import LoadSettings
 
 _DRAWN = 1000
+
+# So short that the slope shows, and not so short that a prompt costs what none does.
+_PART = 0.25
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,3 +111,39 @@ def words_of(settings: Mapping[str, Any]) -> float:
     draw = lengths_of(settings["prompt_words"])
     chance = random.Random(0)  # noqa: S311 - no secret
     return statistics.fmean(draw(chance) for _ in range(_DRAWN))
+
+
+def run_alone(
+    settings: LoadSettings,
+    seconds: float,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> tuple[Row, ...]:
+    """
+    Have one user ask with a quarter of each prompt, and then with whole ones.
+
+    Args:
+        settings: What is asked in the sweep.
+
+        seconds: For how long each time.
+
+        on_progress: What is told each second how it goes. If left out, nothing.
+
+    Raises:
+        LoadError: If the endpoint refuses any request, or Locust is missing.
+    """
+    alone = replace(settings, users=1, processes=1, spawn_rate=1.0, run_time=seconds)
+    return tuple(
+        row_of(run_load(each, on_progress)) for each in (_shortened(alone), alone)
+    )
+
+
+def _shortened(settings: LoadSettings) -> LoadSettings:
+    if settings.prompts:
+        return replace(settings, prompts=tuple(map(_beginning, settings.prompts)))
+    words = words_of(settings.packed())
+    return replace(settings, prompt_words=str(max(1, round(words * _PART))))
+
+
+def _beginning(prompt: str) -> str:
+    words = prompt.split()
+    return " ".join(words[: max(1, round(len(words) * _PART))])

@@ -9,8 +9,12 @@ from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
 from cdk_sagemaker_llm.load.knee import Knee, Objective, knee_of
-from cdk_sagemaker_llm.load.saturation import Saturation, saturation_of
-from cdk_sagemaker_llm.load.scaling_target import HeadRoom, ScalingTarget
+from cdk_sagemaker_llm.load.scaling_target import (
+    HeadRoom,
+    Saturation,
+    ScalingTarget,
+    saturation_of,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

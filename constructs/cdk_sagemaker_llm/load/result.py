@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +21,6 @@ from cdk_sagemaker_llm.load.figures import (
 )
 from cdk_sagemaker_llm.load.measured import Measured
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.load.tables import table_of
 
 FORMAT = "cdk-sagemaker-llm/load-test"
 VERSION = 1
@@ -36,6 +36,8 @@ _COLUMNS = (
     "prompt_tokens",
     "failure",
 )
+
+_COUNTED = {"prompt_tokens": "a prompt", "tokens": "an answer"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -227,3 +229,60 @@ class LoadResult:
 
 def _mean(number: float | None) -> str:
     return "" if number is None else f"{number:.1f}"
+
+
+def table_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """
+    Write a table.
+    """
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def percent(share: float) -> str:
+    """
+    Write a share; a single failure among thousands does not read as none.
+    """
+    if share in {0, 1}:
+        return f"{share:.0%}"
+    written = f"{min(max(share, 0.0001), 0.9999):.2%}"
+    return written.replace(".00%", "%")
+
+
+def asked_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """
+    Say what was asked, and for how long.
+
+    Args:
+        rows: The facts of each row of a benchmark.
+    """
+    if not rows:
+        return "Nothing was measured."
+    settings = rows[0]["settings"]
+    most = settings["max_new_tokens"]
+    unit = "words" if settings.get("tokenizer") is None else "tokens"
+    count = settings["prompts"]
+    what = (
+        f"{count} {'prompt' if count == 1 else 'prompts'} of a file"
+        if count
+        else f"{settings['prompt_words']} prompt {unit}"
+    )
+    answers = "answers of any length" if most is None else f"at most {most} generated"
+    return f"{what}, {answers}, {settings['run_time']:g} s per row.{_counted(rows)}"
+
+
+def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
+    """
+    Say how many tokens there were in truth, on average.
+    """
+    told = []
+    for name, what in _COUNTED.items():
+        known = [
+            (row["figures"]["requests"], row["figures"][name])
+            for row in rows
+            if row["figures"][name] is not None
+        ]
+        if count := sum(number for number, _ in known):
+            mean = sum(number * tokens for number, tokens in known) / count
+            told.append(f"{mean:.0f} {what}")
+    return f" Tokens counted: {', '.join(told)}." if told else ""

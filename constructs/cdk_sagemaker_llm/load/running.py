@@ -17,8 +17,7 @@ from importlib.util import find_spec
 from types import FrameType
 from typing import IO, Any
 
-from cdk_sagemaker_llm.load.measured import Measured
-from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.settings import LoadSettings
 

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from cdk_sagemaker_llm.client.requests import Schema
-from cdk_sagemaker_llm.load.addresses import address_of
 from cdk_sagemaker_llm.load.faults import Fault, SettingsError
 from cdk_sagemaker_llm.load.prompts import lengths_of
 
@@ -19,6 +18,11 @@ _USERS = 10
 _RAMP = 5.0
 _USERS_A_PROCESS = 100
 _POSITIVE = ("arrival_rate", "spawn_rate", "run_time", "join_within", "timeout")
+
+PORT = 5557
+"""The port where none is named: Locust's own."""
+
+_MOST = 65_535
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,3 +223,18 @@ class LoadSettings:
         except SettingsError as error:
             return error.faults
         return ()
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """
+    Read an address: ``HOST`` or ``HOST:PORT``.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    host, sign, number = text.partition(":")
+    is_number = number.isascii() and number.isdigit()
+    port = int(number) if is_number else -1 if sign else PORT
+    if not host or host != host.strip() or "/" in host or not 0 < port <= _MOST:
+        raise ValueError(f"must be HOST or HOST:PORT, such as 10.0.0.5, got {text!r}")
+    return host, port

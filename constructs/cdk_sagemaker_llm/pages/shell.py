@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 
 # Longer texts are read from the left, like sentences.
 _LONG = 24
@@ -123,3 +124,24 @@ def _cells(kinds: Sequence[str], row: Sequence[str]) -> str:
     return "".join(
         f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)
     )
+
+
+def refuse_ending(path: Path) -> None:
+    """
+    Refuse a file of no format that can be drawn, before anything is computed.
+
+    Raises:
+        ValueError: If matplotlib is missing, or the ending is of no known format.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415 - an extra
+    except ImportError as fault:
+        raise ValueError(
+            "--png needs matplotlib; install it with: "
+            "pip install 'cdk-sagemaker-llm[plot]'"
+        ) from fault
+    known = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in known:
+        raise ValueError(
+            f"--png {path} must end in the name of a format: {', '.join(sorted(known))}"
+        )

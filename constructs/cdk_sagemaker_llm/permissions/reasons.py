@@ -10,9 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from cdk_sagemaker_llm._records import dataclass
 
 _ROLES = "SageMaker developer guide, sagemaker-roles, CreateModel API"
 _VPC = "SageMaker developer guide, host-vpc"

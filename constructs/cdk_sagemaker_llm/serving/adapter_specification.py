@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cdk_sagemaker_llm._s3 import bucket_fault
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.text import bucket_fault
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 SCHEME = "s3://"
 ARCHIVE = ".tar.gz"

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.engine_releases import EngineName, engine_of
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.configuration import Container
 from cdk_sagemaker_llm.serving.environment import ENGINES, TGI, checked_as, file_of
@@ -22,6 +21,7 @@ from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
 from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 SWITCH = "option.enable_lora"
 SWITCHED_ON = {"OPTION_ENABLE_LORA": "true"}

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 _PREFIX = "check_"
 

@@ -6,15 +6,14 @@ it asks of the memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 Accelerators = int | Callable[[Demand | None], int | None] | None
 """

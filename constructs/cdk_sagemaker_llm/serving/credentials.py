@@ -7,16 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.credential_forms import (
-    credentials_in,
-    kind_of,
-    without_references,
-)
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
+from cdk_sagemaker_llm.text import credentials_in, kind_of, without_references
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 _REMEDY = "keep it in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
 _KEEP = "keep it in Secrets Manager"

@@ -8,8 +8,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm._lazily import later
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.engine_releases import (
     engine_families,
@@ -34,22 +32,20 @@ from cdk_sagemaker_llm.serving.host import instance_findings
 from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE
 from cdk_sagemaker_llm.serving.lmi.checks import heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
+from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
 from cdk_sagemaker_llm.serving.lmi.folder import properties_path
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, UNKNOWN_IMAGE
 from cdk_sagemaker_llm.serving.spelling import MISSPELT, usual_mistake
+from cdk_sagemaker_llm.serving.tgi.checks import check_environment as check_tgi
 from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
 from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.serving.lmi.environment.findings import Config, lmi_findings
-    from cdk_sagemaker_llm.serving.tgi.checks import check_environment as check_tgi
-else:
-    # Each family loads its own checks, where a container is of that family.
-    lmi_findings = later("serving.lmi.environment.findings", "lmi_findings")
-    check_tgi = later("serving.tgi.checks", "check_environment")
+    from cdk_sagemaker_llm.serving.lmi.environment.findings import Config
 
 TGI = "huggingface-llm"
 ENGINES = engine_families()

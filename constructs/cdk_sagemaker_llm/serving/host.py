@@ -4,13 +4,13 @@ Whether an image can start on an instance: its processors, devices, kernels and 
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.images import ImageRelease, image_families
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.catalog.known_images import of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 # torch-neuronx, which it is built on, is not for the first Inferentia.
 _NEURONX_ONLY = frozenset({"huggingface-vllm-neuronx"})

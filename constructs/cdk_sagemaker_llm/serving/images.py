@@ -5,9 +5,8 @@ Choosing the image that runs, and the checks that every backend shares of it.
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
@@ -19,6 +18,7 @@ from cdk_sagemaker_llm.catalog.images import (
 from cdk_sagemaker_llm.catalog.known_images import family_at, of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 # What is known of the end of a family, from the AWS Deep Learning Containers
 # release data (2026-08) and the projects' own announcements.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cdk_sagemaker_llm.architectures.names import class_doubt
+from cdk_sagemaker_llm.architectures.families import class_doubt
 from cdk_sagemaker_llm.findings import Finding, Rule
 
 DOUBTFUL_CLASS = Rule(

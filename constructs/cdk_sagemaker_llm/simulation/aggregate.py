@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm.simulation.circling import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.fleet import Copy
 from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
-from cdk_sagemaker_llm.simulation.gauges import Gauges, busy_share
 from cdk_sagemaker_llm.simulation.histogram import Histogram
-from cdk_sagemaker_llm.simulation.outcome import Outcome
-from cdk_sagemaker_llm.simulation.publishing import Publisher, spread_of_seconds
-from cdk_sagemaker_llm.simulation.recording import SHARES, Minutes
+from cdk_sagemaker_llm.simulation.outcome import SHARES, Minutes, Outcome
+from cdk_sagemaker_llm.simulation.publishing import (
+    Gauges,
+    Publisher,
+    busy_share,
+    spread_of_seconds,
+)
 from cdk_sagemaker_llm.simulation.requests import TICK
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm.simulation.outcome import Refusal
 from cdk_sagemaker_llm.simulation.scenario import Routing, Workload
-from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
-from cdk_sagemaker_llm.simulation.service.first_tokens import TimedCopy
+from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy, TimedCopy
 from cdk_sagemaker_llm.simulation.traffic.base import Arrival
 
 _NEVER: Arrival = (math.inf, 0, 0)

@@ -8,13 +8,11 @@ import sys
 from typing import Any
 
 from cdk_sagemaker_llm.staging import hub
-from cdk_sagemaker_llm.staging.ending import ended
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
-from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.selecting import select
+from cdk_sagemaker_llm.staging.signalling import ended, say
 from cdk_sagemaker_llm.staging.storage import Storage
-from cdk_sagemaker_llm.staging.transfer import Transfer
+from cdk_sagemaker_llm.staging.transfer import Transfer, select
 
 
 def stage(order: Order) -> None:

@@ -5,17 +5,22 @@ How a function answers a stack that asks for something: at once, with a build be
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import boto3
+from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.staging.failures import StagingError
+from cdk_sagemaker_llm.staging.listing import objects
 from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
-from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.signalling import answer, signal
+from cdk_sagemaker_llm.staging.signalling import answer, say, signal
+from cdk_sagemaker_llm.staging.wanted import NOTE, Wanted
 
 _TOKEN_LENGTH = 32
+
+_RUNS = "IN_PROGRESS"
 
 
 def answered(
@@ -83,3 +88,69 @@ def signal_done(handle: str, *, unique_id: str) -> None:
     except OSError as fault:
         # Of a roll-back: the condition was met long ago, and its address has expired.
         say(f"the wait condition took no signal: {fault}")
+
+
+def stop_builds(project: str, handle: str) -> None:
+    """
+    Stop the builds of an order, which its handle tells from others.
+
+    Args:
+        project: The CodeBuild project.
+
+        handle: The wait condition's address.
+    """
+    _unless_refused(f"the builds of {project}", lambda: _stop_builds(project, handle))
+
+
+def stop_jobs(wanted: Wanted) -> None:
+    """
+    Stop the jobs that compile for an order.
+    """
+    _unless_refused(f"the jobs of {wanted.uri}", lambda: _stop_jobs(wanted))
+
+
+def _unless_refused(what: str, stop: Callable[[], None]) -> None:
+    try:
+        stop()
+    except (ClientError, LookupError, ValueError) as fault:
+        # They end by themselves: neither a refusal nor a note that is none holds up a
+        # stack that goes.
+        say(f"{what} are not stopped: {type(fault).__name__}: {fault}")
+
+
+def _stop_builds(project: str, handle: str) -> None:
+    client = boto3.client("codebuild")
+    # The newest hundred, of which what is under way is the first.
+    ids = client.list_builds_for_project(projectName=project)["ids"]
+    found = client.batch_get_builds(ids=ids)["builds"] if ids else []
+    for build in found:
+        if build["buildStatus"] == _RUNS and handle in _handles(build):
+            client.stop_build(id=build["id"])
+            say(f"{build['id']} is stopped")
+
+
+def _handles(build: dict[str, Any]) -> list[str]:
+    variables = build["environment"].get("environmentVariables", [])
+    return [one["value"] for one in variables if one["name"] == HANDLE]
+
+
+def _stop_jobs(wanted: Wanted) -> None:
+    s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
+    kind = json.loads(wanted.order)["kind"]
+    for key, _ in objects(s3, wanted.bucket, wanted.jobs, delimiter="/"):
+        note = json.loads(s3.get_object(Bucket=wanted.bucket, Key=key)["Body"].read())
+        if note["handle"] == wanted.handle:
+            name = key.removeprefix(wanted.jobs).removesuffix(NOTE)
+            _stop_job(sagemaker, kind, name)
+
+
+def _stop_job(
+    sagemaker: Any,  # noqa: ANN401 - boto3's clients have no types
+    kind: str,
+    name: str,
+) -> None:
+    word = kind.capitalize()
+    described = getattr(sagemaker, f"describe_{kind}_job")(**{f"{word}JobName": name})
+    if described[f"{word}JobStatus"] == "InProgress":
+        getattr(sagemaker, f"stop_{kind}_job")(**{f"{word}JobName": name})
+        say(f"{name} is stopped")

@@ -12,8 +12,7 @@ from typing import Any
 import boto3
 
 from cdk_sagemaker_llm.staging.order import HANDLE
-from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.signalling import signal
+from cdk_sagemaker_llm.staging.signalling import say, signal
 
 
 def tell(event: Mapping[str, Any]) -> None:

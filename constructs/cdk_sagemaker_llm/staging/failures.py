@@ -4,12 +4,17 @@ Why a model cannot be staged.
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
 
 _ELSEWHERE = {"301", "PermanentRedirect", "AuthorizationHeaderMalformed"}
+
+# The first pause; each is twice the one before.
+_PAUSE = float(os.environ.get("STAGING_RETRY_SECONDS", "2"))
 
 
 class StagingError(Exception):
@@ -42,3 +47,13 @@ def bucket_failure(fault: ClientError, bucket: str) -> StagingError:
             f"({error.get('Message', code)}); let it in by their policies"
         )
     return StagingError(f"bucket {bucket}: {fault}")
+
+
+def pause(attempt: int) -> None:
+    """
+    Wait after an attempt, the longer the more there were.
+
+    Args:
+        attempt: Which one it was, from 0 on.
+    """
+    time.sleep(_PAUSE * 2**attempt)

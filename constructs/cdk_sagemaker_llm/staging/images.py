@@ -4,17 +4,44 @@ Mirroring an image in a build: ``python3 -m cdk_sagemaker_llm.staging.images``.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from http.client import HTTPException
 
-from cdk_sagemaker_llm.staging.copying import Blob, Copying
-from cdk_sagemaker_llm.staging.ending import ended
-from cdk_sagemaker_llm.staging.failures import StagingError
-from cdk_sagemaker_llm.staging.image_order import ImageOrder
-from cdk_sagemaker_llm.staging.logins import source_of, target_of
-from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.registry import INDEXES, Manifest, Registry
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from cdk_sagemaker_llm.staging.failures import StagingError, pause
+from cdk_sagemaker_llm.staging.order import VARIABLE
+from cdk_sagemaker_llm.staging.registry import (
+    ATTEMPTS,
+    BREAKS,
+    INDEXES,
+    BusyError,
+    Manifest,
+    Registry,
+)
+from cdk_sagemaker_llm.staging.signalling import ended, say
+
+_CHUNK = 1024 * 1024
+# How often contents may be others than their digest says.
+_ARRIVALS = 3
+_SHORT = 19
+
+_SECONDS = 60
+_PART = re.compile(r'(\w+)="([^"]*)"')
+
+_THREADS = 4
 
 
 def mirror(order: ImageOrder) -> None:
@@ -117,3 +144,311 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """
+    A layer, or an image's configuration.
+
+    Args:
+        digest: Its digest, as ``sha256:...``.
+
+        size: Its bytes.
+    """
+
+    digest: str
+    size: int
+
+
+class Copying:
+    """
+    The layers of one image on their way, from a registry to the other without a disk
+    between them.
+
+    Args:
+        source: Where they are.
+
+        target: Where they go.
+
+        blobs: The layers.
+
+        threads: How many are brought at the same time.
+    """
+
+    def __init__(
+        self,
+        source: Registry,
+        target: Registry,
+        blobs: Sequence[Blob],
+        threads: int,
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._blobs = blobs
+        self._threads = threads
+        self._total = sum(one.size for one in blobs)
+        self._lock = threading.Lock()
+        self._done = 0
+        self._bytes = 0
+
+    def run(self) -> None:
+        """
+        Bring what is missing, the largest first.
+
+        Raises:
+            StagingError: If a layer cannot be brought; none is begun after it.
+        """
+        ordered = sorted(self._blobs, key=lambda one: -one.size)
+        with ThreadPoolExecutor(self._threads) as pool:
+            futures = [pool.submit(self._bring, one) for one in ordered]
+            done, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in waiting:
+                future.cancel()
+            for future in done:
+                future.result()
+
+    def _bring(self, blob: Blob) -> None:
+        began = time.monotonic()
+        arrived = 0
+        for attempt in range(ATTEMPTS):
+            # Of an earlier build, or of an attempt whose answer was lost.
+            if self._target.has_blob(blob.digest):
+                self._say(blob, "is there already")
+                return
+            try:
+                if self._copy(blob):
+                    self._say(blob, _pace(blob.size, time.monotonic() - began))
+                    return
+                arrived += 1
+                last = BusyError("other contents than the digest says")
+            except BusyError as fault:
+                last = fault
+            if arrived == _ARRIVALS:
+                raise StagingError(
+                    f"{blob.digest} of {self._source.title} arrived {_ARRIVALS} times "
+                    "with other contents than its digest says, and was not put in place"
+                )
+            pause(attempt)
+        raise self._target.gave_up(last) from last
+
+    def _copy(self, blob: Blob) -> bool:
+        """
+        Copy a layer; return whether it arrived as its digest says.
+        """
+        pieces = _Pieces(self._source, blob)
+        place = self._target.send_blob(self._target.begin_blob(), iter(pieces))
+        if pieces.digest != blob.digest:
+            # What is never finished is never there.
+            return False
+        self._target.finish_blob(place, blob.digest)
+        return True
+
+    def _say(self, blob: Blob, what: str) -> None:
+        with self._lock:
+            self._done += 1
+            self._bytes += blob.size
+            share = self._bytes / self._total if self._total else 1.0
+            say(
+                f"[{self._done}/{len(self._blobs)}] {blob.digest[:_SHORT]} "
+                f"{blob.size / 1e9:.2f} GB {what}, {share:.0%} of "
+                f"{self._total / 1e9:.2f} GB"
+            )
+
+
+class _Pieces:
+    """
+    A layer's bytes as they come, gone on with where the line breaks.
+    """
+
+    def __init__(self, source: Registry, blob: Blob) -> None:
+        self._source = source
+        self._blob = blob
+        self._hash = hashlib.sha256()
+        self._read = 0
+
+    @property
+    def digest(self) -> str:
+        """
+        The digest of what has come.
+        """
+        return f"sha256:{self._hash.hexdigest()}"
+
+    def __iter__(self) -> Iterator[bytes]:
+        broken = 0
+        while self._read < self._blob.size:
+            try:
+                yield from self._some()
+                last = BusyError("the connection was closed")
+            except BusyError as fault:
+                last = fault
+            if self._read >= self._blob.size:
+                return
+            if broken == ATTEMPTS:
+                raise self._source.gave_up(last) from last
+            pause(broken)
+            broken += 1
+
+    def _some(self) -> Iterator[bytes]:
+        with self._source.open_blob(self._blob.digest, self._read) as stream:
+            while piece := _next_of(stream):
+                self._hash.update(piece)
+                self._read += len(piece)
+                yield piece
+
+
+def _next_of(stream: object) -> bytes:
+    # Only reading is tried here: what breaks where it is sent is another's matter.
+    try:
+        piece: bytes = stream.read(_CHUNK)  # type: ignore[attr-defined] # an answer
+    except BREAKS as fault:
+        raise BusyError(str(fault) or type(fault).__name__) from fault
+    return piece
+
+
+def _pace(size: int, seconds: float) -> str:
+    rate = size / 1e6 / max(seconds, 0.001)
+    return f"in {seconds:.0f} s ({rate:.0f} MB/s)"
+
+
+class EcrLogin:
+    """
+    A login to a registry of Amazon ECR, as good as its role for twelve hours.
+
+    Args:
+        account: Whose registry it is; empty for the role's own.
+
+        region: Where it is; empty for the build's own.
+    """
+
+    def __init__(self, account: str = "", region: str = "") -> None:
+        self._account = account
+        self._region = region
+        self.url, self._header = self._ask()
+
+    def __call__(self, challenge: str) -> str:
+        """
+        Return the header, a new one where the old one is refused.
+        """
+        if challenge:
+            self.url, self._header = self._ask()
+        return self._header
+
+    def _ask(self) -> tuple[str, str]:
+        # The account changes nothing of the login; the address comes with it.
+        registries = {"registryIds": [self._account]} if self._account else {}
+        try:
+            client = boto3.client("ecr", region_name=self._region or None)
+            (found,) = client.get_authorization_token(**registries)["authorizationData"]
+        except (BotoCoreError, ClientError) as fault:
+            where = f"of {self._region}" if self._region else "of this region"
+            raise StagingError(
+                f"Amazon ECR {where} does not let the role log in: {fault}; a region "
+                "of another partition never does"
+            ) from fault
+        return found["proxyEndpoint"], f"Basic {found['authorizationToken']}"
+
+
+class OpenLogin:
+    """
+    A login to a registry that lets everybody read, after it has handed out a token.
+    """
+
+    def __call__(self, challenge: str) -> str:
+        """
+        Return the header, as the registry's challenge says where to get it.
+        """
+        said = dict(_PART.findall(challenge))
+        if not challenge.lower().startswith("bearer ") or "realm" not in said:
+            return ""
+        realm = said.pop("realm")
+        if not realm.startswith(("https://", "http://")):
+            raise StagingError(f"a registry hands out tokens at no address: {realm!r}")
+        asked = f"{realm}?{urllib.parse.urlencode(said)}"
+        try:
+            with urllib.request.urlopen(asked, timeout=_SECONDS) as answer:  # noqa: S310 - held just above
+                found = json.loads(answer.read())
+        except (OSError, HTTPException, ValueError) as fault:
+            raise BusyError(f"no token from {realm}: {fault}") from fault
+        return f"Bearer {found.get('token') or found.get('access_token', '')}"
+
+
+def source_of(order: ImageOrder) -> Registry:
+    """
+    Return where an image is mirrored from.
+    """
+    if order.source_url:
+        return Registry(order.source_url, order.source_repository, OpenLogin())
+    login = EcrLogin(order.source_account, order.source_region)
+    return Registry(login.url, order.source_repository, login)
+
+
+def target_of(order: ImageOrder) -> Registry:
+    """
+    Return where an image is mirrored to.
+    """
+    login = EcrLogin()
+    return Registry(login.url, order.repository, login)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageOrder:
+    """
+    One image by its digest, and the repository that it goes to.
+
+    Args:
+        source_repository: The repository that has it.
+
+        digest: The digest of its manifest, as ``sha256:...``.
+
+        platform: What it must be built for, such as ``linux/amd64``.
+
+        repository: The repository of this account and region that it goes to.
+
+        tag: The tag that it gets there, when all of it is there.
+
+        source_account: Whose registry in Amazon ECR it is in; empty for another one.
+
+        source_region: That registry's region.
+
+        source_url: Another registry's address; empty for one in Amazon ECR.
+
+        source_tag: The tag that it had when its digest was taken.
+
+        threads: How many layers are brought at the same time.
+    """
+
+    source_repository: str
+    digest: str
+    platform: str
+    repository: str
+    tag: str
+    source_account: str = ""
+    source_region: str = ""
+    source_url: str = ""
+    source_tag: str = ""
+    threads: int = _THREADS
+
+    @classmethod
+    def from_environment(
+        cls, environment: Mapping[str, str] = os.environ
+    ) -> ImageOrder:
+        """
+        Read what the construct has written.
+
+        Raises:
+            StagingError: If it is not there, or cannot be read.
+        """
+        try:
+            return cls(**json.loads(environment[VARIABLE]))
+        except (KeyError, ValueError, TypeError) as fault:
+            raise StagingError(f"{VARIABLE} is not what it should be: {fault}") from (
+                fault
+            )
+
+    @property
+    def title(self) -> str:
+        """
+        The image, as messages name it.
+        """
+        return f"{self.source_repository}@{self.digest[:_SHORT]}"

@@ -16,8 +16,7 @@ import boto3
 from boto3.s3.transfer import TransferConfig
 
 from cdk_sagemaker_llm.staging.listing import objects
-from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.signalling import signal
+from cdk_sagemaker_llm.staging.signalling import say, signal
 from cdk_sagemaker_llm.staging.wanted import JOBS, MANIFEST, NOTE, Wanted
 
 _PROCESSING, _TRAINING = "processing", "training"

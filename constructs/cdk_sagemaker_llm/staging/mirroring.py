@@ -17,10 +17,10 @@ from cdk_sagemaker_llm.staging.beginning import (
     is_new,
     signal_done,
     start_build,
+    stop_builds,
     token_of,
 )
-from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.stopping import stop_builds
+from cdk_sagemaker_llm.staging.signalling import say
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:

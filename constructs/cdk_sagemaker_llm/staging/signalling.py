@@ -5,15 +5,21 @@ Telling CloudFormation how it went: a wait condition, and a custom resource.
 from __future__ import annotations
 
 import json
+import os
 import urllib.request
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from cdk_sagemaker_llm.staging.failures import StagingError
+from cdk_sagemaker_llm.staging.order import HANDLE
 
 # What CloudFormation takes of a reason: an answer has at most 4096 bytes, of which a
 # prefix and the stack's names may be a thousand (CloudFormation user guide,
 # crpg-ref-responses).
 _LONGEST = 3000
 _SECONDS = 60
+
+Work = TypeVar("Work")
 
 
 def signal(url: str, *, unique_id: str, reason: str = "") -> None:
@@ -88,3 +94,52 @@ def shortened(reason: str) -> str:
     while len(json.dumps(kept)) > _LONGEST + len('""'):
         kept = kept[: len(kept) * 9 // 10]
     return kept
+
+
+def say(line: str) -> None:
+    """
+    Write a line at once: whoever looks at the log of a build waits for it.
+    """
+    print(line, flush=True)  # noqa: T201 - the log of a build is its output
+
+
+def ended(
+    read: Callable[[], Work],
+    do: Callable[[Work], None],
+    *,
+    named: Callable[[Work], str],
+    otherwise: str,
+    failed: str,
+) -> int:
+    """
+    Do what the environment asks for, and tell the wait condition how it went.
+
+    Args:
+        read: Reads the order.
+
+        do: Does it.
+
+        named: What is signalled of an order.
+
+        otherwise: What is signalled of one that cannot be read.
+
+        failed: What the log says before the reason of a failure.
+
+    Returns:
+        The exit status.
+    """
+    reason, unique_id = "", otherwise
+    try:
+        order = read()
+        unique_id = named(order)
+        do(order)
+    except StagingError as fault:
+        reason = str(fault)
+    except Exception as fault:  # noqa: BLE001 - the stack's event must say what it was
+        reason = f"{type(fault).__name__}: {fault}"
+    if reason:
+        say(f"{failed}: {reason}")
+    handle = os.environ.get(HANDLE)
+    if handle:
+        signal(handle, unique_id=unique_id, reason=reason)
+    return 1 if reason else 0

@@ -18,13 +18,13 @@ from cdk_sagemaker_llm.staging.beginning import (
     is_new,
     signal_done,
     start_build,
+    stop_builds,
+    stop_jobs,
     token_of,
 )
 from cdk_sagemaker_llm.staging.failures import bucket_failure
-from cdk_sagemaker_llm.staging.ownership import Ownership
-from cdk_sagemaker_llm.staging.progress import say
-from cdk_sagemaker_llm.staging.stopping import stop_builds, stop_jobs
-from cdk_sagemaker_llm.staging.wanted import Wanted
+from cdk_sagemaker_llm.staging.signalling import say
+from cdk_sagemaker_llm.staging.wanted import Ownership, Wanted
 
 _NOTHING_MADE = "nothing-staged"
 _NO_BUCKET = "NoSuchBucket"

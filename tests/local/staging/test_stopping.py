@@ -13,7 +13,7 @@ import pytest
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.staging import jobs, mirroring, starting
-from cdk_sagemaker_llm.staging.stopping import stop_jobs
+from cdk_sagemaker_llm.staging.beginning import stop_jobs
 from cdk_sagemaker_llm.staging.wanted import Wanted
 from tests.local.building.projects import Projects, buildspec
 from tests.local.conftest import REGION

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.architectures.defaults import DEFAULTS, REQUIRED, defaults_of
+from cdk_sagemaker_llm.architectures.config import DEFAULTS, REQUIRED, defaults_of
 from cdk_sagemaker_llm.catalog._data import load
 
 CONFIGS: dict[str, dict[str, Any]] = load("architectures.json")["configs"]

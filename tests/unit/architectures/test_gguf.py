@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.architectures.gguf import (
+from cdk_sagemaker_llm.architectures.weight_format import (
     GGUF_BITS,
     gguf_bits,
     gguf_bytes,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm import HuggingFaceModel
-from cdk_sagemaker_llm.architectures.names import (
+from cdk_sagemaker_llm.architectures.families import (
     class_doubt,
     class_fault,
     known_classes,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.catalog._data import load
-from cdk_sagemaker_llm.catalog.accelerators import find_accelerator
+from cdk_sagemaker_llm.catalog.instances import find_accelerator
 
 
 def test_every_accelerator_of_the_instance_types_is_there() -> None:

@@ -11,11 +11,9 @@ from cdk_sagemaker_llm.catalog.instances import (
     InstanceType,
     accelerated_type_names,
     find_instance_type,
-    local_storage_gb,
-)
-from cdk_sagemaker_llm.catalog.job_types import (
     job_kind,
     job_type_like,
+    local_storage_gb,
 )
 from tools.catalog.job_types import build, render
 

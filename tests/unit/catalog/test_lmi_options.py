@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.lmi_options import (
+from cdk_sagemaker_llm.catalog.lmi import (
     ARGUMENTS_SINCE,
+    LmiVersion,
     OptionType,
     Span,
     deprecated_since,
@@ -19,7 +20,6 @@ from cdk_sagemaker_llm.catalog.lmi_options import (
     option_spans,
     option_type,
 )
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 
 
 def version(text: str) -> LmiVersion:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion, row_versions
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion, row_versions
 
 
 def test_the_tables_describe_these_versions() -> None:

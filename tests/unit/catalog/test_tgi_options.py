@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.catalog.images import image_versions
-from cdk_sagemaker_llm.catalog.tgi_options import (
+from cdk_sagemaker_llm.catalog.tgi import (
     described_version,
     find_tgi_option,
     is_between,

@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.cli.assembly import (
     text_of,
 )
 from cdk_sagemaker_llm.cli.shapes import AssemblyError, is_assembly
-from cdk_sagemaker_llm.hosting.artifact import tarball
+from cdk_sagemaker_llm.hosting.models.artifact import tarball
 
 HASH = "ab" * 32
 LMI = "djl-inference:0.26.0-tensorrtllm0.7.1-cu122"

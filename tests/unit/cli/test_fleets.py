@@ -13,7 +13,7 @@ import pytest
 from cdk_sagemaker_llm.cli import fleet_text
 from cdk_sagemaker_llm.cli.fleets import HostedVariant, quotas, read_variants
 from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.fit import ResourceRequirements, _search
+from cdk_sagemaker_llm.fit import ResourceRequirements, search
 
 Resources = dict[str, dict[str, Any]]
 
@@ -380,7 +380,7 @@ def test_what_is_open_is_said_to_be(
     """
     Two of six accelerators take an instance each, and leave room for two of four.
     """
-    monkeypatch.setattr(_search, "MOST_KINDS", 0)
+    monkeypatch.setattr(search, "MOST_KINDS", 0)
     resources = host(
         InitialInstanceCount=3, ManagedInstanceScaling={"MaxInstanceCount": 5}
     )

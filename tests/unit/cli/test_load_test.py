@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.cli.loading.live import line_of
 from cdk_sagemaker_llm.cli.loading.reading import head_room_of, objective_of
 from cdk_sagemaker_llm.cli.loading.shared import Asked, flag_of, parameters_of
 from cdk_sagemaker_llm.load.knee import Objective
-from cdk_sagemaker_llm.load.records import UNFINISHED, Record
+from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings

@@ -27,8 +27,8 @@ from cdk_sagemaker_llm.client import (
     ToolCall,
     Usage,
 )
+from cdk_sagemaker_llm.client.refusals import error_of
 from cdk_sagemaker_llm.client.requests import Options
-from cdk_sagemaker_llm.client.troubles import error_of
 from cdk_sagemaker_llm.client.wire.failures import Failure
 from tests.unit.cli.test_command import shown
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.client import Schema
-from cdk_sagemaker_llm.client.learning import FIRST, schema_wanted
+from cdk_sagemaker_llm.client.requests import FIRST, schema_wanted
 
 
 @pytest.mark.parametrize(

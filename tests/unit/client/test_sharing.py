@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdk_sagemaker_llm.client.wire.sharing import shared
+from cdk_sagemaker_llm.client.wire.step import shared
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.fit.devices import GIB, are_linked, visible_bytes
+from cdk_sagemaker_llm.fit.setting import GIB, are_linked, visible_bytes
 
 
 @pytest.mark.parametrize(

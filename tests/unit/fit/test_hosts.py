@@ -11,7 +11,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.cli.choices import Choice
 from cdk_sagemaker_llm.cli.plan_text import show_plan, show_ranking
 from cdk_sagemaker_llm.fit import Assumptions, plan
-from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
+from cdk_sagemaker_llm.fit.setting import GIB, visible_bytes
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B"
 BGE = "BAAI/bge-large-en-v1.5"

@@ -15,10 +15,9 @@ from cdk_sagemaker_llm.catalog.architectures import model_names
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.fit import Assumptions, plan
 from cdk_sagemaker_llm.fit.cache import BLOCK_TOKENS, sequence_bytes, token_bytes
-from cdk_sagemaker_llm.fit.devices import GIB, visible_bytes
 from cdk_sagemaker_llm.fit.memory import MemoryTerms, memory_terms
 from cdk_sagemaker_llm.fit.releases import Case, release_of
-from cdk_sagemaker_llm.fit.setting import Setting
+from cdk_sagemaker_llm.fit.setting import GIB, Setting, visible_bytes
 
 USUAL = Assumptions()
 LLAMA = ModelArchitecture.of("meta-llama/Llama-2-70b-hf")

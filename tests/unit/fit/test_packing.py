@@ -19,10 +19,8 @@ from cdk_sagemaker_llm.fit import (
     fewest_instances,
     pack,
 )
-from cdk_sagemaker_llm.fit._greedy import greedily
-from cdk_sagemaker_llm.fit._kinds import Kinds, minus
-from cdk_sagemaker_llm.fit._search import MOST_KINDS
-from cdk_sagemaker_llm.fit.packing import most_copies
+from cdk_sagemaker_llm.fit.packing import greedily, most_copies
+from cdk_sagemaker_llm.fit.search import MOST_KINDS, Kinds, minus
 
 P4D = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
 SMALL = Capacity(accelerators=4, cpus=8, memory_mib=4096)

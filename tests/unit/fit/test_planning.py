@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.catalog.instances import (
     find_instance_type,
 )
 from cdk_sagemaker_llm.fit import Assumptions, plan
-from cdk_sagemaker_llm.fit.devices import GIB
+from cdk_sagemaker_llm.fit.setting import GIB
 
 LLAMA = "meta-llama/Llama-2-{}-hf"
 P4D, G5_12X = "ml.p4d.24xlarge", "ml.g5.12xlarge"

@@ -7,15 +7,15 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.fit import Assumptions, Case, plan
-from cdk_sagemaker_llm.fit.devices import GIB
-from cdk_sagemaker_llm.fit.releases import release_of
-from cdk_sagemaker_llm.fit.reserves import (
+from cdk_sagemaker_llm.fit.releases import (
     SGLANG_0_5_5,
     SGLANG_0_5_10,
     SGLANG_0_5_22,
     Reserve,
     recorded_lengths,
+    release_of,
 )
+from cdk_sagemaker_llm.fit.setting import GIB
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B"
 

@@ -16,13 +16,12 @@ from cdk_sagemaker_llm.fit import (
     Capacity,
     Packing,
     ResourceRequirements,
-    _search,
     fewest_instances,
     pack,
 )
-from cdk_sagemaker_llm.fit._greedy import greedily
-from cdk_sagemaker_llm.fit._kinds import Kinds
-from cdk_sagemaker_llm.fit._search import MOST_STEPS, limits, search
+from cdk_sagemaker_llm.fit import search as _search
+from cdk_sagemaker_llm.fit.packing import greedily
+from cdk_sagemaker_llm.fit.search import MOST_STEPS, Kinds, limits, search
 
 P4D = Capacity.of(find_instance_type("ml.p4d.24xlarge"))
 SMALL = Capacity(accelerators=4, cpus=8, memory_mib=4096)

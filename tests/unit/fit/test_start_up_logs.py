@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.memory import Held, held, markdown, read_logs, rows
 from cdk_sagemaker_llm.fit import plan
-from cdk_sagemaker_llm.fit.devices import GIB
+from cdk_sagemaker_llm.fit.setting import GIB
 
 # vLLM 0.2.5 had 13.7 GiB beside weights and cache on each of four A100, ten times what
 # it had on one; its log prints no terms.

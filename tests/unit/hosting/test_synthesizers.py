@@ -20,7 +20,7 @@ from aws_cdk import (
 )
 
 from cdk_sagemaker_llm import HuggingFaceModel, Model, ServingArtifact, TensorRtLlm
-from cdk_sagemaker_llm.hosting.artifact import tarball
+from cdk_sagemaker_llm.hosting.models.artifact import tarball
 
 
 def artifact_of(stack: Stack) -> ServingArtifact:

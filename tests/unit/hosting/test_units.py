@@ -10,9 +10,9 @@ from aws_cdk.assertions import Match, Template
 
 from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.hosting.hosts import define_variant
-from cdk_sagemaker_llm.hosting.limits import size_findings, time_findings
-from cdk_sagemaker_llm.hosting.variant import ProductionVariant
+from cdk_sagemaker_llm.hosting.common.limits import size_findings, time_findings
+from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
+from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 
 GPT2 = HuggingFaceModel("gpt2")
 

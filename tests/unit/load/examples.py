@@ -4,8 +4,7 @@ A run of ten seconds with figures that can be told by hand.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.load.measured import Measured
-from cdk_sagemaker_llm.load.records import UNFINISHED, Record
+from cdk_sagemaker_llm.load.measured import UNFINISHED, Measured, Record
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.simulation.histogram import Histogram

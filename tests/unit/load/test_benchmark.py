@@ -13,8 +13,7 @@ import pytest
 from cdk_sagemaker_llm.load import benchmark as measuring
 from cdk_sagemaker_llm.load.benchmark import Benchmark, row_of, run_benchmark
 from cdk_sagemaker_llm.load.comparing import compare
-from cdk_sagemaker_llm.load.conditions import asked_of
-from cdk_sagemaker_llm.load.result import LoadResult
+from cdk_sagemaker_llm.load.result import LoadResult, asked_of
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 from cdk_sagemaker_llm.local.aws.untyped import Untyped

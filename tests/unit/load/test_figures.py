@@ -10,8 +10,7 @@ import random
 import pytest
 
 from cdk_sagemaker_llm.load.figures import Distribution, figures_of, seconds_of
-from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured
-from cdk_sagemaker_llm.load.records import UNFINISHED, Record
+from cdk_sagemaker_llm.load.measured import UNFINISHED, GeneratorDelay, Measured, Record
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from tests.unit.load.examples import histogram, run_of
 

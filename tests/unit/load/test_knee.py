@@ -10,7 +10,7 @@ import pytest
 
 from cdk_sagemaker_llm.load.faults import SettingsError
 from cdk_sagemaker_llm.load.knee import Objective, knee_of
-from cdk_sagemaker_llm.load.saturation import saturation_of
+from cdk_sagemaker_llm.load.scaling_target import saturation_of
 from tests.unit.load.sweeps import published, row, sweep
 
 TABLE = """\

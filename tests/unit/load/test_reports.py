@@ -18,12 +18,10 @@ from cdk_sagemaker_llm.load.benchmark_page import (
     page_of_benchmark,
     panels_of_benchmark,
 )
-from cdk_sagemaker_llm.load.curves import panels_of
 from cdk_sagemaker_llm.load.knee import Objective
-from cdk_sagemaker_llm.load.page import page_of
-from cdk_sagemaker_llm.load.picture import draw, draw_benchmark
 from cdk_sagemaker_llm.load.reading import reading_of
-from cdk_sagemaker_llm.pages.formats import refuse_ending
+from cdk_sagemaker_llm.load.reports import draw, draw_benchmark, page_of, panels_of
+from cdk_sagemaker_llm.pages.shell import refuse_ending
 from tests.unit.load.examples import histogram, run_of
 from tests.unit.load.sweeps import row, sweep
 
@@ -270,7 +268,7 @@ def test_a_report_loads_neither_locust_nor_gevent() -> None:
     They change Python's sockets, and are for a run's own processes.
     """
     code = (
-        "import sys, cdk_sagemaker_llm.load.running, cdk_sagemaker_llm.load.page;"
+        "import sys, cdk_sagemaker_llm.load.running, cdk_sagemaker_llm.load.reports;"
         "print([m for m in ('locust', 'gevent', 'boto3') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.load.benchmark import Row, row_of
-from cdk_sagemaker_llm.load.measured import Measured
-from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from tests.local.loading import engine

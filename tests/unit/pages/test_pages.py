@@ -8,9 +8,8 @@ import re
 
 import pytest
 
-from cdk_sagemaker_llm.pages.chart import Panel, chart, numbers
+from cdk_sagemaker_llm.pages.chart import Panel, chart, marks, numbers, span_of, step_of
 from cdk_sagemaker_llm.pages.shell import bullets, page, table
-from cdk_sagemaker_llm.pages.ticks import marks, span_of, step_of
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 

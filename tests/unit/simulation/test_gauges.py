@@ -18,17 +18,16 @@ from cdk_sagemaker_llm.simulation import (
     TargetTracking,
 )
 from cdk_sagemaker_llm.simulation.fleet import Copy, Instance
-from cdk_sagemaker_llm.simulation.gauges import (
+from cdk_sagemaker_llm.simulation.metrics import MetricStore
+from cdk_sagemaker_llm.simulation.publishing import (
     COMPONENTS,
     ENDPOINTS,
     OF_HOSTS,
     Gauges,
     busy_share,
 )
-from cdk_sagemaker_llm.simulation.metrics import MetricStore
 from cdk_sagemaker_llm.simulation.scenario import Workload
-from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
-from cdk_sagemaker_llm.simulation.service.first_tokens import TimedCopy
+from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy, TimedCopy
 from tests.unit.simulation.scenarios import TIMES, of_rate
 
 NEEDS = ResourceRequirements(accelerators=2, cpus=12, memory_mib=48 * 1024)

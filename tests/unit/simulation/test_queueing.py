@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.simulation import (
     run,
 )
 from cdk_sagemaker_llm.simulation.metrics import MetricStore
-from cdk_sagemaker_llm.simulation.queueing import BacklogPublisher, QueueRouter
+from cdk_sagemaker_llm.simulation.requests import BacklogPublisher, QueueRouter
 
 SLOW = ServiceTimes(decode=((1, 1.0),), max_sequences=2, kv_tokens=100)
 ANY = Constant(rate=1, lengths=Lengths(prompt=1, answer=1))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.simulation.recording import Minute, Minutes, summary
+from cdk_sagemaker_llm.simulation.outcome import Minute, Minutes, summary
 
 
 @pytest.mark.parametrize(

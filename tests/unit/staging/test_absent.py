@@ -16,9 +16,8 @@ from botocore.stub import Stubber
 
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
-from cdk_sagemaker_llm.staging.ownership import Ownership
 from cdk_sagemaker_llm.staging.storage import Storage
-from cdk_sagemaker_llm.staging.wanted import Wanted
+from cdk_sagemaker_llm.staging.wanted import Ownership, Wanted
 
 BASE = "models/a--b/" + "c" * 40
 FILE = HubFile("model.safetensors", 5, "sha256:" + "d" * 64)

@@ -8,7 +8,7 @@ import pytest
 
 from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
-from cdk_sagemaker_llm.staging.selecting import select
+from cdk_sagemaker_llm.staging.transfer import select
 
 SMALL = ("README.md", "config.json", "tokenizer.json")
 SAFE = "model.safetensors"

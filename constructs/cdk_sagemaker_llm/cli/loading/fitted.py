@@ -13,10 +13,14 @@ import typer
 
 from cdk_sagemaker_llm.cli.simulating import parsing
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
-from cdk_sagemaker_llm.load.deployed import Deployed, deployed
-from cdk_sagemaker_llm.load.probing import run_alone
+from cdk_sagemaker_llm.load.observed import run_alone
 from cdk_sagemaker_llm.load.running import Progress
-from cdk_sagemaker_llm.load.service_times import Probe, save_service_times
+from cdk_sagemaker_llm.load.service_times import (
+    Deployed,
+    Probe,
+    deployed,
+    save_service_times,
+)
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 _PANEL = "Service times"

@@ -9,10 +9,9 @@ import ipaddress
 import typer
 
 from cdk_sagemaker_llm.cli.simulating import parsing
-from cdk_sagemaker_llm.load.addresses import address_of
 from cdk_sagemaker_llm.load.joining import join_load
 from cdk_sagemaker_llm.load.running import LoadError
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
 
 _OF_JOINING = {"join", "join_within", "processes"}
 

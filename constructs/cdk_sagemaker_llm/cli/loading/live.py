@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.load.measured import Record
 from cdk_sagemaker_llm.load.running import Progress
 
 _WINDOW = 10.0

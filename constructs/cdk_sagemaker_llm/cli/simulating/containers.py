@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     pinned_version,
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.cli.assembly import artifact_files, image_of
 from cdk_sagemaker_llm.cli.simulating.engines import engine_settings
 from cdk_sagemaker_llm.cli.simulating.resources import (

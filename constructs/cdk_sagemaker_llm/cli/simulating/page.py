@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
 )
 from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart
 from cdk_sagemaker_llm.pages.shell import bullets, page, table
-from cdk_sagemaker_llm.simulation.report.words import moment
+from cdk_sagemaker_llm.simulation.report.sentences import moment
 
 _HOUR = 60
 _DAY = 24 * _HOUR

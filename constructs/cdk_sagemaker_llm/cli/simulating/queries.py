@@ -14,12 +14,6 @@ from cdk_sagemaker_llm.cli.simulating.resources import (
     shown,
     whole,
 )
-from cdk_sagemaker_llm.simulation.gauges import (
-    COMPONENTS,
-    ENDPOINTS,
-    OF_COMPONENTS,
-    OF_HOSTS,
-)
 from cdk_sagemaker_llm.simulation.metrics import (
     PREDEFINED,
     SAGEMAKER,
@@ -28,6 +22,12 @@ from cdk_sagemaker_llm.simulation.metrics import (
     Query,
 )
 from cdk_sagemaker_llm.simulation.metrics import MathQuery as Formula
+from cdk_sagemaker_llm.simulation.publishing import (
+    COMPONENTS,
+    ENDPOINTS,
+    OF_COMPONENTS,
+    OF_HOSTS,
+)
 
 _MINUTE = 60
 _VARIANT = frozenset({"EndpointName", "VariantName"})

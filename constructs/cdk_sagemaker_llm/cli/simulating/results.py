@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.cli.simulating.playing import Played
-from cdk_sagemaker_llm.simulation.outcome import Series
-from cdk_sagemaker_llm.simulation.recording import SHARES
+from cdk_sagemaker_llm.simulation.outcome import SHARES, Series
 from cdk_sagemaker_llm.simulation.report import Section, report
 from cdk_sagemaker_llm.simulation.report.moments import mean_latency, worst_minute
-from cdk_sagemaker_llm.simulation.report.words import moment
+from cdk_sagemaker_llm.simulation.report.sentences import moment
 
 _MINUTE = 60.0
 # What a table is made of, in minutes.

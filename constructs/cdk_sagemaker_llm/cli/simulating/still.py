@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.simulation.gauges import ENDPOINTS, OF_VARIANTS
+from cdk_sagemaker_llm.simulation.publishing import ENDPOINTS, OF_VARIANTS
 from cdk_sagemaker_llm.simulation.scenario import Scenario
 
 _MEMORY = "GPUMemoryUtilization"

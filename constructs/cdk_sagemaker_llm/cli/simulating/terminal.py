@@ -36,7 +36,7 @@ from cdk_sagemaker_llm.cli.simulating.results import (
     sections_of,
     start_of,
 )
-from cdk_sagemaker_llm.simulation.report.words import moment
+from cdk_sagemaker_llm.simulation.report.sentences import moment
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _CELLS = 60

@@ -5,7 +5,6 @@ llama.cpp's own ``/completion``, to which a route may lead.
 from __future__ import annotations
 
 from cdk_sagemaker_llm.client.tokens import Token
-from cdk_sagemaker_llm.client.wire.sharing import shared
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
@@ -14,6 +13,7 @@ from cdk_sagemaker_llm.client.wire.step import (
     as_text,
     counted,
     finish_reason,
+    shared,
 )
 
 

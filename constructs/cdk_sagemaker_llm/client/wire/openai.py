@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.client.tokens import FinishReason, Token, Usage
-from cdk_sagemaker_llm.client.wire.sharing import shared
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
@@ -16,6 +15,7 @@ from cdk_sagemaker_llm.client.wire.step import (
     as_text,
     counted,
     finish_reason,
+    shared,
 )
 
 _Entry = tuple[str, int | None, float | None]

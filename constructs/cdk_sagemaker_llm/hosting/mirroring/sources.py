@@ -4,7 +4,8 @@ Where an image is mirrored from.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm._records import dataclass
+from dataclasses import dataclass
+
 from cdk_sagemaker_llm.arguments import held, hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 

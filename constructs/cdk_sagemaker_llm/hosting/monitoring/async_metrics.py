@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from cdk_sagemaker_llm._lazily import later
+from cdk_sagemaker_llm.hosting.monitoring.metrics import metric_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject, metric_of
-    from cdk_sagemaker_llm.hosting.monitoring.options import VariantMetricOptions
-else:
-    metric_of = later("hosting.monitoring.metrics", "metric_of")
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import (
+        Subject,
+        VariantMetricOptions,
+    )
 
 
 class AsyncMetrics:

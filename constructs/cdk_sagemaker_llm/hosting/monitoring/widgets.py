@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from cdk_sagemaker_llm.catalog.metrics import published_metric
-from cdk_sagemaker_llm.hosting.monitoring.charts import Chart, Curve
-from cdk_sagemaker_llm.hosting.monitoring.scalings import Line
+from cdk_sagemaker_llm.hosting.monitoring.charts import Chart, Curve, Line
 
 Widget = dict[str, Any]
 _MINUTE = 60

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
         ScalableCopyCount,
         ScalableInstanceCount,
     )
-    from cdk_sagemaker_llm.hosting.scaling.limits import capacity_findings
-    from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
-    from cdk_sagemaker_llm.hosting.scaling.steps import ScalingStep
-    from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
+    from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep, StepScaling
+    from cdk_sagemaker_llm.hosting.scaling.target_base import (
+        ScalableTargetBase,
+        capacity_findings,
+    )
     from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
     from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
 
@@ -37,10 +38,10 @@ _HOMES = {
     "ScalableInstanceCount": "hosting.scaling.counts",
     "ScalableTarget": "hosting.scaling.targets",
     "ScalableTargetBase": "hosting.scaling.target_base",
-    "ScalingStep": "hosting.scaling.steps",
+    "ScalingStep": "hosting.scaling.stepping",
     "StepScaling": "hosting.scaling.stepping",
     "TargetTrackingScaling": "hosting.scaling.tracking",
-    "capacity_findings": "hosting.scaling.limits",
+    "capacity_findings": "hosting.scaling.target_base",
 }
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -4,41 +4,48 @@ The numbers that serve requests: instances of a variant, copies of a component.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from constructs import Construct
+from aws_cdk import aws_applicationautoscaling as appscaling
+from constructs import Construct, Node
 
-from cdk_sagemaker_llm._lazily import later
-from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.reporting import annotate, at_synth, report
-from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
-from cdk_sagemaker_llm.hosting.scaling.limits import (
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.common.reporting import (
+    annotate,
+    at_synth,
+    checked,
+    report,
+)
+from cdk_sagemaker_llm.hosting.scaling.backlog import (
+    BacklogScaling,
+    backlog_findings,
+    unpublished_findings,
+)
+from cdk_sagemaker_llm.hosting.scaling.target_base import (
     COMPONENT_DIMENSION,
     VARIANT_DIMENSION,
+    contents_of,
 )
 from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
+from cdk_sagemaker_llm.hosting.scaling.zero import (
+    HALF_TO_ZERO,
+    never_sleeps_findings,
+    wake,
+)
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
-    from aws_cdk import aws_applicationautoscaling as appscaling
 
-    from cdk_sagemaker_llm.hosting.backlog import (
-        BacklogScaling,
-        backlog_findings,
-        unpublished_findings,
-    )
-    from cdk_sagemaker_llm.hosting.scaling.contents import Action
-    from cdk_sagemaker_llm.hosting.scaling.copy_host import CopyHost
     from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
+    from cdk_sagemaker_llm.hosting.scaling.target_base import Action
     from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
-    from cdk_sagemaker_llm.hosting.scaling.waking import never_sleeps_findings, wake
-else:
-    BacklogScaling = later("hosting.backlog", "BacklogScaling")
-    backlog_findings = later("hosting.backlog", "backlog_findings")
-    unpublished_findings = later("hosting.backlog", "unpublished_findings")
-    never_sleeps_findings = later("hosting.scaling.waking", "never_sleeps_findings")
-    wake = later("hosting.scaling.waking", "wake")
+    from cdk_sagemaker_llm.hosting.scaling.zero import CopyHost
+
+KEPT_AWAKE = Rule(
+    "LLM404", "a component that never goes to zero keeps its host's instances"
+)
 
 
 class _ServingCount(ScalableTarget):
@@ -333,3 +340,79 @@ class HostedCopyCount(ScalableCopyCount):
                 annotate(self, told)
                 if told:
                     break
+
+
+class ScaledComponent(Protocol):
+    """
+    What the scaling of a host has to know of a component.
+    """
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def resources(self) -> ResourceRequirements: ...
+
+    @property
+    def scaling(self) -> ScalableCopyCount | None: ...
+
+
+def host_zero_findings(
+    host: Construct, components: Sequence[ScaledComponent]
+) -> list[Finding]:
+    """
+    Check, when all is defined, that the components of a host let its instances go.
+
+    A host without components may get them elsewhere, and a component that starts
+    without copies is scaled by hand.
+
+    Args:
+        host: The host, whose minimum is zero.
+
+        components: Its components.
+    """
+    awake = [one for one in components if not _may_sleep(one)]
+    if not awake or _is_scaled_otherwise(host):
+        return []
+    names = ", ".join(one.node.path for one in awake)
+    if len(awake) == len(components):
+        return [
+            HALF_TO_ZERO.finding(
+                f"min_instance_count is 0, and no component ever goes to zero: {names}",
+                "call auto_scale_copy_count(min_capacity=0, ...) on each, or leave "
+                "min_instance_count out; where something else takes the copies away, "
+                "define the host from its building blocks",
+            )
+        ]
+    return [
+        KEPT_AWAKE.finding(
+            "min_instance_count is 0, and instances stay for components that never "
+            f"go to zero: {names}",
+            "call auto_scale_copy_count(min_capacity=0, ...) on each",
+        )
+    ]
+
+
+def _may_sleep(component: ScaledComponent) -> bool:
+    scaling = component.scaling
+    if scaling is None:
+        return component.resources.copies == 0
+    return contents_of(scaling).reaches_zero
+
+
+def _is_scaled_otherwise(host: Construct) -> bool:
+    """
+    Whether the app scales copies to zero by a target that no component knows of.
+    """
+    every = host.node.root.node.find_all()
+    # Those of other hosts' components are known, and do nothing here.
+    known = [
+        one.cfn_scalable_target for one in every if isinstance(one, HostedCopyCount)
+    ]
+    return any(
+        isinstance(one, appscaling.CfnScalableTarget)
+        and one not in known
+        and one.scalable_dimension == COMPONENT_DIMENSION
+        and one.min_capacity == 0
+        for one in every
+    )

@@ -5,19 +5,28 @@ Scheduled actions: bounds that change with the time of day.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from aws_cdk import aws_applicationautoscaling as appscaling
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.limits import IMPOSSIBLE_COUNT, bounds_findings
-from cdk_sagemaker_llm.hosting.scaling.limits import least_capacity_findings
+from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_COUNT, bounds_findings
+from cdk_sagemaker_llm.hosting.common.reporting import at_synth, checked, report
+from cdk_sagemaker_llm.hosting.scaling.target_base import (
+    Action,
+    ScalableTargetBase,
+    action_name_findings,
+    contents_of,
+    least_capacity_findings,
+)
+from cdk_sagemaker_llm.serving.rules import UNREADABLE
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from aws_cdk import TimeZone
+    from aws_cdk import IResolvable, TimeZone
 
 WRONG_SCHEDULE = Rule(
     "LLM304",
@@ -34,6 +43,11 @@ _RANGE = re.compile(r"\b(\w+)-(\w+)\b")
 _BEFORE_LAST = re.compile(r"\bL-\d+")
 
 _Target = appscaling.CfnScalableTarget
+
+_Action = appscaling.CfnScalableTarget.ScheduledActionProperty
+
+_OFFICE_DAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
+_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\Z")
 
 
 def expression_of(schedule: str | appscaling.Schedule) -> str:
@@ -193,3 +207,275 @@ def _place(text: str) -> int | None:
         return int(text)
     names = next((names for names in (_DAYS, _MONTHS) if text in names), ())
     return names.index(text) if text in names else None
+
+
+class ScheduledTarget(ScalableTargetBase):
+    """
+    A number whose bounds may change with the clock.
+    """
+
+    _may_be_zero: bool
+    _actions: list[_Action]
+
+    @checked
+    def scale_on_schedule(
+        self,
+        id: str,
+        *,
+        schedule: str | appscaling.Schedule,
+        time_zone: str | TimeZone | None = None,
+        min_capacity: int | None = None,
+        max_capacity: int | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+    ) -> None:
+        """
+        Change the bounds at a time, or again and again.
+
+        They hold until something else changes them. A deployment sets the target's own
+        bounds again only where those change.
+
+        Args:
+            id: The action's name, unique within the target.
+
+            schedule:
+                ``cron(0 20 * * ? *)`` with six fields, ``rate(1 day)`` or
+                ``at(2026-12-24T18:00:00)``, or a ``Schedule`` of the CDK.
+
+            time_zone:
+                Where the clock hangs, such as ``Europe/Berlin``.
+                If left out, it is UTC.
+
+            min_capacity:
+                The least from then on.
+                If left out, it stays as it is.
+
+            max_capacity:
+                The most from then on.
+                If left out, it stays as it is.
+
+            start:
+                When the schedule begins to hold; UTC where it has no time zone.
+                If left out, it holds at once.
+
+            end:
+                When it ends; UTC where it has no time zone.
+                If left out, it does not.
+
+        Raises:
+            ValueError: If the schedule cannot be read, or sets no bounds that the
+                target may have; all reasons at once.
+        """
+        expression, zone = expression_of(schedule), zone_of(time_zone)
+        found = [
+            *schedule_findings(expression, zone),
+            *span_findings(start, end),
+            *self._action_findings(id, min_capacity, max_capacity),
+        ]
+        report(self, id, found)
+        self._schedule(
+            Action(id, min_capacity, max_capacity),
+            action_of(
+                id,
+                expression=expression,
+                zone=zone,
+                least=min_capacity,
+                most=max_capacity,
+                start=start,
+                end=end,
+            ),
+        )
+
+    @checked
+    def office_hours(
+        self,
+        id: str,
+        *,
+        opens: str,
+        closes: str,
+        min_capacity: int,
+        closed_capacity: int,
+        time_zone: str | TimeZone | None = None,
+        days: str = "MON-FRI",
+        max_capacity: int | None = None,
+    ) -> None:
+        """
+        Keep capacity while people work, and little or none while they do not.
+
+        ``office_hours("Office", opens="08:00", closes="18:00", min_capacity=2,
+        closed_capacity=0, time_zone="Europe/Berlin")``
+
+        Two scheduled actions set the bounds, so that the first of them counts from the
+        first time that it is due. Capacity begins to start at ``opens``: let it open
+        as much earlier as a start takes.
+
+        Args:
+            id: What the names of both actions begin with.
+
+            opens: When, such as ``08:00``.
+
+            closes: When; on the next day where that is not later than ``opens``.
+
+            min_capacity: The least while it is open.
+
+            closed_capacity: The least and the most while it is closed.
+
+            time_zone:
+                Where the clock hangs, such as ``Europe/Berlin``.
+                If left out, it is UTC.
+
+            days: On which days it opens, such as ``TUE,THU,SAT``; ``*`` for all.
+
+            max_capacity:
+                The most while it is open.
+                If left out, it is the target's.
+
+        Raises:
+            ValueError: If hours, days or bounds are wrong; all reasons at once.
+        """
+        most = contents_of(self).most if max_capacity is None else max_capacity
+        zone = zone_of(time_zone)
+        hours, found = hours_of(opens, closes, days)
+        found += zone_findings(zone)
+        openness = Action(f"{id}Opens", min_capacity, most)
+        closure = Action(f"{id}Closes", closed_capacity, closed_capacity)
+        for action in (openness, closure):
+            found += self._action_findings(action.name, action.least, action.most)
+        report(self, id, found)
+        for action, expression in (
+            (openness, hours.opening),
+            (closure, hours.closing),
+        ):
+            self._schedule(
+                action,
+                action_of(
+                    action.name,
+                    expression=expression,
+                    zone=zone,
+                    least=action.least,
+                    most=action.most,
+                    start=None,
+                    end=None,
+                ),
+            )
+
+    def _action_findings(
+        self, name: str, least: int | None, most: int | None
+    ) -> list[Finding]:
+        return [
+            *action_name_findings(name),
+            *contents_of(self).action_findings(name),
+            *action_bounds_findings(least, most, may_be_zero=self._may_be_zero),
+        ]
+
+    def _schedule(
+        self,
+        action: Action,
+        written: _Action,
+    ) -> None:
+        contents = contents_of(self)
+        if not contents.actions:
+            at_synth(self, contents.bounds_findings)
+        contents.actions[action.name] = action
+        self._actions.append(written)
+        actions: list[IResolvable | _Action] = [*self._actions]
+        self.cfn_scalable_target.scheduled_actions = actions
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """
+    When it opens and closes, as cron expressions.
+    """
+
+    opening: str
+    closing: str
+
+
+_NONE = Hours("", "")
+
+
+def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
+    """
+    Read office hours, and say where they cannot be read.
+
+    Hours that end at or before the time that they begin at end on the next day.
+
+    Args:
+        opens: Such as ``08:00``.
+
+        closes: Such as ``18:00``.
+
+        days: On which days it opens, such as ``MON-FRI`` or ``TUE,THU,SAT``.
+    """
+    if is_unresolved([opens, closes, days]):
+        return _NONE, [
+            UNREADABLE.finding(
+                "opens, closes and days must be known at synth, got a placeholder",
+                "use scale_on_schedule, whose expressions may be placeholders",
+            )
+        ]
+    times = {"opens": _TIME.match(opens), "closes": _TIME.match(closes)}
+    found = [
+        WRONG_SCHEDULE.finding(f"{name} must be a time such as 08:00, got {given!r}")
+        for (name, read), given in zip(times.items(), (opens, closes), strict=True)
+        if read is None
+    ]
+    numbers = _numbers(days)
+    if not numbers:
+        found.append(
+            WRONG_SCHEDULE.finding(
+                "days must be days such as MON-FRI or TUE,THU,SAT, or * for all, got "
+                f"{days!r}"
+            )
+        )
+    begin, end = times["opens"], times["closes"]
+    if found or begin is None or end is None:
+        return _NONE, found
+    from_, until = (_minutes(each) for each in (begin, end))
+    if from_ == until:
+        return _NONE, [
+            WRONG_SCHEDULE.finding(
+                f"closes must be another time than opens, got {opens!r}"
+            )
+        ]
+    overnight = until < from_
+    closing = frozenset((day + overnight) % len(_OFFICE_DAYS) for day in numbers)
+    return Hours(_cron(from_, numbers), _cron(until, closing)), []
+
+
+def _minutes(read: re.Match[str]) -> int:
+    return int(read[1]) * 60 + int(read[2])
+
+
+def _numbers(days: str) -> frozenset[int]:
+    """
+    Return days by their numbers, from 0 for Monday; none where one is unknown.
+    """
+    if days.strip() == "*":
+        return frozenset(range(len(_OFFICE_DAYS)))
+    found: set[int] = set()
+    for part in days.upper().replace(" ", "").split(","):
+        first, dash, last = part.partition("-")
+        if first not in _OFFICE_DAYS or (dash and last not in _OFFICE_DAYS):
+            return frozenset()
+        begin = _OFFICE_DAYS.index(first)
+        length = (_OFFICE_DAYS.index(last) - begin) % len(_OFFICE_DAYS) if dash else 0
+        found.update((begin + each) % len(_OFFICE_DAYS) for each in range(length + 1))
+    return frozenset(found)
+
+
+def _cron(minutes: int, days: frozenset[int]) -> str:
+    return f"cron({minutes % 60} {minutes // 60} ? * {_named(days)} *)"
+
+
+def _named(days: frozenset[int]) -> str:
+    if len(days) == len(_OFFICE_DAYS):
+        return "*"
+    ordered = sorted(days)
+    first, last = ordered[0], ordered[-1]
+    is_run = last - first + 1 == len(ordered)
+    # The service's week begins on Sunday, so that a range must not lead up to it.
+    if is_run and len(ordered) > 1 and _OFFICE_DAYS[last] != "SUN":
+        return f"{_OFFICE_DAYS[first]}-{_OFFICE_DAYS[last]}"
+    return ",".join(_OFFICE_DAYS[day] for day in ordered)

@@ -4,12 +4,42 @@ What a policy needs to know of the target that it changes.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from constructs import Construct
 
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.limits import (
+    IMPOSSIBLE_COUNT,
+    IMPOSSIBLE_NAME,
+    bounds_findings,
+    count_findings,
+)
+from cdk_sagemaker_llm.tokens import is_unresolved
+
 if TYPE_CHECKING:
     from aws_cdk import aws_applicationautoscaling as appscaling
+
+# User guide, application-auto-scaling-quotas: neither can be raised.
+_MOST_POLICIES = 50
+_MOST_ACTIONS = 200
+
+VARIANT_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
+COMPONENT_DIMENSION = "sagemaker:inference-component:DesiredCopyCount"
+
+SCALED_TWICE = Rule(
+    "LLM301",
+    "a number is scaled twice, or two policies or actions of it have the same name, or "
+    "two policies the same predefined metric",
+    "API reference, RegisterScalableTarget and PutScalingPolicy",
+)
+
+# botocore 1.44.5, ScheduledActionName: no controls, colons, slashes or bars, and no
+# blank at either end.
+_ACTION_NAME = re.compile(r"(?! )[^\x00-\x1f\x7f-\x9f:/|]{1,256}(?<! )\Z")
 
 
 class ScalableTargetBase(Construct):
@@ -19,3 +49,251 @@ class ScalableTargetBase(Construct):
 
     cfn_scalable_target: appscaling.CfnScalableTarget
     """The resource itself, for what this class does not offer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """
+    A scheduled action's bounds.
+
+    Args:
+        name: Its name.
+
+        least: The minimum that it sets; ``None`` if it leaves it.
+
+        most: The maximum that it sets; ``None`` if it leaves it.
+    """
+
+    name: str
+    least: int | None
+    most: int | None
+
+
+class Contents:
+    """
+    What a target has, as far as it was defined with this library.
+
+    Args:
+        least: The minimum that the target starts with.
+
+        most: The maximum that it starts with.
+    """
+
+    def __init__(self, least: int, most: int) -> None:
+        self.least = least
+        self.most = most
+        self.policies: dict[str, bool] = {}
+        """Whether each policy can take capacity away, by its name."""
+        self.tracked: dict[str, str] = {}
+        """The policy that follows each of the service's predefined metrics."""
+        self.actions: dict[str, Action] = {}
+
+    @property
+    def reaches_zero(self) -> bool:
+        """
+        Whether a minimum is ever zero, or known at deployment only.
+        """
+        bounds = [self.least, *(each.least for each in self.actions.values())]
+        return any(
+            one is not None and (one == 0 or is_unresolved(one)) for one in bounds
+        )
+
+    @property
+    def goes_down(self) -> bool:
+        """
+        Whether something takes capacity away.
+        """
+        return any(self.policies.values()) or any(
+            each.most is not None for each in self.actions.values()
+        )
+
+    def policy_findings(self, name: str) -> list[Finding]:
+        """
+        Check that one more policy can be put on the target.
+        """
+        return _taken("policy", name, is_taken=name in self.policies) or _too_many(
+            "policies", len(self.policies), _MOST_POLICIES
+        )
+
+    def tracked_findings(self, metric: str | None) -> list[Finding]:
+        """
+        Check that no policy follows a predefined metric yet.
+
+        Args:
+            metric: The metric; ``None`` if it is the user's own.
+        """
+        other = None if metric is None else self.tracked.get(metric)
+        if other is None:
+            return []
+        return [
+            SCALED_TWICE.finding(
+                f"policy {other!r} of this target follows {metric} already, and the "
+                "service takes one policy for a metric",
+                "define one of them, or follow another metric",
+            )
+        ]
+
+    def action_findings(self, name: str) -> list[Finding]:
+        """
+        Check that one more action can be scheduled for the target.
+        """
+        return _taken(
+            "scheduled action", name, is_taken=name in self.actions
+        ) or _too_many("scheduled actions", len(self.actions), _MOST_ACTIONS)
+
+    def bounds_findings(self) -> list[Finding]:
+        """
+        Check actions that set one bound against what the other can ever be.
+
+        What sets it may come later, so that this is asked at the end.
+        """
+        actions = self.actions.values()
+        mosts = [self.most, *(each.most for each in actions if each.most is not None)]
+        leasts = [
+            self.least,
+            *(each.least for each in actions if each.least is not None),
+        ]
+        if is_unresolved(mosts) or is_unresolved(leasts):
+            return []
+        found = []
+        for each in actions:
+            if each.most is None and each.least is not None and each.least > max(mosts):
+                found.append(
+                    IMPOSSIBLE_COUNT.finding(
+                        f"scheduled action {each.name!r} sets min_capacity="
+                        f"{each.least}, and max_capacity is never above {max(mosts)}",
+                        "set max_capacity too",
+                    )
+                )
+            if each.least is None and each.most is not None and each.most < min(leasts):
+                found.append(
+                    IMPOSSIBLE_COUNT.finding(
+                        f"scheduled action {each.name!r} sets max_capacity={each.most}"
+                        f", and min_capacity is never below {min(leasts)}",
+                        "set min_capacity too",
+                    )
+                )
+        return found
+
+
+_kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
+
+
+def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
+    """
+    Begin to remember what a target has.
+
+    Args:
+        target: It.
+
+        least: The minimum that it starts with.
+
+        most: The maximum that it starts with.
+    """
+    _kept[target] = Contents(least, most)
+
+
+def contents_of(target: ScalableTargetBase) -> Contents:
+    """
+    Return what a target has.
+    """
+    return _kept[target]
+
+
+def _taken(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
+    if not is_taken:
+        return []
+    return [
+        SCALED_TWICE.finding(
+            f"this target has a {kind} {name!r} already, and names must be unique "
+            "within it",
+            "choose another id",
+        )
+    ]
+
+
+def _too_many(kind: str, there_are: int, most: int) -> list[Finding]:
+    if there_are < most:
+        return []
+    return [
+        IMPOSSIBLE_COUNT.finding(
+            f"a scalable target must have at most {most} {kind}, got one more"
+        )
+    ]
+
+
+def capacity_findings(
+    min_capacity: int, max_capacity: int, *, may_be_zero: bool = False
+) -> list[Finding]:
+    """
+    Check the bounds of what is scaled.
+
+    Args:
+        min_capacity: The least.
+
+        max_capacity: The most.
+
+        may_be_zero: Whether it can do without capacity.
+    """
+    found = least_capacity_findings(
+        "min_capacity", min_capacity, may_be_zero=may_be_zero
+    )
+    if found and min_capacity == 0:
+        return found
+    return found + bounds_findings(
+        "min_capacity", min_capacity, "max_capacity", max_capacity
+    )
+
+
+def twice_finding(what: str, method: str) -> Finding:
+    """
+    Say that a number is scaled by a second call.
+
+    Args:
+        what: What is scaled.
+
+        method: What was called.
+    """
+    return SCALED_TWICE.finding(
+        f"{what} are scaled already: {method} was called before",
+        "call the scale_on_ methods of what it returned, which take several policies",
+    )
+
+
+def least_capacity_findings(
+    parameter: str, value: int, *, may_be_zero: bool
+) -> list[Finding]:
+    """
+    Check one bound by itself.
+
+    Args:
+        parameter: What the user calls it.
+
+        value: What was given.
+
+        may_be_zero: Whether what is scaled can do without capacity.
+    """
+    if value == 0 and not may_be_zero:
+        return [
+            IMPOSSIBLE_COUNT.finding(
+                f"{parameter} must be at least 1, got 0: an endpoint that answers in "
+                "real time keeps an instance",
+                "host the model as an inference component, whose copies and instances "
+                "can go to zero",
+            )
+        ]
+    return count_findings(parameter, value, 0 if may_be_zero else 1)
+
+
+def action_name_findings(name: str) -> list[Finding]:
+    """
+    Check the name of a scheduled action.
+    """
+    if is_unresolved(name) or _ACTION_NAME.match(name):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            "the id of a scheduled action must be 1 to 256 characters without colon, "
+            f"slash or bar, and no blank at either end, got {name!r}"
+        )
+    ]

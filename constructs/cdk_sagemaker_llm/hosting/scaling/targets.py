@@ -10,26 +10,22 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.reporting import report
-from cdk_sagemaker_llm.hosting.scaling.contents import keep_contents
-from cdk_sagemaker_llm.hosting.scaling.limits import (
+from cdk_sagemaker_llm.hosting.common.reporting import checked, report
+from cdk_sagemaker_llm.hosting.scaling.schedules import ScheduledTarget
+from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
+from cdk_sagemaker_llm.hosting.scaling.target_base import (
     COMPONENT_DIMENSION,
     capacity_findings,
+    keep_contents,
 )
-from cdk_sagemaker_llm.hosting.scaling.scheduled_target import ScheduledTarget
 from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-    from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
-    from cdk_sagemaker_llm.hosting.scaling.steps import ScalingStep
-else:
-    StepScaling = later("hosting.scaling.stepping", "StepScaling")
+    from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep
 
 
 class ScalableTarget(ScheduledTarget):

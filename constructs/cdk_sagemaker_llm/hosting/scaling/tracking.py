@@ -9,30 +9,25 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
-from cdk_sagemaker_llm._lazily import later
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.arguments import checked
-from cdk_sagemaker_llm.hosting.limits import seconds, time_findings
-from cdk_sagemaker_llm.hosting.reporting import report
-from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
-from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
+from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
+from cdk_sagemaker_llm.hosting.common.reporting import checked, report
+from cdk_sagemaker_llm.hosting.scaling.measures import (
+    Measure,
+    Stat,
+    measure_of,
+    number_findings,
+)
+from cdk_sagemaker_llm.hosting.scaling.target_base import (
+    ScalableTargetBase,
+    contents_of,
+)
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
-
-    from cdk_sagemaker_llm.hosting.scaling.metrics import (
-        Measure,
-        measure_of,
-        number_findings,
-    )
-    from cdk_sagemaker_llm.hosting.scaling.tracked import tracked_metric
-else:
-    measure_of = later("hosting.scaling.metrics", "measure_of")
-    number_findings = later("hosting.scaling.metrics", "number_findings")
-    tracked_metric = later("hosting.scaling.tracked", "tracked_metric")
 
 # The service's default of variants; that of components is not documented, so that
 # both are always written out.
@@ -150,3 +145,62 @@ def _predefined(
 def _cooldown(cooldown: Duration | None) -> float:
     chosen = seconds(cooldown)
     return _COOLDOWN_SECONDS if chosen is None else chosen
+
+
+def tracked_metric(
+    measure: Measure,
+) -> _Policy.CustomizedMetricSpecificationProperty:
+    """
+    Render what a policy of target tracking follows.
+
+    Args:
+        measure: The metric, or the formula.
+    """
+    single = measure.single
+    # Extended statistics go with metric queries alone (TargetTrackingMetricStat).
+    if single is not None and not single.is_extended:
+        return _Policy.CustomizedMetricSpecificationProperty(
+            namespace=single.namespace,
+            metric_name=single.name,
+            dimensions=[
+                _Policy.MetricDimensionProperty(name=name, value=value)
+                for name, value in single.dimensions.items()
+            ]
+            or None,
+            statistic=single.statistic,
+            unit=single.unit,
+        )
+    return _Policy.CustomizedMetricSpecificationProperty(
+        metrics=[
+            _tracked_query(name, part, is_last=name == [*measure.parts][-1])
+            for name, part in measure.parts.items()
+        ]
+    )
+
+
+def _tracked_query(
+    name: str, part: Stat | str, *, is_last: bool
+) -> _Policy.TargetTrackingMetricDataQueryProperty:
+    if isinstance(part, str):
+        return _Policy.TargetTrackingMetricDataQueryProperty(
+            id=name, expression=part, return_data=is_last
+        )
+    return _Policy.TargetTrackingMetricDataQueryProperty(
+        id=name,
+        metric_stat=_Policy.TargetTrackingMetricStatProperty(
+            metric=_Policy.TargetTrackingMetricProperty(
+                namespace=part.namespace,
+                metric_name=part.name,
+                dimensions=[
+                    _Policy.TargetTrackingMetricDimensionProperty(
+                        name=name, value=value
+                    )
+                    for name, value in part.dimensions.items()
+                ]
+                or None,
+            ),
+            stat=part.statistic,
+            unit=part.unit,
+        ),
+        return_data=is_last,
+    )

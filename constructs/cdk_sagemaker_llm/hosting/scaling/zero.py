@@ -1,86 +1,221 @@
 """
-Whether the instances of a host ever go to zero: only when no component has a copy.
+Scale to zero: what wakes a component that has no copy, and what that costs.
+
+The set is that of the SageMaker guide, endpoint-auto-scaling-zero-instances, with the
+alarm of AWS's notebook: the guide's own goes off at the second request alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aws_cdk import aws_applicationautoscaling as appscaling
+from aws_cdk import Duration
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.scaling.contents import contents_of
-from cdk_sagemaker_llm.hosting.scaling.copy_host import HALF_TO_ZERO
-from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount
-from cdk_sagemaker_llm.hosting.scaling.limits import COMPONENT_DIMENSION
+from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep, StepScaling
+from cdk_sagemaker_llm.hosting.scaling.target_base import contents_of
+from cdk_sagemaker_llm.hosting.variants.variant import MinimumNotChosen
+from cdk_sagemaker_llm.models import S3Model
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from constructs import Construct
+    from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+    from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
+    from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
+    from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
-    from cdk_sagemaker_llm.hosting.inference_component import InferenceComponent
+WAKING = Rule(
+    "LLM402",
+    "requests fail for minutes while what scaled to zero wakes",
+    "SageMaker developer guide, endpoint-auto-scaling-zero-instances",
+)
+NEVER_SLEEPS = Rule(
+    "LLM403", "the minimum is zero, and nothing takes the last copy away"
+)
 
-KEPT_AWAKE = Rule(
-    "LLM404", "a component that never goes to zero keeps its host's instances"
+# Measured on an ml.g5.xlarge, July 2026: from the first refused request to the alarm.
+_ALARM_SECONDS = 67
+_MINUTE = 60
+_GIGABYTE = 1e9
+
+SCALES_PAST_ROOM = Rule("LLM203", "scaling can ask for more copies than fit")
+HALF_TO_ZERO = Rule(
+    "LLM305",
+    "of scaling to zero one half is missing: the component's or its host's",
+    "SageMaker developer guide, endpoint-auto-scaling-zero-instances",
 )
 
 
-def host_zero_findings(
-    host: Construct, components: Sequence[InferenceComponent]
-) -> list[Finding]:
+def wake(target: ScalableTargetBase, inference_component_name: str) -> StepScaling:
     """
-    Check, when all is defined, that the components of a host let its instances go.
-
-    A host without components may get them elsewhere, and a component that starts
-    without copies is scaled by hand.
+    Start a copy when a request finds none.
 
     Args:
-        host: The host, whose minimum is zero.
+        target: The component's copies.
 
-        components: Its components.
+        inference_component_name: The component.
     """
-    awake = [one for one in components if not _may_sleep(one)]
-    if not awake or _is_scaled_otherwise(host):
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
+
+    return StepScaling(
+        target,
+        "Wake",
+        target=target,
+        metric=cloudwatch.Metric(
+            namespace="AWS/SageMaker",
+            metric_name="NoCapacityInvocationFailures",
+            dimensions_map={"InferenceComponentName": inference_component_name},
+            statistic="Maximum",
+            period=Duration.seconds(30),
+        ),
+        steps=[ScalingStep(lower=1, change=1)],
+        cooldown=Duration.seconds(60),
+        datapoints_to_alarm=1,
+    )
+
+
+def never_sleeps_findings(target: ScalableTargetBase) -> list[Finding]:
+    """
+    Check, when all is defined, that something takes copies away.
+    """
+    contents = contents_of(target)
+    if contents.least != 0 or contents.goes_down:
         return []
-    names = ", ".join(one.node.path for one in awake)
-    if len(awake) == len(components):
-        return [
-            HALF_TO_ZERO.finding(
-                f"min_instance_count is 0, and no component ever goes to zero: {names}",
-                "call auto_scale_copy_count(min_capacity=0, ...) on each, or leave "
-                "min_instance_count out; where something else takes the copies away, "
-                "define the host from its building blocks",
-            )
-        ]
     return [
-        KEPT_AWAKE.finding(
-            "min_instance_count is 0, and instances stay for components that never "
-            f"go to zero: {names}",
-            "call auto_scale_copy_count(min_capacity=0, ...) on each",
+        NEVER_SLEEPS.finding(
+            "min_capacity is 0, and no policy or schedule takes copies away",
+            "call scale_on_concurrency",
         )
     ]
 
 
-def _may_sleep(component: InferenceComponent) -> bool:
-    scaling = component.scaling
-    if scaling is None:
-        return component.resources.copies == 0
-    return contents_of(scaling).reaches_zero
-
-
-def _is_scaled_otherwise(host: Construct) -> bool:
+def waking_findings(
+    model: ModelDefinition | None, instance_type: str | None, *, has_instances: bool
+) -> list[Finding]:
     """
-    Whether the app scales copies to zero by a target that no component knows of.
+    Say how long requests fail while a component wakes.
+
+    Args:
+        model: What is loaded; ``None`` if it is not known.
+
+        instance_type: Where; ``None`` if it is not known.
+
+        has_instances: Whether instances stay, so that only the copy has to start.
     """
-    every = host.node.root.node.find_all()
-    # Those of other hosts' components are known, and do nothing here.
-    known = [
-        one.cfn_scalable_target for one in every if isinstance(one, HostedCopyCount)
-    ]
-    return any(
-        isinstance(one, appscaling.CfnScalableTarget)
-        and one not in known
-        and one.scalable_dimension == COMPONENT_DIMENSION
-        and one.min_capacity == 0
-        for one in every
+    from cdk_sagemaker_llm.simulation.fleet.times import (  # noqa: PLC0415 - who scales to zero has it
+        FleetTimes,
+        seconds,
+        start_seconds,
     )
+
+    times, kind = FleetTimes(), instance_type or ""
+    size = None if model is None else model.weight_bytes
+    start = (
+        seconds(times.model_start, kind)
+        if size is None
+        else start_seconds(size, source=_source(model))
+    )
+    parts = {"the alarm": float(_ALARM_SECONDS)}
+    if not has_instances:
+        parts["an instance"] = seconds(times.provision, kind)
+        parts["its image"] = seconds(times.image_pull, kind)
+    weights = "its weights" if size is None else f"{size / _GIGABYTE:.1f} GB of weights"
+    parts[f"the start with {weights}"] = start
+    told = ", ".join(f"{_minutes(time)} for {what}" for what, time in parts.items())
+    return [
+        WAKING.finding(
+            f"waking from zero takes about {_minutes(sum(parts.values()))} minutes "
+            f"({told}), and requests fail until then",
+            "have clients try again, or keep min_capacity=1",
+        )
+    ]
+
+
+def _source(model: ModelDefinition | None) -> str:
+    is_on_s3 = model is not None and isinstance(model.model, S3Model)
+    return "s3" if is_on_s3 else "hub"
+
+
+def _minutes(time: float) -> str:
+    return f"{max(1, round(time / _MINUTE))}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopyHost:
+    """
+    What is known of where copies run, and of what they run.
+
+    Args:
+        hosts: The instances; ``None`` if they are not known.
+
+        resources: What each copy reserves, on each type of instance in turn.
+
+        model: What each copy runs; ``None`` if that is not known.
+    """
+
+    hosts: VariantDefinition | None
+    resources: Sequence[ResourceRequirements]
+    model: ModelDefinition | None
+
+    def zero_findings(self, subject: str) -> list[Finding]:
+        """
+        Check that the instances may go to zero, or are meant to stay.
+
+        Args:
+            subject: What sets the copies to zero.
+        """
+        if self.hosts is None:
+            return []
+        bounds = self.hosts.variant.managed_instance_scaling
+        if bounds is not None and not isinstance(bounds, MinimumNotChosen):
+            return []
+        return [
+            HALF_TO_ZERO.finding(
+                f"{subject} lets the copies go to zero, and nothing says whether the "
+                "host's instances may",
+                "pass min_instance_count=0 to the host, or min_instance_count=1 where "
+                "an instance is meant to stay",
+            )
+        ]
+
+    def room_findings(self, subject: str, copies: int | None) -> list[Finding]:
+        """
+        Check a bound against the copies that fit the most instances there may be.
+
+        Args:
+            subject: What the user calls the bound.
+
+            copies: The bound; ``None`` if there is none.
+        """
+        fleets = () if self.hosts is None else self.hosts.fleets
+        if copies is None or is_unresolved(copies):
+            return []
+        if not fleets or not all(needs.is_known for needs in self.resources):
+            return []
+        pairs = zip(fleets, self.resources, strict=True)
+        most = max(fleet.alone(needs) for fleet, needs in pairs)
+        if copies <= most:
+            return []
+        return [
+            SCALES_PAST_ROOM.finding(
+                f"{subject} is {copies}, but at most {most} copies fit the instances "
+                "even if no other model runs there",
+                "raise max_instance_count",
+            )
+        ]
+
+    def waking_findings(self) -> list[Finding]:
+        """
+        Say how long waking takes.
+        """
+        if self.hosts is None:
+            return []
+        bounds = self.hosts.variant.managed_instance_scaling
+        hardware = self.hosts.hardware
+        return waking_findings(
+            self.model,
+            None if hardware is None else str(hardware),
+            has_instances=bounds is not None and bounds.min_instance_count > 0,
+        )

@@ -7,17 +7,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from botocore.exceptions import BotoCoreError
+
 from cdk_sagemaker_llm.client import (
+    ComponentNameError,
     Generation,
     LlmClient,
     ModelError,
+    RefusedError,
     Timeouts,
     Token,
 )
 from cdk_sagemaker_llm.client.requests import Options
-from cdk_sagemaker_llm.load.measured import Measured
+from cdk_sagemaker_llm.load.measured import UNFINISHED, Measured, Record
 from cdk_sagemaker_llm.load.prompts import Prompts
-from cdk_sagemaker_llm.load.records import UNFINISHED, Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.tokens import writer_of
 from cdk_sagemaker_llm.simulation.histogram import Histogram
@@ -26,6 +29,8 @@ from cdk_sagemaker_llm.simulation.histogram import Histogram
 MOST_IN_FLIGHT = 5000
 # The same as this process's wake-ups have: often enough to see a short stall.
 EVERY = 0.02
+
+_REMEDY = "name a region with --region or AWS_DEFAULT_REGION, or choose an AWS_PROFILE"
 
 
 class Asking:
@@ -229,3 +234,42 @@ def _client(settings: LoadSettings) -> LlmClient:
         region=settings.region,
         endpoint_url=settings.endpoint_url,
     )
+
+
+class HopelessError(Exception):
+    """
+    No load could ever be: what is wrong does not pass.
+    """
+
+
+def prepared(settings: LoadSettings, number: int) -> Asking:
+    """
+    Return what asks, after it has asked once.
+
+    Args:
+        settings: Who asks what.
+
+        number: Which process this is.
+
+    Raises:
+        HopelessError: If the endpoint refuses for good.
+    """
+    try:
+        asking = Asking(settings, number)
+    except ValueError as error:
+        raise HopelessError(f"{error}; correct the setting") from error
+    except RefusedError as error:
+        raise _at_fault(error.__cause__ or error) from error
+    try:
+        asking.try_once()
+    except BotoCoreError as error:
+        raise _at_fault(error) from error
+    except (ComponentNameError, RefusedError) as error:
+        raise HopelessError(str(error)) from error
+    except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
+        pass
+    return asking
+
+
+def _at_fault(error: BaseException) -> HopelessError:
+    return HopelessError(f"{error} The settings of AWS are at fault: {_REMEDY}")

@@ -10,8 +10,7 @@ from gevent.event import Event
 
 from cdk_sagemaker_llm.load.generating.asking import Asking
 from cdk_sagemaker_llm.load.generating.users import environment_of
-from cdk_sagemaker_llm.load.measured import Measured
-from cdk_sagemaker_llm.load.records import Record
+from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 

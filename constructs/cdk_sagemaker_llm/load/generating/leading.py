@@ -14,8 +14,8 @@ from contextlib import contextmanager
 import gevent
 from gevent.event import Event
 
+from cdk_sagemaker_llm.load.generating.asking import HopelessError, prepared
 from cdk_sagemaker_llm.load.generating.crews import Alone, Crew
-from cdk_sagemaker_llm.load.generating.preparing import HopelessError, prepared
 from cdk_sagemaker_llm.load.generating.workers import Workers
 from cdk_sagemaker_llm.load.settings import LoadSettings
 

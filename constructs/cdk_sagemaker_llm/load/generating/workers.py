@@ -20,9 +20,8 @@ from locust.env import Environment
 from locust.event import Events
 from locust.rpc.protocol import Message
 
-from cdk_sagemaker_llm.load.addresses import address_of
+from cdk_sagemaker_llm.load.generating.asking import HopelessError
 from cdk_sagemaker_llm.load.generating.crews import ramp_of
-from cdk_sagemaker_llm.load.generating.preparing import HopelessError
 from cdk_sagemaker_llm.load.generating.users import kind_of
 from cdk_sagemaker_llm.load.generating.working import (
     HELLO,
@@ -34,9 +33,8 @@ from cdk_sagemaker_llm.load.generating.working import (
     READY,
     versions,
 )
-from cdk_sagemaker_llm.load.measured import Measured
-from cdk_sagemaker_llm.load.records import Record
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.measured import Measured, Record
+from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
 
 _READY = 60.0
 _LAST = 15.0

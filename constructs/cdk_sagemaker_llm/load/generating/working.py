@@ -16,8 +16,7 @@ from gevent.event import AsyncResult
 from gevent.timeout import Timeout
 from locust import runners
 
-from cdk_sagemaker_llm.load.generating.asking import Asking
-from cdk_sagemaker_llm.load.generating.preparing import HopelessError, prepared
+from cdk_sagemaker_llm.load.generating.asking import Asking, HopelessError, prepared
 from cdk_sagemaker_llm.load.generating.users import bare_environment, furnish
 from cdk_sagemaker_llm.load.settings import LoadSettings
 

@@ -8,7 +8,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from cdk_sagemaker_llm.simulation.scaling.activities import (
+from cdk_sagemaker_llm.simulation.scaling.policies import (
     AT_DESIRED,
     AT_MAXIMUM,
     AT_MINIMUM,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cdk_sagemaker_llm.local.hosting.traffic import Served, Where
-from cdk_sagemaker_llm.simulation.gauges import COMPONENTS, ENDPOINTS
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.metrics import (
     HIGH_RESOLUTION,
@@ -19,6 +18,7 @@ from cdk_sagemaker_llm.simulation.metrics import (
     Datapoint,
     Metric,
 )
+from cdk_sagemaker_llm.simulation.publishing import COMPONENTS, ENDPOINTS
 
 TEN_SECONDS, MINUTE = 10, 60
 NO_CAPACITY = "NoCapacityInvocationFailures"

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.serving.engines.checks.lora import UPDATES, is_switched_on
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
 from cdk_sagemaker_llm.serving.engines.environment import read_by
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 _SWITCH = "enable-lora"
 _LARGEST = "max-lora-rank"

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import find_architecture
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine, engine_releases
 from cdk_sagemaker_llm.catalog.engine_releases import (
@@ -41,6 +40,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPo
 from cdk_sagemaker_llm.serving.engines.omni_arguments import without_own
 from cdk_sagemaker_llm.serving.lmi.checks import class_in, heads_of
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 Config = str | Architecture | Mapping[str, Any] | None
 _Said = TypeVar("_Said", str, int)

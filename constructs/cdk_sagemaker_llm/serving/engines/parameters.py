@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm._tokens import placeholder_in
 from cdk_sagemaker_llm.arguments import is_later
 from cdk_sagemaker_llm.catalog.engine_arguments import (
     Engine,
@@ -30,7 +29,8 @@ from cdk_sagemaker_llm.serving.engines.writing import (
 )
 from cdk_sagemaker_llm.serving.lmi.typed import Bounds
 from cdk_sagemaker_llm.serving.rules import REPEATED, UNREADABLE
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
+from cdk_sagemaker_llm.tokens import placeholder_in
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     is_release_between,
     schema_kinds,
 )
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 # From here on 80k may stand in JSON for 80000 (vLLM, engine/arg_utils.py).
 _SIZES_SINCE = "0.20.0"

@@ -13,7 +13,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     find_argument,
     is_release_between,
 )
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
 
 # What took the place of arguments that are gone, in vLLM's own release notes.
 _INSTEAD = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 TEMPLATE_FILE = "chat_template.jinja"
 # What SageMaker takes as a variable's value (CreateModel).

@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, HUB_TOKEN
 from cdk_sagemaker_llm.serving.lmi.typed import COUNT
 from cdk_sagemaker_llm.serving.rules import UNREADABLE
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
 
 FAMILY, CPU_FAMILY = "tei", "tei-cpu"
 NEWEST = "1.9.3"

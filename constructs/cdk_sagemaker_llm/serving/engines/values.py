@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     schema_keys,
 )
 from cdk_sagemaker_llm.serving.engines.schemas import object_fault, plain_json
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
 
 # vLLM: small letters are powers of a thousand, capitals of 1,024; trillions came late.
 _VLLM_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")

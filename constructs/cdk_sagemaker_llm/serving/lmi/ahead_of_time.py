@@ -6,8 +6,8 @@ served as it was compiled.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import Compilation, ModelSource, S3Model
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import posixpath
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.findings import Finding, Rule
 
 PROPERTIES = "serving.properties"

@@ -7,15 +7,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import ClassVar, Literal, Self, cast
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_unresolved, placeholder_in
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.models import (
@@ -50,6 +48,7 @@ from cdk_sagemaker_llm.serving.loading import (
 )
 from cdk_sagemaker_llm.serving.naming import with_class_named
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
+from cdk_sagemaker_llm.tokens import is_unresolved, placeholder_in
 
 # MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
 # documentation's 1800 is wrong.

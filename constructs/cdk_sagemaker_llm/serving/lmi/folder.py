@@ -5,10 +5,9 @@ A hand-written serving artifact: a folder with serving.properties in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
@@ -33,7 +32,7 @@ from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files
 from cdk_sagemaker_llm.serving.lmi.values import as_int
 from cdk_sagemaker_llm.serving.lmi.vllm_family import SPREADING
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 NO_FOLDER = Rule("LLM108", "the serving folder does not exist")
 NO_PROPERTIES = Rule("LLM109", "the serving folder holds no serving.properties")

@@ -8,10 +8,9 @@ the handlers, read at each version from 0.25 to 0.36.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.serving.lmi.model_types import (
     STARTED_WITH_DEEPSPEED,
     model_type_of,

@@ -7,7 +7,7 @@ handlers, read in the branches that the images were built from.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 
 # The class in config.json of each type that some list names, or visibly leaves out.
 _TYPES = {

@@ -4,7 +4,7 @@ The scripts of LMI's images that compile ahead of time, and how they are called.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime
 
 _PIPELINE_SINCE = "0.29"

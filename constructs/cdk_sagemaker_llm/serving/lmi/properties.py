@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm._tokens import is_unresolved
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 PropertyValue = str | int | float | bool
 

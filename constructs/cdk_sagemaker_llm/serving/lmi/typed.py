@@ -5,15 +5,14 @@ Parameters of LMI backends: what each is written as, and which values it takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.lmi.checks.parallelism import OUTSIDE_OPTION_RANGE
 from cdk_sagemaker_llm.serving.lmi.checks.values import WRONG_CHOICE
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -12,7 +12,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
-from cdk_sagemaker_llm.catalog.lmi_options import OptionType
+from cdk_sagemaker_llm.catalog.lmi import OptionType
 
 _TRUE = frozenset({"1", "on", "t", "true", "y", "yes"})
 _FALSE = frozenset({"0", "off", "f", "false", "n", "no"})

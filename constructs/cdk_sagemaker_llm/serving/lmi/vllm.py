@@ -5,10 +5,9 @@ VLLM on Large Model Inference (LMI) images.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling
 from cdk_sagemaker_llm.serving.lmi.typed import COUNT, Bounds, option

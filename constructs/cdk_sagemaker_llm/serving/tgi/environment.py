@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import is_later
-from cdk_sagemaker_llm.catalog.tgi_options import tgi_aliases
+from cdk_sagemaker_llm.catalog.tgi import tgi_aliases
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model
 from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE, UNREADABLE
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 EnvironmentValue = str | int | float | bool | Sequence[str] | Sequence[int]
 

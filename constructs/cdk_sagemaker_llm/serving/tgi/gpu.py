@@ -5,12 +5,11 @@ Hugging Face Text Generation Inference (TGI) on GPUs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, dataclass, field
 
-from cdk_sagemaker_llm._records import dataclass
 from cdk_sagemaker_llm.arguments import hold_kinds, is_later, known_at_synth
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.tgi_options import is_between
+from cdk_sagemaker_llm.catalog.tgi import is_between
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of

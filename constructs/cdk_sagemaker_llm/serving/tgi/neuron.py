@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
@@ -37,7 +36,8 @@ from cdk_sagemaker_llm.serving.tgi.environment import (
     weights_uri,
 )
 from cdk_sagemaker_llm.serving.tgi.values import as_count
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 FAMILY = "huggingface-llm-neuronx"
 # What models are compiled to (the image's environment reader).

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from cdk_sagemaker_llm.catalog.tgi_options import TgiOption
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.catalog.tgi import TgiOption
+from cdk_sagemaker_llm.text import any_of
 
 _LARGEST = {"usize": 2**64 - 1, "u64": 2**64 - 1, "u32": 2**32 - 1, "u16": 2**16 - 1}
 # ASCII alone: Python's own \d and int() take digits of every script.

@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cdk_sagemaker_llm.simulation.clock import Timeline
-from cdk_sagemaker_llm.simulation.fleet.consolidating import Consolidation
-from cdk_sagemaker_llm.simulation.fleet.copies import Copies, Work
-from cdk_sagemaker_llm.simulation.fleet.journal import Journal
+from cdk_sagemaker_llm.simulation.fleet.copies import Consolidation, Copies, Work
 from cdk_sagemaker_llm.simulation.fleet.parts import (
     Available,
     Copy,
     Instance,
+    Journal,
     Listener,
     Needs,
     Pool,

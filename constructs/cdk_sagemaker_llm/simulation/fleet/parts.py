@@ -13,7 +13,7 @@ from typing import Literal
 
 from cdk_sagemaker_llm.catalog import find_instance_type
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
-from cdk_sagemaker_llm.simulation.clock import Planned
+from cdk_sagemaker_llm.simulation.clock import Action, Planned, Timeline
 
 Needs = ResourceRequirements | Mapping[str, ResourceRequirements] | None
 """What a copy reserves: everywhere the same, by instance type, or a whole instance."""
@@ -239,3 +239,36 @@ def has_room(free: Capacity | None, needs: ResourceRequirements | None) -> bool:
     Tell whether one more copy fits.
     """
     return free is None or needs is None or not free.limits_for(needs)
+
+
+class Journal:
+    """
+    Where the parts of a fleet note what they do and plan what comes.
+    """
+
+    def __init__(self, timeline: Timeline, listener: Listener) -> None:
+        self.timeline = timeline
+        self.listener = listener
+        self.log: list[Step] = []
+
+    @property
+    def now(self) -> float:
+        """
+        The time.
+        """
+        return self.timeline.now
+
+    def note(self, what: str, before: int, after: int, why: str) -> None:
+        """
+        Add a line to the log.
+        """
+        self.log.append(Step(self.timeline.now, what, before, after, why))
+
+    def later(self, delay: float, action: Action) -> Planned | None:
+        """
+        Plan an action; what takes no time is done before this returns.
+        """
+        if delay > 0:
+            return self.timeline.after(delay, action)
+        action()
+        return None

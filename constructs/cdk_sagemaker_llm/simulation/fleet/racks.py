@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cdk_sagemaker_llm.simulation.fleet.journal import Journal
-from cdk_sagemaker_llm.simulation.fleet.parts import Available, Instance, Pool
+from cdk_sagemaker_llm.simulation.fleet.parts import Available, Instance, Journal, Pool
 from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, seconds
 
 NO_CAPACITY = (

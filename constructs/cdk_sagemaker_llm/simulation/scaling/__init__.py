@@ -5,9 +5,9 @@ What belongs here decides how much capacity is asked for, and never how long it 
 to come.
 """
 
-from cdk_sagemaker_llm.simulation.scaling.activities import Activity
 from cdk_sagemaker_llm.simulation.scaling.autoscaler import Autoscaler, Scalable
 from cdk_sagemaker_llm.simulation.scaling.policies import (
+    Activity,
     Bounds,
     Policy,
     ScheduledAction,

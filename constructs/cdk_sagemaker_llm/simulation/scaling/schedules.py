@@ -10,13 +10,10 @@ from __future__ import annotations
 import calendar
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from cdk_sagemaker_llm.simulation.scaling import odd_days
-from cdk_sagemaker_llm.simulation.scaling.odd_days import DayRule, weekday
 
 _FORM = re.compile(r"(cron|rate|at)\((.*)\)", re.DOTALL)
 _RATE = re.compile(r"(\d+)\s+(minute|hour|day)s?")
@@ -27,6 +24,14 @@ _FIELDS = 6
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 _HORIZON = timedelta(days=366 * 8)  # Past the longest wait, for a 29 February.
 _DAY_OF_MONTH, _DAY_OF_WEEK = 2, 4
+
+DayRule = Callable[[date], bool]
+
+_NEAREST = re.compile(r"(\d{1,2})W")
+_LAST = re.compile(r"([1-7]|[A-Z]{3})L")
+_NTH = re.compile(r"([1-7]|[A-Z]{3})#([1-5])")
+_WEEK, _LONGEST = 7, 31
+_SATURDAY, _SUNDAY = 5, 6  # As date.weekday() counts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +147,8 @@ def _cron(schedule: str) -> _Cron:
         )
     parts = [field.split(",") for field in fields]
     odd: list[DayRule] = []
-    parts[_DAY_OF_MONTH] = _without_odd(parts[_DAY_OF_MONTH], odd_days.of_month, odd)
-    in_week = functools.partial(odd_days.of_week, names=_DAYS)
+    parts[_DAY_OF_MONTH] = _without_odd(parts[_DAY_OF_MONTH], of_month, odd)
+    in_week = functools.partial(of_week, names=_DAYS)
     parts[_DAY_OF_WEEK] = _without_odd(parts[_DAY_OF_WEEK], in_week, odd)
     bounds = ((0, 59), (0, 23), (1, 31), (1, 12), (1, 7), (_FIRST_YEAR, _LAST_YEAR))
     names: tuple[dict[str, int], ...] = ({}, {}, {}, _MONTHS, _DAYS, {})
@@ -212,3 +217,59 @@ def _real(local: datetime, zone: ZoneInfo) -> float | None:
     moment = local.replace(tzinfo=zone)
     there = moment.astimezone(UTC).astimezone(zone)
     return moment.timestamp() if there.replace(tzinfo=None) == local else None
+
+
+def of_month(part: str) -> DayRule | None:
+    """
+    Read a day of the month; ``None`` if it is one by its number.
+    """
+    if part == "L":
+        return lambda day: day.day == _end(day)
+    if part == "LW":
+        return lambda day: day.day == _nearest(day, _end(day))
+    found = _NEAREST.fullmatch(part)
+    if found is None or not 1 <= (wanted := int(found[1])) <= _LONGEST:
+        return None
+    return lambda day: wanted <= _end(day) and day.day == _nearest(day, wanted)
+
+
+def of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
+    """
+    Read a day of the week; ``None`` if it is one by its number or name.
+
+    Args:
+        part: The expression's part.
+
+        names: The numbers of the names; 1 is Sunday.
+    """
+    if part == "L":
+        return lambda day: day.weekday() == _SATURDAY
+    found = _LAST.fullmatch(part) or _NTH.fullmatch(part)
+    if found is None or not (found[1] in names or found[1].isdecimal()):
+        return None
+    wanted = names.get(found[1]) or int(found[1])
+    if part.endswith("L"):
+        return lambda day: weekday(day) == wanted and day.day > _end(day) - _WEEK
+    nth = int(found[2])
+    return lambda day: weekday(day) == wanted and (day.day - 1) // _WEEK == nth - 1
+
+
+def weekday(day: date) -> int:
+    """
+    Return a day's number in its week, from 1 for Sunday.
+    """
+    return day.isoweekday() % _WEEK + 1
+
+
+def _end(day: date) -> int:
+    return calendar.monthrange(day.year, day.month)[1]
+
+
+def _nearest(day: date, wanted: int) -> int:
+    # The nearest day from Monday to Friday, never in another month.
+    on = day.replace(day=wanted).weekday()
+    if on == _SATURDAY:
+        return wanted - 1 if wanted > 1 else wanted + 2
+    if on == _SUNDAY:
+        return wanted + 1 if wanted < _end(day) else wanted - 2
+    return wanted

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 
-from cdk_sagemaker_llm.architectures.gguf import gguf_bytes
-from cdk_sagemaker_llm.catalog.accelerators import Accelerator, find_accelerator
+from cdk_sagemaker_llm.architectures.weight_format import gguf_bytes
+from cdk_sagemaker_llm.catalog.instances import Accelerator, find_accelerator
 from cdk_sagemaker_llm.fit.cache import token_bytes
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.simulation.service.times import Rows, ServiceTimes

@@ -39,7 +39,7 @@ from cdk_sagemaker_llm.catalog.metrics import (
     VARIANT,
     published_metrics,
 )
-from cdk_sagemaker_llm.hosting.endpoint import EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import EndpointBase
 from tests.unit.hosting.written import properties_of
 
 GPT2 = HuggingFaceModel("gpt2")

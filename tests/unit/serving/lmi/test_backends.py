@@ -20,7 +20,7 @@ from cdk_sagemaker_llm import (
     TensorRtLlm,
 )
 from cdk_sagemaker_llm.catalog.images import image_versions
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from tests.unit.serving.answers import container_of, findings_of

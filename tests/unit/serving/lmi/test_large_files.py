@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.serving.lmi.artifact import Artifact
 from cdk_sagemaker_llm.serving.lmi.properties import parse
 from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files, single_file
 from cdk_sagemaker_llm.serving.lmi.read_tarball import tarball_files
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
 from tests.unit.serving.lmi.artifacts import packed
 
 KIB = 1024

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.serving.lmi.properties import (
     PropertiesError,
     PropertyValue,
@@ -18,6 +17,7 @@ from cdk_sagemaker_llm.serving.lmi.properties import (
     render,
     text_of,
 )
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 KEYS = st.from_regex(r"[A-Za-z0-9_.\-]+", fullmatch=True)
 VALUES = st.text(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.lmi_options import OptionType
+from cdk_sagemaker_llm.catalog.lmi import OptionType
 from cdk_sagemaker_llm.serving.lmi.values import (
     as_bool,
     as_int,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdk_sagemaker_llm.catalog.tgi_options import (
+from cdk_sagemaker_llm.catalog.tgi import (
     TgiOption,
     find_tgi_option,
     is_between,

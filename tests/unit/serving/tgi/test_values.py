@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.tgi_options import TgiOption
+from cdk_sagemaker_llm.catalog.tgi import TgiOption
 from cdk_sagemaker_llm.serving.tgi.values import as_count, as_number, value_fault
 
 WHOLE = "a whole number of at least 0"

@@ -17,9 +17,9 @@ from cdk_sagemaker_llm.simulation.metrics import (
     MetricQuery,
     MetricStore,
 )
-from cdk_sagemaker_llm.simulation.scaling.activities import Activity
 from cdk_sagemaker_llm.simulation.scaling.autoscaler import Autoscaler
 from cdk_sagemaker_llm.simulation.scaling.policies import (
+    Activity,
     Bounds,
     Policy,
     ScheduledAction,

@@ -10,15 +10,15 @@ import pytest
 
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
+from cdk_sagemaker_llm.simulation.scaling.autoscaler import (
+    stepped,
+    tracked_down,
+    tracked_up,
+)
 from cdk_sagemaker_llm.simulation.scaling.policies import (
     StepAdjustment,
     StepScaling,
     TargetTracking,
-)
-from cdk_sagemaker_llm.simulation.scaling.steps import (
-    stepped,
-    tracked_down,
-    tracked_up,
 )
 
 _QUERY = MetricQuery(Metric.of_component("InvocationsPerCopy", "llama"), "Sum", 60)

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.serving.engines.known_names import (
     NEURON,
 )
 from cdk_sagemaker_llm.serving.engines.translation import passed_on
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
 
 _GGUF = ".gguf"
 # Where nginx calls it, or all of them.

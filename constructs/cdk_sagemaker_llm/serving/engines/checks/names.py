@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.serving.engines.checks.options import HELP, Option
 from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
 from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, Told
 from cdk_sagemaker_llm.serving.engines.spans import way_out, when_known
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
 
 # Variables that vLLM reads itself (vllm/envs.py): behind the entry point's prefix they
 # become arguments.

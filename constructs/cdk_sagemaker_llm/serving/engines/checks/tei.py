@@ -24,7 +24,7 @@ from cdk_sagemaker_llm.serving.engines.known_names import (
     TEI_SWITCHES,
 )
 from cdk_sagemaker_llm.serving.spelling import MISSPELT, almost
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 _ROUTER = "router/src of text-embeddings-inference, v1.2.3 to v1.9.3"
 # As Rust reads a number without a sign: of ASCII digits, and no blanks around them.

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.serving.engines.checks.subject import (
     looks_like_argument,
 )
 from cdk_sagemaker_llm.serving.engines.values import ValueFaultError, read_value
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
 
 _SHOWN = 120
 _OFF = ("0", "no", "off", "n", "f", "none", "false", "disabled")

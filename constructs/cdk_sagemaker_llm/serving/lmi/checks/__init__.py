@@ -12,7 +12,7 @@ from typing import Any
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.arguments.kinds import shown
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of, device_findings
 from cdk_sagemaker_llm.serving.lmi.checks import (
@@ -36,7 +36,7 @@ from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS, resolve
 from cdk_sagemaker_llm.serving.lmi.model_types import model_type_of
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
 from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
-from cdk_sagemaker_llm.wording import any_of
+from cdk_sagemaker_llm.text import any_of
 
 _CHECKS = checks_of(
     launcher, models, options, values, combinations, neuron, vllm, parallelism

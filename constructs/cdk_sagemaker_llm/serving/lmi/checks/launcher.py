@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.lmi_options import option_type
+from cdk_sagemaker_llm.catalog.lmi import option_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.sources import (
     FRONT_END,
@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.serving.lmi.model_types import (
     started_with_lmi_dist,
 )
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
 
 _SCHEDULERS = ("auto", "disable")
 # What each image has installed, beside Hugging Face Accelerate.

@@ -7,20 +7,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
-from cdk_sagemaker_llm.catalog.lmi_options import (
+from cdk_sagemaker_llm.catalog.lmi import (
     ARGUMENTS_SINCE,
+    LmiVersion,
     Span,
     engine_argument_state,
     engine_arguments,
     is_known,
     option_names,
     option_spans,
+    row_versions,
 )
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion, row_versions
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.sources import FRONT_END, MODELS
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
-from cdk_sagemaker_llm.wording import any_of, nearest
+from cdk_sagemaker_llm.text import any_of, nearest
 
 # The documentation of 0.26 lists them with the prefix, and the server reads them
 # without it.

@@ -5,10 +5,10 @@ What the checks of a serving.properties look at.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.serving.lmi.launch import Launch
 from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
 

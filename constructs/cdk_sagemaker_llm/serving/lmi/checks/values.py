@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from cdk_sagemaker_llm.catalog.lmi_options import (
+from cdk_sagemaker_llm.catalog.lmi import (
     OptionType,
     deprecated_since,
     front_end_type,
@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.serving.lmi.checks.options import passes_through
 from cdk_sagemaker_llm.serving.lmi.checks.sources import DOCUMENTATION, MODELS
 from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
 from cdk_sagemaker_llm.serving.lmi.values import fault_of, java_int_fault
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
 
 # Read by LmiUtils and the handlers beside their property models (0.25 to 0.36).
 _TIMEOUTS = ("option.model_loading_timeout", "option.predict_timeout")

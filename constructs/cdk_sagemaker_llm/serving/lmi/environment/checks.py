@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
-from cdk_sagemaker_llm.catalog.tgi_options import tgi_option_names
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.catalog.tgi import tgi_option_names
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.credentials import credential_findings
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
@@ -34,6 +33,7 @@ from cdk_sagemaker_llm.serving.lmi.environment.variables import (
 from cdk_sagemaker_llm.serving.lmi.environment.words import source_of
 from cdk_sagemaker_llm.serving.lmi.values import java_int_fault
 from cdk_sagemaker_llm.serving.spelling import MISSPELT, almost, usual_mistake
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 _SOURCE = "djl-serving: ModelInfo, PyEnv, ConfigManager and the images' entry point"
 _STORE = "djl-serving, ModelStore"

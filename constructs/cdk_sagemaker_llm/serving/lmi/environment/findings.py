@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import find_architecture
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
@@ -23,6 +22,7 @@ from cdk_sagemaker_llm.serving.lmi.environment.translation import (
 )
 from cdk_sagemaker_llm.serving.lmi.environment.variables import LOAD_MODELS
 from cdk_sagemaker_llm.serving.lmi.environment.words import in_variables, mentions
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 _CHECKS = checks_of(checks)
 # What decides the backend, and with it every other rule.

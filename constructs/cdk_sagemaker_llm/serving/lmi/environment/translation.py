@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.serving.lmi.environment.variables import (
     DEFAULTS,
     ENGINE,
@@ -23,6 +22,7 @@ from cdk_sagemaker_llm.serving.lmi.environment.variables import (
     PREFIX,
     Variable,
 )
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 # name:version:engine:device=address, with or without brackets (ModelStore).
 _MODEL_URL = re.compile(

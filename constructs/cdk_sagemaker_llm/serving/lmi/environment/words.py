@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.lmi.environment.translation import (
     Translation,

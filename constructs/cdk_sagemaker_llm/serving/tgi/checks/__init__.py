@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.architectures import find_architecture
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.tgi.checks import combinations, model, variables
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 _CHECKS = checks_of(model, variables, combinations)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm._tokens import is_unresolved
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.hub import (
     FORWARDED_TOKEN,
@@ -18,6 +17,7 @@ from cdk_sagemaker_llm.serving.hub import (
 from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS
 from cdk_sagemaker_llm.serving.tgi.checks.sources import ENTRY_POINT, MODELS
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 _TOKENS = (*TOKEN_VARIABLES, FORWARDED_TOKEN)
 

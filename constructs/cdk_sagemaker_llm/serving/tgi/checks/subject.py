@@ -5,16 +5,11 @@ What the checks of a TGI environment look at.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm._records import dataclass
-from cdk_sagemaker_llm._tokens import is_unresolved
-from cdk_sagemaker_llm.catalog.tgi_options import (
-    find_tgi_option,
-    is_between,
-    tgi_aliases,
-)
+from cdk_sagemaker_llm.catalog.tgi import find_tgi_option, is_between, tgi_aliases
 from cdk_sagemaker_llm.serving.tgi.values import as_count
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cdk_sagemaker_llm.catalog.tgi_options import (
+from cdk_sagemaker_llm.catalog.tgi import (
     find_tgi_option,
     tgi_aliases,
     tgi_flags,
@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.tgi.checks.sources import ENTRY_POINT, OPTIONS
 from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.values import as_count, value_fault
-from cdk_sagemaker_llm.wording import nearest
+from cdk_sagemaker_llm.text import nearest
 
 # The entry point starts the launcher with --port, which wins over the variable.
 _PORT = "8080"

@@ -5,7 +5,7 @@ The smallest file that runs each backend, at each version that has it.
 from __future__ import annotations
 
 from cdk_sagemaker_llm.catalog.images import image_versions
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 
 Case = tuple[str, str, str]
 

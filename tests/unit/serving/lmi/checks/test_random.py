@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdk_sagemaker_llm.catalog.images import image_families, image_versions
-from cdk_sagemaker_llm.catalog.lmi_options import (
+from cdk_sagemaker_llm.catalog.lmi import (
+    LmiVersion,
     engine_arguments,
     option_names,
     option_type,
 )
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving import check_properties
 from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS

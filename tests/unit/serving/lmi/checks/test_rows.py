@@ -7,7 +7,8 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.catalog._data import load
-from cdk_sagemaker_llm.catalog.lmi_options import (
+from cdk_sagemaker_llm.catalog.lmi import (
+    LmiVersion,
     OptionType,
     Span,
     front_end_type,
@@ -15,7 +16,6 @@ from cdk_sagemaker_llm.catalog.lmi_options import (
     option_spans,
     option_type,
 )
-from cdk_sagemaker_llm.catalog.lmi_versions import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving import check_properties
 from tests.unit.serving.lmi.checks.canonical import cases

@@ -1,0 +1,338 @@
+"""
+Options of serving.properties: which LMI version and backend knows which, and how.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cdk_sagemaker_llm.catalog._data import load
+
+# From this version on vLLM's own arguments pass through (VllmRbProperties).
+ARGUMENTS_SINCE = "0.32"
+_FIRST_DOCUMENTED = "0.26"
+# Arguments of vLLM 0.8 were read from its source, which LMI 0.33 ships; the newer
+# list is from a fork, and says of no name for certain that it is missing.
+_VERIFIED_ARGUMENTS = {"0.32", "0.33"}
+
+_FORM = re.compile(r"0\.(\d+)(?:\.(\d+))?(?:-lmi(\d+)(?:\.\d+)*)?\Z")
+# The SageMaker SDK's 0.36.0 is this tag; the releases before share the number.
+_LMI_OF_0_36 = 27
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OptionType:
+    """
+    How one version reads an option's value.
+
+    Args:
+        kind: ``int``, ``float``, ``bool``, ``str``, ``enum``, ``int-enum``,
+            ``int-or-max``, ``int-list``, ``counts``, ``floats``, ``dict``, ``any``,
+            or ``none`` and ``callable``, which no text can be.
+
+        choices: The values of an enumeration.
+
+        documented_only: Whether this is the documentation's word alone, because the
+            reader's source is closed.
+
+        above: The number that a value must exceed, by the documentation.
+
+        range: The least and the largest value, by the documentation.
+    """
+
+    kind: str
+    choices: tuple[str, ...] = ()
+    documented_only: bool = False
+    above: float | None = None
+    range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """
+    The versions in which a backend knows an option; ``last`` is open when ``None``.
+    """
+
+    backend: str
+    first: str
+    last: str | None
+
+    def covers(self, version: str) -> bool:
+        """
+        Whether a version of the tables lies within.
+        """
+        order = row_versions()
+        last = order[-1] if self.last not in order else self.last
+        at = order.index(version)
+        return order.index(self.first) <= at <= order.index(str(last))
+
+
+@functools.lru_cache(maxsize=4096)
+def option_type(backend: str, key: str, version: LmiVersion) -> OptionType | None:
+    """
+    Return how a backend reads an option; ``None`` where its property model has none.
+    """
+    for row in reversed(version.rows):
+        found = _model_type(backend, key, row) or _documented_type(backend, key, row)
+        if found is not None:
+            return found
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def front_end_type(key: str) -> OptionType | None:
+    """
+    Return how the Java server itself reads a key; ``None`` where it does not.
+    """
+    row = _tables()["server"].get(key) or _tables()["front_end"].get(key)
+    return OptionType(kind=row["type"]) if row else None
+
+
+def is_known(key: str, backends: Iterable[str], version: LmiVersion) -> bool:
+    """
+    Whether one of the backends, or the server, reads a key at a version.
+    """
+    return _is_known(key, frozenset(backends), version)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_known(key: str, backends: frozenset[str], version: LmiVersion) -> bool:
+    names = {*backends, "common", "server"}
+    spans = [span for span in option_spans(key) if span.backend in names]
+    return any(span.covers(row) for span in spans for row in version.rows)
+
+
+@functools.lru_cache(maxsize=4096)
+def option_spans(key: str) -> tuple[Span, ...]:
+    """
+    Return where a key is known, or was, oldest first; empty for an unknown key.
+    """
+    found = [*_server_spans(key), *_documented_spans(key)]
+    for backend, rows in _tables()["backends"].items():
+        if key in rows:
+            found += _row_spans(backend, rows[key])
+        found += [Span(backend, h["from"], h["to"]) for h in _aliases(backend, key)]
+    return tuple(sorted(found, key=lambda span: row_versions().index(span.first)))
+
+
+@functools.cache
+def option_names() -> tuple[str, ...]:
+    """
+    Return every key that some version reads.
+    """
+    tables = _tables()
+    names = {*tables["server"], *tables["front_end"], *tables["trtllm_documented"]}
+    for rows in tables["backends"].values():
+        names |= set(rows)
+    return tuple(sorted(names))
+
+
+@functools.lru_cache(maxsize=4096)
+def deprecated_since(key: str) -> str | None:
+    """
+    Return the version that deprecated a key, by the documentation.
+    """
+    for rows in _tables()["backends"].values():
+        since: str | None = rows.get(key, {}).get("deprecated")
+        if since:
+            return since
+    return None
+
+
+def engine_argument_state(name: str, version: LmiVersion) -> str:
+    """
+    Say whether vLLM takes an argument: ``known``, ``doubtful`` or ``unknown``.
+
+    Doubtful is what the older list has and the newer, unverified one has not.
+    """
+    old, new = _arguments("0.8"), _arguments("0.23")
+    if version.rows[0] in _VERIFIED_ARGUMENTS:
+        return "known" if name in old else "unknown"
+    if name in new:
+        return "known"
+    return "doubtful" if name in old else "unknown"
+
+
+@functools.cache
+def engine_arguments() -> frozenset[str]:
+    """
+    Return the names of vLLM's arguments in all versions.
+    """
+    return _arguments("0.8") | _arguments("0.23")
+
+
+@functools.cache
+def _arguments(release: str) -> frozenset[str]:
+    return frozenset(load("vllm_engine_args.json")[release])
+
+
+def _tables() -> Mapping[str, Any]:
+    return load("lmi_options.json")
+
+
+def _model_type(backend: str, key: str, row: str) -> OptionType | None:
+    rows = _tables()["backends"].get(backend, {})
+    entries = [*rows.get(key, {}).get("history", ()), *_aliases(backend, key)]
+    for entry in entries:
+        if Span(backend, entry["from"], entry["to"]).covers(row):
+            choices = tuple(str(choice) for choice in entry.get("choices", ()))
+            return OptionType(kind=entry["type"], choices=choices)
+    return None
+
+
+def _aliases(backend: str, key: str) -> Sequence[Mapping[str, Any]]:
+    return _all_aliases(backend).get(key, ())
+
+
+@functools.cache
+def _all_aliases(backend: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    # By name: names that nobody knows are looked up by the thousand.
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in _tables()["backends"].get(backend, {}).values():
+        for entry in row.get("history", ()):
+            if "alias" in entry:
+                found.setdefault(entry["alias"], []).append(entry)
+    return found
+
+
+def _documented_type(backend: str, key: str, row: str) -> OptionType | None:
+    if backend != "trtllm":
+        return None
+    entry = _tables()["trtllm_documented"].get(key)
+    if not entry or not Span(backend, entry["since"], entry.get("until")).covers(row):
+        return None
+    return OptionType(
+        kind=entry["type"],
+        choices=tuple(entry.get("choices", ())),
+        documented_only=True,
+        above=entry.get("above"),
+        range=tuple(entry["range"]) if "range" in entry else None,
+    )
+
+
+def _row_spans(backend: str, row: Mapping[str, Any]) -> list[Span]:
+    if "history" in row:
+        return [Span(backend, h["from"], h["to"]) for h in row["history"]]
+    documented = row.get("documented")
+    if not documented:
+        return []
+    # The documentation that was read begins with 0.26, which does not say that the
+    # option did.
+    first = documented["from"]
+    first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
+    return [Span(backend, first, documented["to"])]
+
+
+def _server_spans(key: str) -> list[Span]:
+    tables = _tables()
+    row = tables["server"].get(key) or tables["front_end"].get(key)
+    if not row:
+        return []
+    return [Span("server", row.get("since", row_versions()[0]), row.get("until"))]
+
+
+def _documented_spans(key: str) -> list[Span]:
+    entry = _tables()["trtllm_documented"].get(key)
+    return [Span("trtllm", entry["since"], entry.get("until"))] if entry else []
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class LmiVersion:
+    """
+    A version such as ``0.26.0``, or ``0.36.0-lmi27`` where a number has several.
+
+    Compare with another one, or ask ``at_least("0.28")``.
+    """
+
+    minor: int
+    lmi: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> LmiVersion:
+        """
+        Read a version as the image catalogue writes it.
+
+        Raises:
+            ValueError: If the text has not that form.
+        """
+        match = _FORM.match(text)
+        if match is None:
+            raise ValueError(
+                f"version must be an LMI version such as '0.26.0' or '0.36.0-lmi27', "
+                f"got {text!r}"
+            )
+        minor = int(match[1])
+        unnamed = _LMI_OF_0_36 if minor == 36 and match[2] else 0  # noqa: PLR2004 - 0.36
+        return cls(minor, int(match[3]) if match[3] else unnamed)
+
+    def at_least(self, text: str) -> bool:
+        """
+        Whether this is that minor version, such as ``0.28``, or a later one.
+        """
+        return self.minor >= int(text.split(".")[1])
+
+    def before(self, text: str) -> bool:
+        """
+        Whether this is older than that minor version.
+        """
+        return not self.at_least(text)
+
+    @property
+    def is_described(self) -> bool:
+        """
+        Whether the option tables reach as far as this version.
+        """
+        return self.minor <= int(row_versions()[-1].split("-")[0].split(".")[1])
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """
+        The versions of the option tables that describe this one, oldest first.
+
+        Two where the tables describe only the ends of a range of releases; none
+        where they say nothing. A release after the last of them is read by it.
+        """
+        known = row_versions()
+        if not self.is_described:
+            return (known[-1],)
+        if self.minor == 36:  # noqa: PLR2004 - the one number with several releases
+            if self.lmi >= _LMI_OF_0_36:
+                return (known[-1],)
+            return (known[-2],) if self.lmi <= 18 else known[-2:]  # noqa: PLR2004
+        name = f"0.{self.minor}"
+        return (name,) if name in known else ()
+
+    @property
+    def vllm(self) -> str | None:
+        """
+        The vLLM release inside, such as ``0.10.2``; ``None`` before there was one.
+        """
+        releases = load("lmi_engines.json")["vllm"]
+        inside = [
+            vllm
+            for name, vllm in releases.items()
+            if LmiVersion.parse(_full(name)) <= self
+        ]
+        return inside[-1] if inside else None
+
+    def __str__(self) -> str:
+        """
+        Render as the option tables and the documentation do.
+        """
+        return f"0.{self.minor}" + (f"-lmi{self.lmi}" if self.lmi else "")
+
+
+def _full(name: str) -> str:
+    minor, dash, lmi = name.partition("-")
+    return f"{minor}.0{dash}{lmi}"
+
+
+def row_versions() -> tuple[str, ...]:
+    """
+    Return the versions that the option tables describe, oldest first.
+    """
+    return tuple(load("lmi_options.json")["versions"])

@@ -1,0 +1,148 @@
+"""
+Names that a stack has given away: the service refuses one twice, whatever its case.
+
+They are remembered here, since looking through the constructs would ask Node.
+"""
+
+from __future__ import annotations
+
+import re
+from weakref import WeakKeyDictionary
+
+from aws_cdk import Arn, ArnFormat, Stack
+from constructs import Construct
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.limits import name_findings
+from cdk_sagemaker_llm.hosting.common.reporting import report
+from cdk_sagemaker_llm.hosting.common.scope import stack_of
+from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+NAME_TWICE = Rule(
+    "LLM183", "an endpoint's or component's name is used twice in a stack", API
+)
+
+_taken: WeakKeyDictionary[Stack, dict[tuple[str, str], str]] = WeakKeyDictionary()
+
+_ARN = (
+    r"arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:\d{{12}}:{kind}/[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+)
+
+OTHER_ARN = Rule("LLM195", "an ARN is not that of what is imported by it", API)
+
+
+def own_name_findings(
+    scope: Construct, parameter: str, name: str | None
+) -> list[Finding]:
+    """
+    Check a name of the user's: its form, and that the stack has it once.
+
+    Args:
+        scope: Where it is to be given.
+
+        parameter: What the user calls it; each has names of its own.
+
+        name: The name; ``None`` if CloudFormation makes one.
+    """
+    return [
+        *name_findings(parameter, name),
+        *twice_findings(scope, parameter, name),
+    ]
+
+
+def twice_findings(scope: Construct, parameter: str, name: str | None) -> list[Finding]:
+    """
+    Check that the stack has a name once.
+
+    Args:
+        scope: Where it is to be given.
+
+        parameter: What the user calls it.
+
+        name: The name; ``None`` if CloudFormation makes one.
+    """
+    if name is None or is_unresolved(name):
+        return []
+    other = _taken.get(stack_of(scope), {}).get((parameter, name.lower()))
+    if other is None:
+        return []
+    return [
+        NAME_TWICE.finding(
+            f"{parameter} {name!r} is taken: this stack names {other!r} already, and "
+            "the service sees no case",
+            "choose another, or leave it out",
+        )
+    ]
+
+
+def take_name(scope: Construct, parameter: str, name: str | None) -> None:
+    """
+    Remember a name that was given.
+
+    Args:
+        scope: Where it was given.
+
+        parameter: What the user calls it.
+
+        name: The name; ``None`` if CloudFormation makes one.
+    """
+    if name is not None and not is_unresolved(name):
+        names = _taken.setdefault(stack_of(scope), {})
+        names[parameter, name.lower()] = name
+
+
+def named(scope: Construct, id: str, kind: str, name: str) -> str:
+    """
+    Return the ARN of what has a name in the stack's account and region.
+
+    Args:
+        scope: Where it is imported.
+
+        id: Its id there.
+
+        kind: What it is, as ARNs say it, such as ``inference-component``.
+
+        name: Its name.
+
+    Raises:
+        ValueError: If the service would refuse the name.
+    """
+    report(scope, id, name_findings(f"{kind.replace('-', '_')}_name", name))
+    return Stack.of(scope).format_arn(
+        service="sagemaker",
+        resource=kind,
+        resource_name=in_arn(name) if kind == "endpoint" else name,
+    )
+
+
+def in_arn(endpoint_name: str) -> str:
+    """
+    Write an endpoint's name as the service does in its ARN, in lower case.
+
+    One that is decided at deployment stays as it is: CloudFormation has no such word.
+    """
+    return endpoint_name if is_unresolved(endpoint_name) else endpoint_name.lower()
+
+
+def name_in(scope: Construct, id: str, kind: str, arn: str) -> str:
+    """
+    Return the name in an ARN.
+
+    Raises:
+        ValueError: If it is an ARN of something else.
+    """
+    report(scope, id, arn_findings(kind, arn))
+    name = Arn.split(arn, ArnFormat.SLASH_RESOURCE_NAME).resource_name
+    return name or ""
+
+
+def arn_findings(kind: str, arn: str) -> list[Finding]:
+    """
+    Check that an ARN is of a kind; what is decided at deployment is not judged.
+    """
+    if is_unresolved(arn) or re.fullmatch(_ARN.format(kind=kind), arn):
+        return []
+    parameter = f"{kind.replace('-', '_')}_arn"
+    example = f"arn:aws:sagemaker:eu-west-1:111111111111:{kind}/name"
+    return [OTHER_ARN.finding(f"{parameter} must be such as {example}, got {arn!r}")]

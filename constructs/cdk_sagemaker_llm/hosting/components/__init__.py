@@ -1,0 +1,3 @@
+"""
+Inference components and LoRA adapters: copies of models on shared instances.
+"""

@@ -1,0 +1,246 @@
+"""
+One model on instances of several types: its devices, plan and container on each.
+
+What belongs here lets the patterns treat one type as they treat many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from constructs import Construct
+
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.demand import Assumptions
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.components.sizing import Sizing
+from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
+from cdk_sagemaker_llm.hosting.variants.capacity import InstancePool
+from cdk_sagemaker_llm.hosting.variants.variant import in_order
+from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
+from cdk_sagemaker_llm.serving.rules import API
+
+Resources = ResourceRequirements | Mapping[str, ResourceRequirements]
+
+# botocore 1.44.5, InferenceComponentSpecificationList.
+_MOST_TYPES = 5
+
+WRONG_TYPES = Rule(
+    "LLM315",
+    "what differs by instance type does not name the types of the instances",
+    API,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filling:
+    """
+    A model that fills instances of one type or several.
+
+    Args:
+        models: The model as it is on each type, with its plan.
+
+        findings: What was found of it, beside its plans.
+
+        fit: What was found of its plans.
+    """
+
+    models: tuple[ModelDefinition, ...]
+    findings: tuple[Finding, ...]
+    fit: tuple[Finding, ...]
+
+
+def looked_up(
+    instance_type: str | InstanceType | None, pools: Sequence[InstancePool] | None
+) -> tuple[str | InstanceType | None, list[InstancePool] | None]:
+    """
+    Look types up, so that nobody has to a second time.
+    """
+    if pools is None:
+        return known_hardware(instance_type) or instance_type, None
+    return instance_type, [
+        replace(
+            pool,
+            instance_type=known_hardware(pool.instance_type) or pool.instance_type,
+        )
+        for pool in in_order(pools)
+    ]
+
+
+def define_filling(
+    types: Sequence[str | InstanceType | None],
+    define: Callable[..., ModelDefinition],
+    assumptions: Assumptions | None,
+) -> Filling:
+    """
+    Define a model for all the devices of instances of each type.
+
+    Args:
+        types: The types, as far as they are known.
+
+        define: How a model is defined for a number of devices.
+
+        assumptions: What to take for granted of the engine.
+    """
+    models, fit = [], []
+    for one in types:
+        hardware = one if isinstance(one, InstanceType) else None
+        accelerators = None if hardware is None else hardware.accelerators
+        model = define(accelerators=accelerators)
+        plan = plan_of(model.demand, hardware, accelerators, assumptions=assumptions)
+        fit += fit_findings(plan, model.demand, model.findings)
+        models.append(replace(model, plan=plan))
+    return Filling(
+        models=tuple(models), findings=told_once(models), fit=tuple(dict.fromkeys(fit))
+    )
+
+
+def told_once(models: Sequence[ModelDefinition]) -> tuple[Finding, ...]:
+    """
+    Return what was found of a model on its types, the same of several types once.
+    """
+    return tuple(dict.fromkeys(one for model in models for one in model.findings))
+
+
+def make_models(
+    scope: Construct, models: Sequence[ModelDefinition], types: Sequence[str]
+) -> tuple[Model, ...]:
+    """
+    Make a model for each type, but one for all whose container is the same.
+
+    Args:
+        scope: What they are parts of.
+
+        models: The model as it is on each type.
+
+        types: The names of the types.
+    """
+    first: Model = DefinedModel(scope, "Model", models[0])
+    made = [first]
+    for index, model in enumerate(models[1:], start=1):
+        alike = (old for old, one in enumerate(models[:index]) if _is_same(one, model))
+        same = next(alike, None)
+        if same is not None:
+            made.append(made[same])
+            continue
+        # One role and one security group are for all.
+        shared = replace(model, role=first.role, network=first.network)
+        made.append(DefinedModel(scope, f"Model{_in_id(types[index])}", shared))
+    return tuple(made)
+
+
+def _is_same(one: ModelDefinition, other: ModelDefinition) -> bool:
+    return (
+        one.prepared.container == other.prepared.container
+        and one.variables == other.variables
+    )
+
+
+def _in_id(instance_type: str) -> str:
+    """
+    Write a type as part of an id: ``G52xlarge`` of ``ml.g5.2xlarge``.
+    """
+    return "".join(part.capitalize() for part in instance_type.split(".")[1:])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sized:
+    """
+    A model of a component as it is on one type of instance.
+
+    Args:
+        definition: The model, with its plan.
+
+        resources: What each copy reserves.
+
+        fit: What was found of its plan.
+    """
+
+    definition: ModelDefinition
+    resources: ResourceRequirements
+    fit: tuple[Finding, ...]
+
+
+def define_sized(
+    types: Mapping[str, InstanceType | None],
+    define: Callable[..., ModelDefinition],
+    given: Resources | None,
+    assumptions: Assumptions | None,
+) -> list[Sized]:
+    """
+    Define a model for what each copy of it reserves on each type.
+
+    Args:
+        types: The types by name; ``None`` where one is not known.
+
+        define: How a model is defined for a number of devices.
+
+        given: What the user asked for: the same on all types, or for each of them.
+
+        assumptions: What to take for granted of the engine.
+    """
+    wanted = {} if given is None else by_type(given, types)
+    found = []
+    for name, hardware in types.items():
+        sizing = Sizing(
+            hardware=hardware, given=wanted.get(name), assumptions=assumptions
+        )
+        model = define(accelerators=sizing.accelerators)
+        fit = sizing.findings(model.demand, model.findings)
+        sized = Sized(
+            definition=replace(model, plan=sizing.plan(model.demand)),
+            resources=sizing.resources(model.demand),
+            fit=tuple(fit),
+        )
+        found.append(sized)
+    return found
+
+
+def by_type(
+    given: Resources, types: Sequence[str] | Mapping[str, object]
+) -> dict[str, ResourceRequirements]:
+    """
+    Say what a copy reserves on each type.
+    """
+    if isinstance(given, ResourceRequirements):
+        return dict.fromkeys(types, given)
+    return {name: given[name] for name in types if name in given}
+
+
+def type_findings(parameter: str, given: object, types: Sequence[str]) -> list[Finding]:
+    """
+    Check that what is given for each type names all types, and no other.
+
+    Args:
+        parameter: What the caller knows it by.
+
+        given: What was given; only a mapping names types.
+
+        types: The names of the types; none if they are not known.
+    """
+    if not isinstance(given, Mapping):
+        return []
+    found = []
+    missing = [name for name in types if name not in given]
+    others = [name for name in given if types and name not in types]
+    if missing or others or not 1 <= len(given) <= _MOST_TYPES:
+        told = ", ".join(types) or f"1 to {_MOST_TYPES} instance types"
+        found.append(
+            WRONG_TYPES.finding(
+                f"{parameter} must be for {told}, got {', '.join(given) or 'nothing'}"
+            )
+        )
+    copies = {one.copies for one in given.values()}
+    if len(copies) > 1:
+        found.append(
+            WRONG_TYPES.finding(
+                f"{parameter} start {' or '.join(map(str, sorted(copies)))} copies: "
+                "their number is the component's, whatever the type",
+                "give all the same copies",
+            )
+        )
+    return found

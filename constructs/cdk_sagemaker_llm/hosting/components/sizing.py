@@ -1,0 +1,288 @@
+"""
+What follows from a model's size: its resources and its copies.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from aws_cdk import aws_sagemaker as sagemaker
+
+from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.demand import Assumptions, Demand
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
+from cdk_sagemaker_llm.fit.packing import Fleet
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.hosting.common.limits import count_findings, range_findings
+from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+Copies = int | Literal["fill"]
+
+NO_RESOURCES = Rule(
+    "LLM192", "resources are left out, and nothing is known of the model"
+)
+NOTHING_TO_FILL = Rule(
+    "LLM193", "instances are to be filled that are not known at synth"
+)
+
+_Component = sagemaker.CfnInferenceComponent
+
+
+@dataclass(kw_only=True, slots=True)
+class Sizing:
+    """
+    What each copy of a model reserves, decided once: when its demand is known.
+
+    Args:
+        hardware: The instance type; ``None`` if it is not known.
+
+        given: What the user asked for; ``None`` if the plan decides.
+
+        assumptions: What to take for granted of the engine; ``None`` for what its
+            configuration says.
+    """
+
+    hardware: InstanceType | None
+    given: ResourceRequirements | None
+    assumptions: Assumptions | None
+    _made: tuple[Demand | None, Plan | NoPlan] | None = field(default=None, init=False)
+
+    def accelerators(self, demand: Demand | None) -> int | None:
+        """
+        Return how many devices each copy has: none where its host has none.
+        """
+        if self.hardware is not None and not self.hardware.accelerators:
+            return 0
+        return self.resources(demand).accelerators
+
+    def resources(self, demand: Demand | None) -> ResourceRequirements:
+        """
+        Return what was given, or what the plan asks for.
+        """
+        if self.given is not None:
+            return self.given
+        found = self._plan(demand)
+        if isinstance(found, NoPlan):
+            return ResourceRequirements()
+        return replace(found.resources, copies=1)
+
+    def findings(
+        self, demand: Demand | None, told: Iterable[Finding] = ()
+    ) -> list[Finding]:
+        """
+        Check that the resources are known, and hold the model.
+
+        Args:
+            demand: What the model asks of the memory.
+
+            told: What was found of the serving configuration alone.
+        """
+        found = self.plan(demand)
+        if found is None:
+            return []
+        if self.given is None and isinstance(found, NoPlan):
+            ways = ["pass resources=ResourceRequirements(...)", found.remedy]
+            return [
+                NO_RESOURCES.finding(
+                    f"resources are left out, and {found.reason}",
+                    ", or ".join(filter(None, ways)),
+                )
+            ]
+        return fit_findings(found, demand, told)
+
+    def plan(self, demand: Demand | None) -> Plan | NoPlan | None:
+        """
+        Return how the model fits, or why that is not known; ``None`` where no device
+        is reserved.
+        """
+        wanted = None if self.given is None else self.given.accelerators
+        if self.given is not None and (wanted is None or is_unresolved(wanted)):
+            return None
+        return self._plan(demand)
+
+    def _plan(self, demand: Demand | None) -> Plan | NoPlan:
+        if self._made is None or self._made[0] != demand:
+            wanted = None if self.given is None else self.given.accelerators
+            found = plan_of(demand, self.hardware, wanted, assumptions=self.assumptions)
+            self._made = demand, found
+        return self._made[1]
+
+
+def with_same_copies(
+    needs: Sequence[ResourceRequirements],
+    copies: Copies | None,
+    fleets: Sequence[Fleet],
+) -> tuple[list[ResourceRequirements], list[Finding]]:
+    """
+    Set how many copies start, whatever the type of their instances.
+
+    Args:
+        needs: What each copy reserves on each type.
+
+        copies: How many, or ``"fill"`` for all that fit on each of the types.
+            ``None`` leaves it as it is.
+
+        fleets: The instances that there may be, all of one type; none if they are not
+            known.
+    """
+    known = fleets or (None,) * len(needs)
+    tried = [
+        with_copies(one, copies, fleet) for one, fleet in zip(needs, known, strict=True)
+    ]
+    told = list(dict.fromkeys(fault for _, faults in tried for fault in faults))
+    if copies is None or told:
+        return list(needs), told
+    least = min(one.copies for one, _ in tried)
+    return [replace(one, copies=least) for one in needs], []
+
+
+def with_copies(
+    needs: ResourceRequirements, copies: Copies | None, fleet: Fleet | None
+) -> tuple[ResourceRequirements, list[Finding]]:
+    """
+    Set how many copies start.
+
+    Args:
+        needs: What each copy reserves.
+
+        copies: How many, or ``"fill"`` for all that fit beside the others.
+            ``None`` leaves it as it is.
+
+        fleet: The instances that there may be, with the others; ``None`` if they are
+            not known.
+    """
+    if copies is None:
+        return needs, []
+    if copies != "fill":
+        wrong = count_findings("copies", copies, 0)
+        return (needs, wrong) if wrong else (replace(needs, copies=copies), [])
+    known = fleet is not None and all(
+        each.is_known for each in (needs, *fleet.models.values())
+    )
+    if fleet is None or not known:
+        return needs, [
+            NOTHING_TO_FILL.finding(
+                "copies='fill' needs an instance type, a number of instances and the "
+                "resources of all models to be known at synth",
+                "pass a number",
+            )
+        ]
+    # One that does not fit is refused where the others are named.
+    return replace(needs, copies=fleet.most_copies(needs) or 1), []
+
+
+class PlacementStrategy(enum.StrEnum):
+    """
+    How a component's copies are placed: evenly, or on as few instances as possible.
+    """
+
+    SPREAD = "SPREAD"
+    BINPACK = "BINPACK"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AvailabilityZoneBalance:
+    """
+    Spread a component's copies over availability zones as far as capacity allows.
+
+    ``AvailabilityZoneBalance(max_imbalance=1)``
+
+    Args:
+        max_imbalance:
+            By how many copies zones may differ, 0 to 100.
+            If left out, the service's default applies.
+    """
+
+    max_imbalance: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scheduling:
+    """
+    How a component's copies are placed, and whether instances keep its data.
+
+    Args:
+        placement_strategy: How they spread; ``None`` for the service's default.
+
+        availability_zone_balance: How they spread over zones.
+
+        data_caching: Whether image and model data are kept; ``None`` for the default.
+    """
+
+    placement_strategy: PlacementStrategy | None = None
+    availability_zone_balance: AvailabilityZoneBalance | None = None
+    data_caching: bool | None = None
+
+    def scheduling_property(
+        self,
+    ) -> (
+        sagemaker.CfnInferenceComponent.InferenceComponentSchedulingConfigProperty
+        | None
+    ):
+        """
+        Render for the L1 class; ``None`` where the service's default applies.
+        """
+        if self.placement_strategy is None:
+            return None
+        # CloudFormation asks for a balance beside every strategy, with its only mode.
+        balance = self.availability_zone_balance or AvailabilityZoneBalance()
+        return _Component.InferenceComponentSchedulingConfigProperty(
+            placement_strategy=self.placement_strategy.value,
+            availability_zone_balance=_Component.InferenceComponentAvailabilityZoneBalanceProperty(
+                enforcement_mode="PERMISSIVE", max_imbalance=balance.max_imbalance
+            ),
+        )
+
+    def caching_property(
+        self,
+    ) -> (
+        sagemaker.CfnInferenceComponent.InferenceComponentDataCacheConfigProperty | None
+    ):
+        """
+        Render for the L1 class; ``None`` where the service's default applies.
+        """
+        if self.data_caching is None:
+            return None
+        return _Component.InferenceComponentDataCacheConfigProperty(
+            enable_caching=self.data_caching
+        )
+
+
+def scheduling_findings(scheduling: Scheduling) -> list[Finding]:
+    """
+    Check how a component's copies are to be placed.
+    """
+    balance = scheduling.availability_zone_balance
+    if balance is None:
+        return []
+    found = range_findings("max_imbalance", balance.max_imbalance, *_IMBALANCE)
+    if scheduling.placement_strategy is not None:
+        return found
+    return [
+        *found,
+        NO_STRATEGY.finding(
+            "availability_zone_balance needs a placement_strategy, which applies "
+            "within each zone",
+            "give PlacementStrategy.SPREAD or PlacementStrategy.BINPACK",
+        ),
+    ]
+
+
+NO_STRATEGY = Rule(
+    "LLM316", "copies are balanced over zones without a placement strategy", API
+)
+
+_IMBALANCE = (0, 100)

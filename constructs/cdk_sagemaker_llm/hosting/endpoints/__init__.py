@@ -1,0 +1,3 @@
+"""
+Endpoints and their configurations, and how applications reach them.
+"""

@@ -1,0 +1,310 @@
+"""
+Asynchronous inference: requests and answers lie on S3, a queue stands before the model.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_sagemaker as sagemaker
+
+from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.limits import range_findings
+from cdk_sagemaker_llm.hosting.roles.places import (
+    Place,
+    key_statements,
+    place_findings,
+    place_of,
+    read_statements,
+    write_statement,
+)
+from cdk_sagemaker_llm.hosting.roles.statements import Statement, united
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_s3 as s3
+    from aws_cdk import aws_sns as sns
+    from constructs import Construct
+
+_GUIDE = "SageMaker developer guide"
+# botocore 1.44.5: MaxConcurrentInvocationsPerInstance.
+_MOST_CONCURRENT = 1000
+
+NO_TOPIC = Rule(
+    "LLM435",
+    "answers are to be in the notifications of a topic that is not given",
+    f"{_GUIDE}, async-inference-check-predictions",
+)
+UNSURE_ASYNC = Rule(
+    "LLM437",
+    "asynchronous inference is set where the guide does not say that it works",
+    f"{_GUIDE}, async-inference",
+)
+
+AsyncProperty = sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty
+NotificationProperty = (
+    sagemaker.CfnEndpointConfig.AsyncInferenceNotificationConfigProperty
+)
+
+
+class AsyncTopic(enum.StrEnum):
+    """
+    The topics that an asynchronous endpoint tells of its requests.
+    """
+
+    SUCCESS = "SUCCESS_NOTIFICATION_TOPIC"
+    ERROR = "ERROR_NOTIFICATION_TOPIC"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AsyncInference:
+    """
+    Let requests wait in a queue; requests and answers lie on S3.
+
+    ``AsyncInference(output=bucket, success_topic=topic)``
+    ``AsyncInference(output="s3://my-bucket/answers")``
+
+    Args:
+        output:
+            Where answers are written: a bucket, or an address on S3 such as
+            ``bucket.s3_url_for_object("answers")``.
+            If left out, a bucket is made, and they lie in its ``answers/``: it is
+            encrypted, private, over TLS only, and kept when the stack is deleted.
+
+        failure:
+            Where the answers of requests that failed are written, likewise.
+            If left out, they lie in ``failed/`` of the bucket that is made; without
+            one, they are written nowhere.
+
+        inputs:
+            Where requests lie, likewise, which the role may then read.
+            If left out, they lie in ``requests/`` of the bucket that is made; without
+            one, anywhere in the bucket of ``output``.
+
+        kms_key:
+            The key to encrypt answers with, which the role may then use.
+            If left out, they are encrypted as their bucket says.
+
+        success_topic:
+            Whom to notify of each answer.
+            If left out, nobody is.
+
+        error_topic:
+            Whom to notify of each failure.
+            If left out, nobody is.
+
+        include_inference_response_in: In which topics' notifications the answer itself
+            stands, where it is at most 128 KB.
+
+        max_concurrent_invocations_per_instance:
+            How many requests each instance is sent at the same time, 1 to 1000, which
+            an engine answers in one batch.
+            If left out, SageMaker chooses, and does not say how many.
+    """
+
+    output: s3.IBucket | str | None = None
+    failure: s3.IBucket | str | None = None
+    inputs: s3.IBucket | str | None = None
+    kms_key: kms.IKey | None = None
+    success_topic: sns.ITopic | None = None
+    error_topic: sns.ITopic | None = None
+    include_inference_response_in: Sequence[AsyncTopic] = ()
+    max_concurrent_invocations_per_instance: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+    def within(self, bucket: s3.IBucket) -> AsyncInference:
+        """
+        Return it with what was not given in a bucket that was made for it.
+        """
+        address = f"s3://{bucket.bucket_name}"
+        return replace(
+            self,
+            output=f"{address}/answers",
+            failure=self.failure or f"{address}/failed",
+            inputs=self.inputs or f"{address}/requests",
+        )
+
+
+def async_findings(given: AsyncInference, *, hosts_components: bool) -> list[Finding]:
+    """
+    Check what asynchronous inference was set to.
+
+    Args:
+        given: What was asked for.
+
+        hosts_components: Whether the endpoint is for inference components.
+    """
+    found = [
+        *place_findings("output", given.output),
+        *place_findings("failure", given.failure),
+        *place_findings("inputs", given.inputs),
+        *range_findings(
+            "max_concurrent_invocations_per_instance",
+            given.max_concurrent_invocations_per_instance,
+            1,
+            _MOST_CONCURRENT,
+        ),
+        *_topic_findings(given),
+    ]
+    if hosts_components:
+        found.append(
+            UNSURE_ASYNC.finding(
+                "async_inference is documented for endpoints whose variants have a "
+                "model, and not for inference components",
+                "use an LlmEndpoint, or see that it deploys",
+            )
+        )
+    return found
+
+
+def _topic_findings(given: AsyncInference) -> list[Finding]:
+    topics = {
+        AsyncTopic.SUCCESS: ("success_topic", given.success_topic),
+        AsyncTopic.ERROR: ("error_topic", given.error_topic),
+    }
+    named = {topic: topics[topic] for topic in given.include_inference_response_in}
+    return [
+        NO_TOPIC.finding(
+            f"include_inference_response_in names {topic.value}, and {parameter} is "
+            "not given",
+            f"give {parameter}, or leave {topic.value} out",
+        )
+        for topic, (parameter, one) in named.items()
+        if one is None
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AsyncPlaces:
+    """
+    Where requests, answers and failures of an asynchronous endpoint lie.
+    """
+
+    output: Place
+    failure: Place | None
+    inputs: Place
+
+    @classmethod
+    def of(cls, given: AsyncInference) -> AsyncPlaces:
+        """
+        Read them from what a user gave.
+
+        Raises:
+            ValueError: If no place was given or made for answers.
+        """
+        if given.output is None:
+            raise ValueError("no bucket was made for the answers")
+        output = place_of(given.output)
+        return cls(
+            output=output,
+            failure=None if given.failure is None else place_of(given.failure),
+            inputs=output.whole_bucket
+            if given.inputs is None
+            else place_of(given.inputs),
+        )
+
+    @property
+    def written(self) -> list[Place]:
+        """
+        Those that the endpoint writes to.
+        """
+        return [self.output, *([self.failure] if self.failure else [])]
+
+
+def async_property(given: AsyncInference) -> AsyncProperty:
+    """
+    Render for the L1 class.
+    """
+    config, places = sagemaker.CfnEndpointConfig, AsyncPlaces.of(given)
+    most = given.max_concurrent_invocations_per_instance
+    return AsyncProperty(
+        output_config=config.AsyncInferenceOutputConfigProperty(
+            s3_output_path=places.output.uri,
+            s3_failure_path=places.failure.uri if places.failure else None,
+            kms_key_id=given.kms_key.key_arn if given.kms_key else None,
+            notification_config=_notifications(given),
+        ),
+        client_config=None
+        if most is None
+        else config.AsyncInferenceClientConfigProperty(
+            max_concurrent_invocations_per_instance=most
+        ),
+    )
+
+
+def async_statements(given: AsyncInference) -> list[Statement]:
+    """
+    Return what the role needs to take requests, write answers and notify.
+    """
+    places = AsyncPlaces.of(given)
+    topics = [topic for topic in (given.success_topic, given.error_topic) if topic]
+    found = [
+        write_statement("WriteAnswers", *places.written),
+        *read_statements("Requests", places.inputs),
+        *key_statements("EncryptAnswers", given.kms_key, *_keys(places)),
+    ]
+    if topics:
+        arns = list(dict.fromkeys(topic.topic_arn for topic in topics))
+        found.append(Statement(sid="Notify", actions=["sns:Publish"], resources=arns))
+        keys = [topic.master_key for topic in topics]
+        found += key_statements("EncryptNotifications", *keys)
+    return found
+
+
+def caller_statements(given: AsyncInference) -> list[Statement]:
+    """
+    Return what a caller needs on S3: to lay requests down, and to fetch answers.
+    """
+    places = AsyncPlaces.of(given)
+    reading = (read_statements("Answers", place) for place in places.written)
+    return united(
+        [
+            write_statement("WriteRequests", places.inputs),
+            *(statement for statements in reading for statement in statements),
+            *key_statements("UseKeys", given.kms_key, *_keys(places)),
+        ]
+    )
+
+
+def make_bucket(scope: Construct, key: kms.IKey | None) -> s3.Bucket:
+    """
+    Make a bucket for requests and answers, which outlives its stack.
+    """
+    from aws_cdk import RemovalPolicy  # noqa: PLC0415 - goes with the line below
+    from aws_cdk import aws_s3 as s3  # noqa: PLC0415 - heavy, and rarely needed
+
+    encryption = s3.BucketEncryption
+    return s3.Bucket(
+        scope,
+        "Inference",
+        encryption=encryption.S3_MANAGED if key is None else encryption.KMS,
+        encryption_key=key,
+        enforce_ssl=True,
+        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+        removal_policy=RemovalPolicy.RETAIN,
+    )
+
+
+def _notifications(given: AsyncInference) -> NotificationProperty | None:
+    success, error = given.success_topic, given.error_topic
+    if success is None and error is None:
+        return None
+    included = [topic.value for topic in given.include_inference_response_in]
+    return NotificationProperty(
+        success_topic=success.topic_arn if success else None,
+        error_topic=error.topic_arn if error else None,
+        include_inference_response_in=included or None,
+    )
+
+
+def _keys(places: AsyncPlaces) -> list[kms.IKey | None]:
+    return [place.key for place in (*places.written, places.inputs)]

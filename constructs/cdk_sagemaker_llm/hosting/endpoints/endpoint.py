@@ -1,0 +1,504 @@
+"""
+The SageMaker Endpoint: what applications call.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import jsii
+from aws_cdk import Resource
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.names import (
+    in_arn,
+    name_in,
+    named,
+    own_name_findings,
+    take_name,
+)
+from cdk_sagemaker_llm.hosting.common.reporting import (
+    annotate,
+    at_synth,
+    checked,
+    report,
+)
+from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of
+from cdk_sagemaker_llm.hosting.endpoints.addresses import fleet_findings
+from cdk_sagemaker_llm.hosting.endpoints.asynchronous import caller_statements
+from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    VARIANT_NAMES,
+    variant_subject,
+)
+from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
+from cdk_sagemaker_llm.hosting.models.model import Model, common_dialect
+from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
+from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
+from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
+from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants, let_describe
+from cdk_sagemaker_llm.hosting.roles.nag import acknowledge_granted
+from cdk_sagemaker_llm.hosting.roles.network import Network
+from cdk_sagemaker_llm.hosting.scaling.backlog import backlog_findings
+from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
+from cdk_sagemaker_llm.hosting.scaling.target_base import twice_finding
+from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
+    alarms_of,
+    let_look,
+    watched_variants,
+)
+from cdk_sagemaker_llm.hosting.updates.rollout_checks import (
+    endpoint_rollout_findings,
+    scaled_findings,
+)
+from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
+
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import (
+        EndpointConfigBase,
+    )
+    from cdk_sagemaker_llm.hosting.models.model import Dialect
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+
+
+CHANGING_TYPE = Rule(
+    "LLM244",
+    "the instance type of a scaled variant is left to the deployment",
+    "SageMaker developer guide, endpoint-scaling-update",
+)
+
+
+class EndpointBase(
+    Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected, EndpointGrants
+):
+    """
+    What endpoints defined here and imported ones have in common.
+    """
+
+    endpoint_name: str
+    """The name that applications call."""
+    endpoint_arn: str
+    """The ARN."""
+
+    @property
+    def connection(self) -> Connection:
+        """
+        How an application reaches the endpoint.
+
+        Of one that hosts inference components it is not known how they are asked: each
+        component has a connection of its own.
+
+        Raises:
+            ValueError: If its requests lie on S3, so that no client gets an answer.
+        """
+        dialect = self._dialect()
+        return Connection(
+            endpoint_name=self.endpoint_name,
+            region=self.env.region,
+            schema=dialect.schema,
+            takes_chats=dialect.takes_chats,
+        )
+
+    def _dialect(self) -> Dialect:
+        return common_dialect(())
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return variant_subject(self, self.endpoint_name, None, variant_name)
+
+    @checked
+    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal have requests answered that lie on S3.
+
+        What an endpoint that is defined here reads and writes there is granted too.
+        """
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["sagemaker:InvokeEndpointAsync"],
+            resource_arns=[self.endpoint_arn],
+        )
+
+
+@jsii.implements(iam.IGrantable, Connectable)
+class Endpoint(EndpointBase):
+    """
+    A SageMaker Endpoint.
+
+    Args:
+        endpoint_config: What it runs, defined here or imported.
+
+        endpoint_name:
+            A name of at most 63 letters, digits and inner hyphens, unique in
+            account and region whatever its case.
+            ``PhysicalName.GENERATE_IF_NEEDED`` makes one where a stack of another
+            environment refers to it.
+            If left out, CloudFormation makes one.
+
+        rollout:
+            How an update reaches it: ``AllAtOnce``, ``Canary``, ``Linear`` or
+            ``Rolling``.
+            If left out, all requests go to a second fleet at once, and nothing is
+            watched.
+
+    Raises:
+        ValueError: If the name is not of that form, or the service would refuse the
+            rollout.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        endpoint_config: EndpointConfigBase,
+        endpoint_name: str | None = None,
+        rollout: Rollout | None = None,
+    ) -> None:
+        rolled = []
+        if rollout is not None:
+            rolled = endpoint_rollout_findings(
+                rollout, endpoint_config.definition.variants, endpoint_name
+            )
+        named = own_name_findings(scope, "endpoint_name", endpoint_name)
+        report(scope, id, [*named, *rolled])
+        super().__init__(scope, id, physical_name=endpoint_name)
+        take_name(scope, "endpoint_name", endpoint_name)
+        self.endpoint_config = endpoint_config
+        self.placements = Placements(endpoint_config.definition)
+        """What the inference components reserve, for an endpoint that hosts them."""
+        self.chosen_name = endpoint_name
+        """The name that was asked for; ``None`` when CloudFormation makes one."""
+        self._scaled: dict[str, int] = {}
+        self.cfn_endpoint = sagemaker.CfnEndpoint(
+            self,
+            "Resource",
+            endpoint_config_name=endpoint_config.endpoint_config_name,
+            # A name that the CDK makes where another environment needs it is a token.
+            endpoint_name=self._physical_name
+            if endpoint_name is not None and is_unresolved(endpoint_name)
+            else endpoint_name,
+        )
+        """The resource itself, for what this class does not offer."""
+        self.rollout = rollout
+        """How an update reaches it; ``None`` for the service's own way."""
+        if rollout is not None:
+            annotate(self, [*rolled, *self._roll_out(rollout)])
+        if self.networks:
+            at_synth(self, self._address_findings)
+
+    @property
+    def networks(self) -> list[Network]:
+        """
+        Where in VPCs its instances are: of its models, or of its components.
+        """
+        config = self.endpoint_config
+        found = [*(model.network for model in _models_of(config)), config.network]
+        return [each for each in found if each.vpc is not None]
+
+    def _address_findings(self) -> list[Finding]:
+        """
+        Check the subnets' addresses, now that it is known how far it scales.
+        """
+        counts = [
+            self._scaled.get(each.variant_name, each.most_instances)
+            for each in self.endpoint_config.variants
+        ]
+        return fleet_findings(self.networks, counts, self.rollout)
+
+    def _roll_out(self, rollout: Rollout) -> list[Finding]:
+        """
+        Have updates rolled out, and turned back by alarms.
+        """
+        config, resource = self.endpoint_config, self.cfn_endpoint
+        name = self.chosen_name or ""
+        alarms = alarms_of(
+            self, rollout.rollback_on, watched_variants(name, config.variants)
+        )
+        resource.deployment_config = rollout.to_property(alarms.names)
+        return let_look(self, _roles_of(config), alarms, resource)
+
+    def _dialect(self) -> Dialect:
+        if self.endpoint_config.async_inference is not None:
+            raise ValueError(
+                f"{self.node.path} has no connection: its requests and answers lie on "
+                "S3 (async_inference); call invoke_endpoint_async of boto3"
+            )
+        models = (m for each in self.endpoint_config.variants for m in each.models)
+        return common_dialect(model.definition for model in models)
+
+    @functools.cached_property
+    def endpoint_name(self) -> str:  # type: ignore[override] # asked of Node when used
+        """
+        The name that applications call.
+        """
+        name = self.cfn_endpoint.attr_endpoint_name
+        if self.chosen_name is None:
+            return name
+        return self._get_resource_name_attribute(name)
+
+    @functools.cached_property
+    def endpoint_arn(self) -> str:  # type: ignore[override] # asked of Node when used
+        """
+        The ARN.
+        """
+        arn = self.cfn_endpoint.ref
+        if self.chosen_name is None:
+            return arn
+        # Where another environment refers to it, by the name that it will have.
+        return self._get_resource_arn_attribute(
+            arn,
+            service="sagemaker",
+            resource="endpoint",
+            resource_name=in_arn(self._physical_name),
+        )
+
+    @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the endpoint's state, instances and configuration.
+
+        No model is shown: its variables may hold what only some should see; and to a
+        principal of another environment no configuration, which has no name there.
+        """
+        grant = super().grant_describe(grantee)
+        if _is_elsewhere(grantee, self):
+            return grant
+        config = self.endpoint_config.endpoint_config_arn
+        return grant.combine(let_describe(grantee, "EndpointConfig", config))
+
+    @checked
+    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal lay requests down, have them answered, and fetch the answers.
+
+        Raises:
+            ValueError: If the endpoint answers at once: the service refuses the call.
+        """
+        config = self.endpoint_config
+        if config.async_inference is None and not config.is_imported:
+            report(self, "", backlog_findings(is_async=False))
+        grant = super().grant_invoke_async(grantee)
+        if config.async_inference is None:
+            return grant
+        statements = caller_statements(config.async_inference)
+        for each in statements:
+            grant = grant.combine(
+                iam.Grant.add_to_principal(
+                    grantee=grantee,
+                    actions=list(each.actions),
+                    resource_arns=list(each.resources),
+                    conditions=each.conditions,
+                )
+            )
+        acknowledge_granted(grantee, statements)
+        return grant
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The execution role of what it runs, so that other constructs can grant to it.
+
+        Raises:
+            ValueError: If its models have several roles, or are not known.
+        """
+        roles = _roles_of(self.endpoint_config)
+        if not roles or not all(same_role(roles[0], role) for role in roles):
+            raise ValueError(
+                f"{self.node.path} must have one known execution role to be granted "
+                f"anything, got {len(roles)}; grant to the models"
+            )
+        return roles[0].grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The security groups of all that it runs, where that is in a VPC.
+
+        Raises:
+            ValueError: If it is in no VPC.
+        """
+        attached = self.networks
+        groups = [group for network in attached for group in network.security_groups]
+        first = attached[0] if attached else Network()
+        # Models may share theirs.
+        own = list(dict.fromkeys(groups))
+        return replace(first, security_groups=own).connections
+
+    @staticmethod
+    def from_endpoint_name(
+        scope: Construct, id: str, endpoint_name: str
+    ) -> EndpointBase:
+        """
+        Refer to an existing endpoint in the stack's account and region.
+
+        Raises:
+            ValueError: If the service would refuse the name.
+        """
+        arn = named(scope, id, "endpoint", endpoint_name)
+        return _ImportedEndpoint(scope, id, endpoint_name, arn)
+
+    @staticmethod
+    def from_endpoint_arn(scope: Construct, id: str, endpoint_arn: str) -> EndpointBase:
+        """
+        Refer to an existing endpoint anywhere.
+
+        Raises:
+            ValueError: If it is an ARN of something else.
+        """
+        name = name_in(scope, id, "endpoint", endpoint_arn)
+        return _ImportedEndpoint(scope, id, name, endpoint_arn)
+
+    @checked
+    def auto_scale_instance_count(
+        self,
+        *,
+        max_capacity: int,
+        min_capacity: int | None = None,
+        variant_name: str | None = None,
+    ) -> ScalableInstanceCount:
+        """
+        Let the number of instances of a variant follow its load.
+
+        From then on an update keeps the number that scaling has reached, and
+        SageMaker refuses an update that changes the variant's instance type or
+        removes it: deploy once without scaling, then with scaling and the change.
+
+        Args:
+            max_capacity: Instances that run at most.
+
+            min_capacity:
+                Instances that always run; 0 with ``async_inference`` alone.
+                If left out, it is the number that the variant starts with, or 1 where
+                the configuration is imported.
+
+            variant_name:
+                Which variant; it must have a model.
+                If left out, it is the only one; of an imported configuration it must be
+                named.
+
+        Raises:
+            ValueError: If the bounds or the variant are wrong, or its instances are
+                scaled already.
+        """
+        if self.endpoint_config.is_imported and variant_name is not None:
+            at_least = 1 if min_capacity is None else min_capacity
+            return self._scale(variant_name, at_least, max_capacity)
+        variant = self._variant(variant_name)
+        least = variant.initial_instance_count if min_capacity is None else min_capacity
+        scalable = self._scale(
+            variant.variant_name, least, max_capacity, is_only=variant_name is None
+        )
+        annotate(scalable, _type_findings(variant))
+        return scalable
+
+    def _scale(
+        self, variant_name: str, least: int, most: int, *, is_only: bool = False
+    ) -> ScalableInstanceCount:
+        if variant_name in self._scaled:
+            what = f"the instances of {variant_name!r}"
+            report(self, "", [twice_finding(what, "auto_scale_instance_count")])
+        config = self.endpoint_config
+        rolled = []
+        if self.rollout is not None:
+            rolled = scaled_findings(self.rollout, least, most, "instances")
+        report(self, "", rolled)
+        scalable = ScalableInstanceCount(
+            self,
+            "Scaling" if is_only else f"{variant_name}Scaling",
+            endpoint_name=self.endpoint_name,
+            variant_name=variant_name,
+            min_capacity=least,
+            max_capacity=most,
+            asynchronous=None
+            if config.is_imported
+            else config.async_inference is not None,
+        )
+        self._scaled[variant_name] = most
+        self._retain_counts()
+        annotate(scalable, rolled)
+        return scalable
+
+    def _retain_counts(self) -> None:
+        """
+        Let updates keep what scaling has reached, and nothing else: a weight that is
+        edited takes effect, and so does data capture.
+        """
+        self.cfn_endpoint.retain_all_variant_properties = True
+        self.cfn_endpoint.exclude_retained_variant_properties = [
+            sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type=each)
+            for each in ("DesiredWeight", "DataCaptureConfig")
+        ]
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        definition = self.endpoint_config.definition
+        return variant_subject(self, self.endpoint_name, definition, variant_name)
+
+    def _variant(self, wanted: str | None) -> ProductionVariant:
+        if self.endpoint_config.hosts_components:
+            raise TypeError(
+                "inference components scale by copies: call auto_scale_copy_count on "
+                "the component, and bound instances with max_instance_count"
+            )
+        named = {each.variant_name: each for each in self.endpoint_config.variants}
+        if wanted is None and len(named) == 1:
+            return next(iter(named.values()))
+        if wanted in named:
+            return named[wanted]
+        some = f"one of {', '.join(named)}"
+        names = some if named else "given: the configuration is imported"
+        fault = VARIANT_NAMES.finding(f"variant_name must be {names}, got {wanted!r}")
+        raise ValueError(f"{self.node.path}: {fault}")
+
+
+def _type_findings(variant: ProductionVariant) -> list[Finding]:
+    if not any(is_unresolved(one) for one in variant.instance_types):
+        return []
+    return [
+        CHANGING_TYPE.finding(
+            "the instance type is known only at deployment, and SageMaker refuses an "
+            "update that changes it while the variant is scaled",
+            "name the type, or deploy once without scaling to change it",
+        )
+    ]
+
+
+def _is_elsewhere(grantee: iam.IGrantable, endpoint: Endpoint) -> bool:
+    """
+    Return whether a principal is in another account or region than an endpoint.
+    """
+    principal = grantee.grant_principal
+    if not isinstance(principal, Construct):
+        return False
+    return stack_of(principal).environment != stack_of(endpoint).environment
+
+
+def _roles_of(config: EndpointConfigBase) -> list[iam.IRole]:
+    """
+    Return the execution roles of what a configuration runs, as far as they are known.
+    """
+    if config.execution_role is not None:
+        return [config.execution_role]
+    return [model.role for model in _models_of(config)]
+
+
+def _models_of(config: EndpointConfigBase) -> list[Model]:
+    variants = config.definition.every_variant
+    models = (model for each in variants for model in each.variant.models)
+    return [model for model in models if isinstance(model, Model)]
+
+
+class _ImportedEndpoint(EndpointBase):
+    def __init__(self, scope: Construct, id: str, name: str, arn: str) -> None:
+        super().__init__(scope, id, environment_from_arn=arn)
+        self.endpoint_name = name
+        self.endpoint_arn = arn

@@ -1,0 +1,280 @@
+"""
+The SageMaker EndpointConfig: what an endpoint runs, replaced at every change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aws_cdk import Resource
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.limits import seconds
+from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
+from cdk_sagemaker_llm.hosting.common.scope import belongs
+from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
+    async_property,
+    async_statements,
+    make_bucket,
+)
+from cdk_sagemaker_llm.hosting.endpoints.data_capture import capture_statements
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import EndpointConfigBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    EndpointConfigDefinition,
+    define_endpoint_config,
+)
+from cdk_sagemaker_llm.hosting.models.model import Model
+from cdk_sagemaker_llm.hosting.roles.access import RoleAccess, access_of
+from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
+from cdk_sagemaker_llm.hosting.roles.network import Network
+from cdk_sagemaker_llm.hosting.roles.statements import (
+    Statement,
+    hosting_statements,
+    volume_statements,
+)
+from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
+from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant, fit_on
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+    from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_s3 as s3
+
+    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
+
+
+class EndpointConfig(EndpointConfigBase):
+    """
+    A SageMaker EndpointConfig.
+
+    It has no name of its own, for the reason a Model has none.
+
+    Args:
+        variants: One to ten variants, each with a name of its own.
+
+        execution_role:
+            The role of an endpoint that hosts inference components; it must be the
+            role of their models too.
+            If left out, the variants' models bring theirs.
+
+        network:
+            Where inference components run; it must be their models' network too.
+            If left out, it is SageMaker's own network; a variant's model brings its
+            own.
+
+        kms_key:
+            The key for the instances' EBS volumes, which the role may then use; the
+            key's policy must let the account's IAM policies decide.
+            If left out, it is SageMaker's own; types with NVMe storage encrypt in
+            hardware.
+
+        detailed_observability:
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+            If left out, they do not; the service's own default for new configurations
+            is that they do.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+
+        metric_publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If left out, they come every minute.
+
+        shadow_variants:
+            One variant that gets copies of the requests, beside one other; its answers
+            are dropped. Its share of them is its weight, divided by the other's.
+            If left out, there is none.
+
+        async_inference:
+            Where requests and answers lie, so that requests wait in a queue.
+            If left out, requests are answered at once.
+
+        data_capture:
+            Where requests and answers are kept.
+            If left out, they are not.
+
+    Raises:
+        ValueError: If the service would refuse it; all reasons at once.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        variants: Sequence[ProductionVariant],
+        execution_role: iam.IRole | None = None,
+        network: Network | None = None,
+        kms_key: kms.IKey | None = None,
+        detailed_observability: bool = False,
+        enhanced_metrics: bool = False,
+        metric_publish_frequency: Duration | None = None,
+        shadow_variants: Sequence[ProductionVariant] = (),
+        async_inference: AsyncInference | None = None,
+        data_capture: DataCapture | None = None,
+    ) -> None:
+        definition = define_endpoint_config(
+            [define_variant(variant) for variant in variants],
+            hosts_components=execution_role is not None,
+            execution_role=execution_role,
+            network=network,
+            kms_key=kms_key,
+            detailed_observability=detailed_observability,
+            enhanced_metrics=enhanced_metrics,
+            metric_publish_frequency=metric_publish_frequency,
+            shadows=[define_variant(variant) for variant in shadow_variants],
+            async_inference=async_inference,
+            data_capture=data_capture,
+        )
+        fit = _fit_findings(definition)
+        given = role_findings(scope, execution_role)
+        report(scope, id, [*given, *definition.findings, *fit])
+        super().__init__(scope, id)
+        belongs(self, scope)
+        self._write(definition)
+        annotate(self, fit)
+
+    def _write(self, definition: EndpointConfigDefinition) -> None:
+        self.definition = definition
+        """What was checked, and is written here."""
+        self.execution_role = role = definition.execution_role
+        """The role of an endpoint that hosts components; ``None`` for others."""
+        self.network = (definition.network or Network()).with_security_group(self)
+        """Where components run, with the security groups that were made for it."""
+        capture = definition.data_capture
+        self.async_inference, self.async_bucket = _with_bucket(
+            self, definition.async_inference
+        )
+        access = access_of(self, role) if role else None
+        key = definition.kms_key
+        self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
+            self,
+            "Resource",
+            production_variants=[
+                each.variant.to_property(host_image=each.host_image)
+                for each in definition.variants
+            ],
+            execution_role_arn=access.role_arn if access else None,
+            vpc_config=_vpc_config(self.network),
+            enable_network_isolation=self.network.isolated or None,
+            kms_key_id=key.key_arn if key else None,
+            metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
+                enable_detailed_observability=definition.detailed_observability,
+                enable_enhanced_metrics=definition.enhanced_metrics or None,
+                metric_publish_frequency_in_seconds=seconds(
+                    definition.metric_publish_frequency
+                ),
+            ),
+            shadow_production_variants=[
+                each.variant.to_property(host_image=each.host_image)
+                for each in definition.shadows
+            ]
+            or None,
+            async_inference_config=async_property(self.async_inference)
+            if self.async_inference
+            else None,
+            data_capture_config=capture.to_property() if capture else None,
+        )
+        """The resource itself, for what this class does not offer."""
+        self._wait_for_access(access, self._needed())
+        self.endpoint_config_name: str = (
+            self.cfn_endpoint_config.attr_endpoint_config_name
+        )
+        annotate(self, definition.findings)
+
+    def _needed(self) -> list[Statement]:
+        """
+        Return what the endpoint itself needs, beside its models.
+        """
+        key, capture = self.definition.kms_key, self.definition.data_capture
+        found = []
+        if key is not None:
+            found += volume_statements(key)
+        if self.async_inference is not None:
+            found += async_statements(self.async_inference)
+        if capture is not None:
+            found += capture_statements(capture)
+        return found
+
+    def _wait_for_access(
+        self, access: RoleAccess | None, needed: list[Statement]
+    ) -> None:
+        """
+        Let the roles do what the endpoint itself needs, and depend on it.
+
+        Whatever components come and go: a role is used when the endpoint is created,
+        and again while its network interfaces are removed.
+        """
+        policies = []
+        if access is not None:
+            network = self.network.access_statements()
+            policies = access.allow([*hosting_statements(), *network, *needed])
+        elif needed:
+            variants = (each.variant for each in self.definition.every_variant)
+            for model in dict.fromkeys(m for v in variants for m in v.models):
+                if isinstance(model, Model):
+                    policies += access_of(self, model.role).allow(needed)
+        if policies:
+            self.cfn_endpoint_config.node.add_dependency(*policies)
+
+    @property
+    def endpoint_config_arn(self) -> str:
+        """
+        The ARN.
+        """
+        return self.cfn_endpoint_config.ref
+
+
+def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
+    """
+    Check that models which were defined by themselves fit the hosts that they fill.
+    """
+    return [
+        finding
+        for each in definition.every_variant
+        for one in each.types
+        if one.model is not None and one.hardware is not None
+        for finding in fit_on(one.hardware, one.model, one.hardware.accelerators)
+    ]
+
+
+class DefinedEndpointConfig(EndpointConfig):
+    """
+    A configuration whose definition was made and reported by a pattern.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, definition: EndpointConfigDefinition
+    ) -> None:
+        Resource.__init__(self, scope, id)
+        belongs(self, scope)
+        self._write(definition)
+
+
+def _with_bucket(
+    scope: Construct, given: AsyncInference | None
+) -> tuple[AsyncInference | None, s3.IBucket | None]:
+    if given is None or given.output is not None:
+        return given, None
+    bucket = make_bucket(scope, given.kms_key)
+    return given.within(bucket), bucket
+
+
+def _vpc_config(
+    network: Network,
+) -> sagemaker.CfnEndpointConfig.VpcConfigProperty | None:
+    if network.vpc is None:
+        return None
+    return sagemaker.CfnEndpointConfig.VpcConfigProperty(
+        subnets=network.subnet_ids(),
+        security_group_ids=network.security_group_ids(),
+    )

@@ -1,0 +1,229 @@
+"""
+Every component on an endpoint's hosts counted once, whoever defined it.
+
+What belongs here answers whether one more finds a place, and whether the hosts can
+still roll: a new version of a model starts beside the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.packing import Fleet, Packing, pack
+from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    EndpointConfigDefinition,
+)
+from cdk_sagemaker_llm.serving.rules import API
+
+NO_PLACE = Rule(
+    "LLM104", "copies do not fit the most instances the endpoint may have", API
+)
+MAY_HAVE_NO_PLACE = Rule(
+    "LLM416", "copies do not all fit where the instances come from another pool"
+)
+NO_ROOM_TO_ROLL = Rule(
+    "LLM245",
+    "full hosts have no room for a model's new version",
+    "API reference, UpdateInferenceComponent",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placement:
+    """
+    One more component on the hosts, with all that are there already.
+
+    Args:
+        name: What the component is called among the others.
+
+        fleet: The instances with all components, this one included.
+
+        packing: Which copies run where, or why not all have a place.
+
+        others: The same where all instances are of another type of the pools.
+    """
+
+    name: str
+    fleet: Fleet
+    packing: Packing
+    others: tuple[Placement, ...] = ()
+
+    @property
+    def by_type(self) -> tuple[Placement, ...]:
+        """
+        The placement on each type that all instances may be of.
+        """
+        return (self, *self.others)
+
+    def findings(self) -> list[Finding]:
+        """
+        Check that every copy has a place, whatever the type of the instances.
+
+        Pools may mix types: that all have a place is certain to fail only where they
+        find none on instances that have the most of each type.
+        """
+        rule = MAY_HAVE_NO_PLACE if self._may_fit() else NO_PLACE
+        return [
+            (NO_PLACE if each.is_too_large else rule).finding(
+                f"{reason} ({each.fleet.instance_type})"
+            )
+            for each in self.by_type
+            for reason in each.packing.reasons
+        ]
+
+    @property
+    def is_too_large(self) -> bool:
+        """
+        Whether no instance of the type holds a copy.
+        """
+        needs = self.fleet.models[self.name]
+        return needs.is_known and bool(self.fleet.capacity.limits_for(needs))
+
+    def _may_fit(self) -> bool:
+        if any(each.packing.is_complete for each in self.by_type):
+            return True
+        if not self.others or self.fleet.instances == 1:
+            return False
+        return _best_case([each.fleet for each in self.by_type]).is_complete
+
+
+def _best_case(fleets: Sequence[Fleet]) -> Packing:
+    """
+    Place what each copy needs at least on instances with the most of each type.
+    """
+    known = [
+        name
+        for name in fleets[0].models
+        if all(fleet.models[name].is_known for fleet in fleets)
+    ]
+    models = {name: _least([fleet.models[name] for fleet in fleets]) for name in known}
+    capacities = [fleet.capacity for fleet in fleets]
+    best = Capacity(
+        accelerators=max(one.accelerators for one in capacities),
+        cpus=max(one.cpus for one in capacities),
+        memory_mib=max(one.memory_mib for one in capacities),
+    )
+    return pack(models, best, fleets[0].instances)
+
+
+def _least(needs: Sequence[ResourceRequirements]) -> ResourceRequirements:
+    return ResourceRequirements(
+        copies=min(one.copies for one in needs),
+        accelerators=min(one.accelerators or 0 for one in needs) or None,
+        cpus=min(one.cpus or 0 for one in needs) or None,
+        memory_mib=min(one.memory_mib for one in needs),
+    )
+
+
+class Placements:
+    """
+    What runs on the hosts of one endpoint, by variant.
+
+    Args:
+        config: The configuration that the endpoint starts with.
+    """
+
+    def __init__(self, config: EndpointConfigDefinition) -> None:
+        self._fleets = {
+            each.variant.variant_name: each.fleets for each in config.variants
+        }
+        self._stuck: set[tuple[str, str]] = set()
+
+    def fleets(self, variant_name: str) -> tuple[Fleet, ...]:
+        """
+        Return a variant's instances with what runs there, once for each type that all
+        may be of; none if they are not known.
+        """
+        return self._fleets.get(variant_name, ())
+
+    def beside(
+        self,
+        variant_name: str,
+        name: str,
+        needs: ResourceRequirements,
+        *further: ResourceRequirements,
+    ) -> Placement | None:
+        """
+        Try to place one more component beside the others; ``None`` if the instances
+        are not known.
+
+        Args:
+            variant_name: Where it is to run.
+
+            name: What it is called.
+
+            needs: What each copy reserves.
+
+            further: What each copy reserves on further types; none if it is the same
+                on all.
+        """
+        fleets = self.fleets(variant_name)
+        each = (needs, *further) if further else (needs,) * len(fleets)
+        if not fleets or len(each) != len(fleets):
+            return None
+        own_name = _unused(name, fleets[0])
+        first, *others = (
+            _placed(fleet, own_name, own)
+            for fleet, own in zip(fleets, each, strict=True)
+        )
+        return replace(first, others=tuple(others))
+
+    def keep(self, variant_name: str, placement: Placement | None) -> list[Finding]:
+        """
+        Count a component that was made, and warn of models that from now on cannot be
+        updated for want of room.
+        """
+        if placement is None:
+            return []
+        self._fleets[variant_name] = tuple(each.fleet for each in placement.by_type)
+        found = []
+        for each in placement.by_type:
+            stuck = [
+                name
+                for name in _without_room(each)
+                if (variant_name, name) not in self._stuck
+            ]
+            self._stuck.update((variant_name, name) for name in stuck)
+            found += [_no_room(each.fleet, stuck)] if stuck else []
+        return found
+
+
+def _placed(fleet: Fleet, name: str, needs: ResourceRequirements) -> Placement:
+    tried = fleet.with_model(name, needs)
+    return Placement(name=name, fleet=tried, packing=tried.pack())
+
+
+def _unused(name: str, fleet: Fleet) -> str:
+    taken, number = name, 1
+    while taken in fleet.models:
+        number += 1
+        taken = f"{name} ({number})"
+    return taken
+
+
+def _without_room(placement: Placement) -> Iterator[str]:
+    packing, fleet = placement.packing, placement.fleet
+    if not packing.is_complete:
+        return
+    free = [packing.free(index) for index in range(len(packing.instances))]
+    for name, needs in packing.needs.items():
+        if needs.copies == 0 or any(not each.limits_for(needs) for each in free):
+            continue
+        # Another packing may leave the room in one piece; the newest model alone is
+        # worth the search, and older ones were searched when they came.
+        if name != placement.name or not fleet.with_one_more(name).is_complete:
+            yield name
+
+
+def _no_room(fleet: Fleet, names: list[str]) -> Finding:
+    some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
+    count = fleet.instances
+    return NO_ROOM_TO_ROLL.finding(
+        f"an update starts new copies beside the old ones, and {count} x "
+        f"{fleet.instance_type} {'has' if count == 1 else 'have'} no room for one of "
+        f"{some}",
+        "set max_instance_count above what the copies need, at least while updating",
+    )

@@ -1,0 +1,223 @@
+"""
+Shadow variants: a second model that gets copies of requests, and whose answers nobody
+waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
+from cdk_sagemaker_llm.hosting.common.limits import range_findings
+from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
+from cdk_sagemaker_llm.hosting.variants.variant_definition import (
+    VariantDefinition,
+    define_variant,
+    known_hardware,
+)
+from cdk_sagemaker_llm.serving.rules import API
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_iam as iam
+
+    from cdk_sagemaker_llm.hosting.roles.network import Network
+    from cdk_sagemaker_llm.models import ModelSource
+    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+
+ONE_SHADOW = Rule(
+    "LLM345", "shadow variants are not one beside one production variant", API
+)
+SHADOW_WITHOUT_MODEL = Rule(
+    "LLM346", "a shadow variant has no model, or inference components beside it", API
+)
+UNSURE_SHADOW = Rule(
+    "LLM439",
+    "a shadow variant is set where the guide does not say that it works",
+    "SageMaker developer guide, model-shadow-deployment",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShadowVariant:
+    """
+    A model on trial: it gets copies of an endpoint's requests, its answers are dropped.
+
+    ``ShadowVariant(serving=LmiVllm(max_rolling_batch_size=64), share=0.5)``
+
+    Args:
+        model:
+            Where its weights come from.
+            If left out, it is the endpoint's model.
+
+        serving:
+            Which backend serves it, and how.
+            If left out, it is the endpoint's.
+
+        instance_type:
+            What it runs on.
+            If left out, it is the endpoint's type.
+
+        instance_count: Instances that it runs on.
+
+        share: How much of the endpoint's requests it gets a copy of, 0 to 1.
+
+        variant_name: The name in its metrics.
+
+        environment:
+            Further environment variables of its container.
+            If left out, it has none.
+    """
+
+    model: ModelSource | None = None
+    serving: ServingConfiguration | None = None
+    instance_type: str | InstanceType | None = None
+    instance_count: int = 1
+    share: float = 1.0
+    variant_name: str = "Shadow"
+    environment: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+
+def shadow_findings(
+    have_models: Sequence[bool],
+    *,
+    variants: int,
+    hosts_components: bool,
+    is_async: bool,
+) -> list[Finding]:
+    """
+    Check that an endpoint may have its shadows.
+
+    Args:
+        have_models: Of each shadow, whether it has a model.
+
+        variants: How many production variants there are.
+
+        hosts_components: Whether the endpoint is for inference components.
+
+        is_async: Whether it is for asynchronous inference.
+    """
+    found = []
+    if (variants, len(have_models)) != (1, 1):
+        found.append(
+            ONE_SHADOW.finding(
+                "shadow_variants must be one beside one of variants, got "
+                f"{len(have_models)} beside {variants}"
+            )
+        )
+    if hosts_components:
+        found.append(
+            SHADOW_WITHOUT_MODEL.finding(
+                "a shadow variant gets copies of the requests to a variant's model, "
+                "and this endpoint is for inference components",
+                "use an LlmEndpoint",
+            )
+        )
+    elif not all(have_models):
+        found.append(SHADOW_WITHOUT_MODEL.finding("a shadow variant needs a model"))
+    if is_async:
+        found.append(
+            UNSURE_SHADOW.finding(
+                "shadow variants are documented for endpoints that answer at once, and "
+                "not for asynchronous inference",
+                "see that it deploys, and that the shadow gets requests",
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShadowDefinition:
+    """
+    A shadow variant as it will be.
+
+    Args:
+        model: Its model, with its plan.
+
+        variant: Its instances.
+
+        fit: What was found of how the model fits them, and of its share.
+    """
+
+    model: ModelDefinition
+    variant: VariantDefinition
+    fit: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """
+        What was found of it, told apart from what was found of the endpoint's model.
+
+        What is wrong with its instances is among the configuration's findings.
+        """
+        every = (*self.model.findings, *self.fit)
+        return [replace(each, message=f"shadow: {each.message}") for each in every]
+
+
+def define_shadow(
+    shadow: ShadowVariant,
+    *,
+    region: str | None,
+    serving: ServingConfiguration,
+    model: ModelSource | None,
+    network: Network | None,
+    role: iam.IRole | None,
+    instance_type: str | InstanceType | None,
+) -> ShadowDefinition:
+    """
+    Check all that can be said of a shadow before anything is made of it.
+
+    Args:
+        shadow: What was asked for.
+
+        region: The stack's region; ``None`` if it is known at deployment only.
+
+        serving: What serves the endpoint's own model.
+
+        model: Where that one's weights come from.
+
+        network: Where both containers run.
+
+        role: The execution role of both; ``None`` if each gets its own.
+
+        instance_type: What the endpoint's own model runs on.
+    """
+    own = shadow.instance_type
+    wanted = instance_type if own is None else own
+    hardware = known_hardware(wanted)
+    accelerators = None if hardware is None else hardware.accelerators
+    filling = define_model(
+        region=region,
+        serving=shadow.serving or serving,
+        model=shadow.model or model,
+        network=network,
+        role=role,
+        environment=shadow.environment,
+        accelerators=accelerators,
+    )
+    variant = ProductionVariant(
+        instance_type=hardware or wanted,
+        variant_name=shadow.variant_name,
+        initial_instance_count=shadow.instance_count,
+        # Of as many requests as the other variant, whose weight is 1.
+        initial_variant_weight=shadow.share,
+        container_startup_health_check_timeout=filling.start_up_timeout,
+    )
+    plan = plan_of(filling.demand, hardware, accelerators)
+    fit = fit_findings(plan, filling.demand, filling.findings)
+    return ShadowDefinition(
+        model=replace(filling, plan=plan),
+        variant=define_variant(variant, model=filling),
+        fit=(*range_findings("share", shadow.share, 0, 1), *fit),
+    )

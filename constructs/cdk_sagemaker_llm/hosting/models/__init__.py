@@ -1,0 +1,3 @@
+"""
+The SageMaker Model, and what it is made of: image, artifact, weights, environment.
+"""

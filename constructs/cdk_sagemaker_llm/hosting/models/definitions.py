@@ -1,0 +1,434 @@
+"""
+What models and inference components will be: checked once, before anything is made.
+
+A definition holds all that is prepared and known; a construct only writes it. Patterns
+make definitions, report what was found, and hand them to constructs; a construct that
+is made by itself does the same with its own arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from aws_cdk import Duration
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.fit.checking import NoPlan
+from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_NAME, seconds
+from cdk_sagemaker_llm.hosting.models.artifact import check_files
+from cdk_sagemaker_llm.hosting.models.image import region_findings
+from cdk_sagemaker_llm.hosting.models.model_weights import (
+    eula_findings,
+    far_findings,
+    token_findings,
+    token_reference,
+    weight_bytes,
+)
+from cdk_sagemaker_llm.hosting.roles.network import (
+    Network,
+    network_findings,
+    way_out_findings,
+    zone_findings,
+)
+from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
+from cdk_sagemaker_llm.serving.configuration import (
+    Accelerators,
+    Container,
+    Prepared,
+    ServingConfiguration,
+    settled,
+)
+from cdk_sagemaker_llm.serving.credentials import (
+    credential_findings,
+    file_findings,
+    model_findings,
+)
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing, config_of
+from cdk_sagemaker_llm.serving.loading import download_seconds
+from cdk_sagemaker_llm.serving.naming import class_findings
+from cdk_sagemaker_llm.serving.rules import API, REPEATED, UNREADABLE
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_iam as iam
+
+ISOLATED_DOWNLOAD = Rule(
+    "LLM119", "an isolated network lets the container download no weights"
+)
+
+# CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
+_MOST_VARIABLES = 100
+_LONGEST_NAME = 1024
+_LONGEST_VALUE = 1024
+_MOST_BYTES = 32 * 1024
+_SHOWN = 30
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
+# A process's variable ends at a NUL, and half of a surrogate pair is not in UTF-8.
+_IN_NO_VARIABLE = re.compile(r"[\0\ud800-\udfff]")
+
+LARGE_ENVIRONMENT = Rule(
+    "LLM120", "the environment is larger than the service takes", API
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelDefinition:
+    """
+    A model as it will be.
+
+    Args:
+        prepared: What its serving configuration answered.
+
+        model: Where the weights come from; ``None`` if the container's files say it.
+
+        network: Where the container runs.
+
+        role: The execution role; ``None`` if one is to be made.
+
+        region: The stack's region; ``None`` if it is known at deployment only.
+
+        variables: All environment variables, the token's references included.
+
+        findings: All that was found of it.
+
+        plan: How it fits its instances, or why that is not known; ``None`` where no
+            instances are known of, as for a model that is made by itself.
+    """
+
+    prepared: Prepared
+    model: ModelSource | None
+    network: Network
+    role: iam.IRole | None
+    region: str | None
+    variables: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    plan: Plan | NoPlan | None = None
+
+    def within(self, network: Network, role: iam.IRole) -> ModelDefinition:
+        """
+        Return this definition in the network and with the role of another model.
+        """
+        return replace(self, network=network, role=role)
+
+    @property
+    def container(self) -> Container:
+        """
+        What is started.
+
+        Raises:
+            ValueError: If an error stands in the way; report the findings first.
+        """
+        if self.prepared.container is None:
+            raise ValueError("a model with errors has no container")
+        return self.prepared.container
+
+    @property
+    def demand(self) -> Demand | None:
+        """
+        What it asks of the memory; ``None`` where that is not modelled.
+        """
+        return self.prepared.demand
+
+    @property
+    def download_timeout(self) -> Duration | None:
+        """
+        How long to wait for weights that SageMaker downloads; ``None`` where it
+        downloads none.
+        """
+        container = self.prepared.container
+        if container is None or container.weights_uri is None:
+            return None
+        return Duration.seconds(download_seconds(self.weight_bytes))
+
+    @property
+    def weight_bytes(self) -> int | None:
+        """
+        The bytes of its weights as they are published; ``None`` if that is not known.
+        """
+        return weight_bytes(self.demand, self.model)
+
+    @property
+    def start_up_timeout(self) -> Duration | None:
+        """
+        How long to wait for an answer, where the default is too short.
+        """
+        container = self.prepared.container
+        if container is None or container.start_up_seconds is None:
+            return None
+        return Duration.seconds(container.start_up_seconds)
+
+
+def define_model(
+    *,
+    region: str | None,
+    serving: ServingConfiguration,
+    model: ModelSource | None,
+    network: Network | None,
+    role: iam.IRole | None,
+    environment: Mapping[str, str] | None,
+    accelerators: Accelerators,
+    start_up: Duration | None = None,
+) -> ModelDefinition:
+    """
+    Check all that can be said of a model before anything is made of it.
+
+    Args:
+        region: The stack's region; ``None`` if it is known at deployment only.
+
+        serving: Which backend serves the model, and how.
+
+        model: Where the weights come from; ``None`` if the serving's files say it.
+
+        network: Where the container runs; ``None`` for SageMaker's own network.
+
+        role: The execution role; ``None`` if one is to be made.
+
+        environment: Further environment variables.
+
+        accelerators: Devices that each copy has, or a function that decides it.
+
+        start_up: How long SageMaker waits for it, where that was chosen.
+    """
+    network, environment = network or Network(), environment or {}
+    prepared = _patient(serving, start_up).prepare(model, accelerators)
+    if prepared.container is None and not errors_of(prepared.findings):
+        raise ValueError(
+            f"{type(serving).__name__}.prepare() must return a container, or an error "
+            "that says why there is none"
+        )
+    reference = token_reference(model)
+    found = [*prepared.findings, *token_findings(reference)]
+    found += class_findings(getattr(model or serving, "architecture", None))
+    found += model_findings(model)
+    found += _engine_findings(serving, model)
+    found += credential_findings("environment", environment)
+    unusable = network_findings(network)
+    found += unusable
+    own: dict[str, str] = {}
+    if prepared.container is not None:
+        own = _own_variables(prepared.container, reference)
+    found += environment_findings(environment, own=own)
+    if prepared.container is not None:
+        found += _container_findings(prepared.container, region, model, network)
+        found += eula_findings(model, prepared.container.weights_uri)
+        found += _overlap_findings(own, environment)
+        if not unusable:
+            found += zone_findings(network)
+            found += way_out_findings(network, model, {**own, **environment})
+        kind = kind_of(model) if model else looked_up(_said_of(serving))
+        found += _further_findings(prepared, environment, kind, accelerators)
+    return ModelDefinition(
+        prepared=prepared,
+        model=model,
+        network=network,
+        role=role,
+        region=region,
+        variables={**own, **environment} if prepared.container is not None else {},
+        findings=tuple(found),
+    )
+
+
+def _engine_findings(
+    serving: ServingConfiguration, model: ModelSource | None
+) -> list[Finding]:
+    """
+    Check that engines are given to what loads them.
+    """
+    if getattr(model, "compiled", None) is None or hasattr(serving, "precompiled"):
+        return []
+    from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (  # noqa: PLC0415 - few
+        OTHER_SERVING,
+    )
+
+    return [
+        OTHER_SERVING.finding(
+            "the model was compiled ahead of time, got "
+            f"serving={type(serving).__name__}",
+            "pass the serving of the StagedModel that compiled them",
+        )
+    ]
+
+
+def _patient(
+    serving: ServingConfiguration, start_up: Duration | None
+) -> ServingConfiguration:
+    """
+    Let a container that gives up loading by itself wait as long as SageMaker does.
+    """
+    wait = seconds(start_up)
+    if wait is None or is_unresolved(wait) or not isinstance(serving, LmiServing):
+        return serving
+    return serving.waiting(int(wait))
+
+
+def _own_variables(container: Container, reference: str | None) -> dict[str, str]:
+    names = container.token_variables if reference else ()
+    return {**container.environment, **dict.fromkeys(names, reference or "")}
+
+
+def _container_findings(
+    container: Container,
+    region: str | None,
+    model: ModelSource | None,
+    network: Network,
+) -> list[Finding]:
+    if container.files:
+        check_files(container.files)
+    found = region_findings(region, container.image)
+    found += far_findings(region, container.image, model)
+    if not model_findings(model):
+        # A configuration of the user's own may check nothing itself.
+        found += credential_findings("the container", container.environment)
+        found += file_findings(container.files)
+    if network.isolated and model is not None and container.weights_uri is None:
+        found.append(
+            ISOLATED_DOWNLOAD.finding(
+                "an isolated network lets the container download no weights",
+                "serve an S3Model with a backend that reads /opt/ml/model, or define "
+                "the network without isolated=True",
+            )
+        )
+    return found
+
+
+def _said_of(serving: ServingConfiguration) -> ModelArchitecture | str | None:
+    """
+    Return what a folder of the user's own says of its model.
+    """
+    return getattr(serving, "architecture", None)
+
+
+def _further_findings(
+    prepared: Prepared,
+    environment: Mapping[str, str],
+    kind: ModelArchitecture | str | None,
+    accelerators: Accelerators,
+) -> list[Finding]:
+    if not environment or prepared.container is None:
+        return []
+    # The checks of all engines, which only further variables make worth loading.
+    from cdk_sagemaker_llm.serving.environment import added_findings  # noqa: PLC0415
+
+    return added_findings(
+        environment,
+        prepared.container,
+        accelerators=settled(accelerators, prepared.demand),
+        architecture=config_of(kind),
+    )
+
+
+def _overlap_findings(
+    own: Mapping[str, str], environment: Mapping[str, str]
+) -> list[Finding]:
+    return [
+        REPEATED.finding(f"environment repeats {name}, which the backend sets itself")
+        for name in sorted(set(own) & set(environment))
+    ]
+
+
+def environment_findings(
+    environment: Mapping[str, str], *, own: Mapping[str, str]
+) -> list[Finding]:
+    """
+    Check all variables together: the service counts those of the backend as well.
+
+    Args:
+        environment: The user's variables.
+
+        own: Those that the backend sets itself.
+    """
+    variables = {**own, **environment}
+    return [
+        *_name_findings(variables),
+        *_number_findings(len(environment), len(variables)),
+        *_size_findings(variables),
+        *_length_findings(variables),
+        *_text_findings(variables),
+    ]
+
+
+def _name_findings(variables: Mapping[str, str]) -> list[Finding]:
+    return [finding for name in variables for finding in _findings_of_name(name)]
+
+
+def _findings_of_name(name: str) -> list[Finding]:
+    if is_unresolved(name):
+        # CloudFormation takes functions as values only.
+        return [
+            IMPOSSIBLE_NAME.finding(
+                "a name in environment must be known at synth, got a placeholder",
+                "write the name itself; its value may be known only at deployment",
+            )
+        ]
+    if len(name) > _LONGEST_NAME:
+        return [
+            IMPOSSIBLE_NAME.finding(
+                f"a name in environment must be at most {_LONGEST_NAME} characters "
+                f"long, got {len(name)}, beginning with {name[:_SHOWN]!r}"
+            )
+        ]
+    if _NAME.match(name):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            "a name in environment must be letters, digits and underscores, with no "
+            f"digit first, got {name!r}",
+        )
+    ]
+
+
+def _number_findings(users: int, together: int) -> list[Finding]:
+    if together <= _MOST_VARIABLES:
+        return []
+    shares = f", {together - users} of them the backend's"
+    got = str(users) if users > _MOST_VARIABLES else f"{together}{shares}"
+    return [
+        LARGE_ENVIRONMENT.finding(
+            f"environment must have at most {_MOST_VARIABLES} variables, got {got}",
+        )
+    ]
+
+
+def _size_findings(variables: Mapping[str, str]) -> list[Finding]:
+    size = sum(
+        len(text.encode(errors="surrogatepass"))
+        for pair in variables.items()
+        for text in pair
+        if not is_unresolved(text)
+    )
+    if size <= _MOST_BYTES:
+        return []
+    return [
+        LARGE_ENVIRONMENT.finding(
+            f"environment must have at most {_MOST_BYTES} bytes of names and values "
+            f"together, the backend's included, got {size}",
+        )
+    ]
+
+
+def _length_findings(variables: Mapping[str, str]) -> list[Finding]:
+    return [
+        LARGE_ENVIRONMENT.finding(
+            f"{name} must be at most {_LONGEST_VALUE} characters long"
+        )
+        for name, value in variables.items()
+        if not is_unresolved(value) and len(value) > _LONGEST_VALUE
+    ]
+
+
+def _text_findings(variables: Mapping[str, str]) -> list[Finding]:
+    found = ((name, _IN_NO_VARIABLE.search(text)) for name, text in variables.items())
+    return [
+        UNREADABLE.finding(
+            f"{name} has the character {character[0]!r}, which no variable can hold",
+            "leave it out",
+        )
+        for name, character in found
+        if character is not None
+    ]

@@ -1,0 +1,402 @@
+"""
+The SageMaker Model: an image, its configuration, and the role it runs with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import jsii
+from aws_cdk import Resource
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.engine_releases import engine_of
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.hosting.common.limits import count_findings
+from cdk_sagemaker_llm.hosting.common.names import name_in, named
+from cdk_sagemaker_llm.hosting.common.reporting import (
+    annotate,
+    at_synth,
+    checked,
+    report,
+)
+from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
+from cdk_sagemaker_llm.hosting.models.artifact import ServingArtifact
+from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.models.image import ServingImage
+from cdk_sagemaker_llm.hosting.models.model_weights import (
+    accepts_eula,
+    weights_statements,
+)
+from cdk_sagemaker_llm.hosting.roles.access import access_of, make_execution_role
+from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
+from cdk_sagemaker_llm.hosting.roles.network import Network, s3_findings
+from cdk_sagemaker_llm.hosting.roles.statements import Statement, hosting_statements
+from cdk_sagemaker_llm.models import ModelSource, S3Model, class_of, kind_of
+from cdk_sagemaker_llm.serving.adapters import adapter_host
+from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
+from cdk_sagemaker_llm.serving.environment import TGI, checked_as
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
+from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
+
+# vLLM goes by what a body has, and so does Hugging Face's image of llama.cpp, which
+# alone of its engine looks at more than chats.
+_OPENAI_ENGINES = ("vllm", "vllm-omni", "vllm-neuron")
+_OPENAI_FAMILIES = ("huggingface-llamacpp", "huggingface-llamacpp-cpu")
+_CHATS_ALONE = ("sglang", "llama.cpp")
+# DJL Serving 0.27: chat_completions_utils.py; TGI 2.4.0: compat_generate.
+_LMI_CHATS = "0.27"
+# A file of one's own in the place of LMI's handlers.
+_HANDLER = "model.py"
+_TGI_CHATS = (2, 4)
+_TGI_SWITCH = "MESSAGES_API_ENABLED"
+
+
+class ModelBase(Resource):
+    """
+    What models defined here and imported ones have in common.
+    """
+
+    model_name: str
+    """The name that a variant is filled with."""
+    definition: ModelDefinition | None
+    """What was checked; ``None`` for an imported one, of which nothing is known."""
+    role: iam.IRole | None
+    """The execution role; ``None`` for an imported one."""
+
+    @staticmethod
+    def from_model_name(scope: Construct, id: str, model_name: str) -> ModelBase:
+        """
+        Refer to an existing model in the stack's account and region.
+
+        Raises:
+            ValueError: If the service would refuse the name.
+        """
+        return _ImportedModel(
+            scope, id, model_name, named(scope, id, "model", model_name)
+        )
+
+    @staticmethod
+    def from_model_arn(scope: Construct, id: str, model_arn: str) -> ModelBase:
+        """
+        Refer to an existing model by its ARN.
+
+        Raises:
+            ValueError: If it is an ARN of something else.
+        """
+        return _ImportedModel(
+            scope, id, name_in(scope, id, "model", model_arn), model_arn
+        )
+
+    @property
+    def model_arn(self) -> str:
+        """
+        The ARN.
+        """
+        raise NotImplementedError
+
+
+@jsii.implements(iam.IGrantable, Connectable)
+class Model(ModelBase):
+    """
+    A SageMaker Model: what is started on an instance, not yet running anywhere.
+
+    It has no name of its own: every change replaces it, and a fixed name would
+    collide with the one before.
+
+    Args:
+        serving: Which backend serves the model, and how.
+
+        model:
+            Where the weights come from.
+            If left out, the serving configuration's own files must name them.
+
+        accelerators:
+            Devices that each copy has, for backends that split over all of them.
+            If left out, the backend decides.
+
+        environment: Further environment variables of the container.
+
+        role:
+            The execution role; it is given what this model needs.
+            If left out, one is made.
+
+        network:
+            The VPC to run in, and whether the container is cut off from it.
+            If left out, it is SageMaker's own network.
+
+    Raises:
+        ValueError: If the definition could not start; all reasons at once.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        serving: ServingConfiguration,
+        model: ModelSource | None = None,
+        accelerators: int | None = None,
+        environment: Mapping[str, str] | None = None,
+        role: iam.IRole | None = None,
+        network: Network | None = None,
+    ) -> None:
+        report(scope, id, count_findings("accelerators", accelerators or 0, 0))
+        definition = define_model(
+            region=region_of(scope),
+            serving=serving,
+            model=model,
+            network=network,
+            role=role,
+            environment=environment,
+            accelerators=accelerators,
+        )
+        report(scope, id, [*role_findings(scope, role), *definition.findings])
+        super().__init__(scope, id)
+        belongs(self, scope)
+        self._write(definition)
+
+    def _write(self, definition: ModelDefinition) -> None:
+        container = definition.container
+        self.definition: ModelDefinition = definition
+        """What was checked, and is written here."""
+        self.network = definition.network.with_security_group(self)
+        """Where it runs, with the security groups that were made for it."""
+        self.role: iam.IRole = definition.role or make_execution_role(self, "Role")
+        """The execution role."""
+        self.artifact = _make_artifact(self, container)
+        """The model tarball; ``None`` when the backend needs none."""
+        self._image = ServingImage(self, container.image, definition.region)
+        access = access_of(self, self.role)
+        policies = access.allow(self._statements(definition.model))
+        self.cfn_model = self._make_resource(definition, access.role_arn)
+        """The resource itself, for what this class does not offer."""
+        # Without this SageMaker may use the role before it may do anything.
+        awaited = [*_awaited(definition.model), *self._image.awaited()]
+        self.cfn_model.node.add_dependency(*policies, *awaited)
+        self.model_name: str = self.cfn_model.attr_model_name
+        annotate(self, definition.findings)
+        if self.network.vpc is not None and (self.artifact or container.weights_uri):
+            at_synth(self, lambda: s3_findings(self, self.network))
+
+    @property
+    def model_arn(self) -> str:
+        """
+        The ARN.
+        """
+        return self.cfn_model.ref
+
+    @property
+    def image_uri(self) -> str:
+        """
+        The image's full URI.
+        """
+        return self._image.uri
+
+    @property
+    def image(self) -> ImageRelease:
+        """
+        The image that runs.
+        """
+        return self._image.release
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The execution role, so that other constructs can grant to the model.
+        """
+        return self.role.grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The security groups, where it runs in a VPC.
+        """
+        return self.network.connections
+
+    def _statements(self, model: ModelSource | None) -> list[Statement]:
+        return [
+            *self._image.pull_statements(),
+            *(self.artifact.read_statements() if self.artifact else ()),
+            *weights_statements(model),
+            *hosting_statements(),
+            *self.network.access_statements(),
+        ]
+
+    def _make_resource(
+        self, definition: ModelDefinition, role_arn: str
+    ) -> sagemaker.CfnModel:
+        weights_uri = definition.container.weights_uri
+        return sagemaker.CfnModel(
+            self,
+            "Resource",
+            execution_role_arn=role_arn,
+            enable_network_isolation=self.network.isolated or None,
+            primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
+                image=self._image.uri,
+                environment=dict(sorted(definition.variables.items())) or None,
+                model_data_url=self.artifact.s3_uri if self.artifact else None,
+                model_data_source=_weights_source(
+                    weights_uri, accepts_eula=accepts_eula(definition.model)
+                ),
+            ),
+            vpc_config=_vpc_config(self.network),
+        )
+
+
+class DefinedModel(Model):
+    """
+    A model whose definition was made and reported by a pattern.
+    """
+
+    def __init__(self, scope: Construct, id: str, definition: ModelDefinition) -> None:
+        Resource.__init__(self, scope, id)
+        belongs(self, scope)
+        self._write(definition)
+
+
+def _awaited(model: ModelSource | None) -> list[Construct]:
+    """
+    Return what puts the weights in place, where the app does that itself.
+    """
+    if not isinstance(model, S3Model) or model.depends_on is None:
+        return []
+    return [model.depends_on]
+
+
+def _make_artifact(scope: Construct, container: Container) -> ServingArtifact | None:
+    if not container.files:
+        return None
+    return ServingArtifact(scope, "Artifact", files=container.files)
+
+
+def _weights_source(
+    uri: str | None, *, accepts_eula: bool
+) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
+    if uri is None:
+        return None
+    access = sagemaker.CfnModel.ModelAccessConfigProperty
+    return sagemaker.CfnModel.ModelDataSourceProperty(
+        s3_data_source=sagemaker.CfnModel.S3DataSourceProperty(
+            s3_uri=uri,
+            s3_data_type="S3Prefix",
+            compression_type="None",
+            model_access_config=access(accept_eula=True) if accepts_eula else None,
+        )
+    )
+
+
+def _vpc_config(network: Network) -> sagemaker.CfnModel.VpcConfigProperty | None:
+    if network.vpc is None:
+        return None
+    return sagemaker.CfnModel.VpcConfigProperty(
+        subnets=network.subnet_ids(),
+        security_group_ids=network.security_group_ids(),
+    )
+
+
+class _ImportedModel(ModelBase):
+    def __init__(self, scope: Construct, id: str, name: str, arn: str) -> None:
+        super().__init__(scope, id, environment_from_arn=arn)
+        self.model_name = name
+        self.definition = None
+        self.role = None
+        self._arn = arn
+
+    @property
+    def model_arn(self) -> str:
+        return self._arn
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """
+    How a container wants to be asked.
+
+    Args:
+        schema: How it wants a prompt; ``None`` if that is not known, or it takes none.
+
+        takes_chats: Whether it is known to answer chats in OpenAI's form.
+    """
+
+    schema: Schema | None = None
+    takes_chats: bool = False
+
+
+UNKNOWN = Dialect()
+
+
+def dialect_of(definition: ModelDefinition | None) -> Dialect:
+    """
+    Return how a model's container wants to be asked; nothing is known of an imported
+    model, and of an image that the catalogue does not have.
+    """
+    if definition is None:
+        return UNKNOWN
+    image = checked_as(definition.container.image)
+    if image.family in LMI:
+        return Dialect(Schema.LMI, _lmi_chats(definition))
+    if image.family in (TGI, TGI_NEURON):
+        return Dialect(Schema.TGI, _tgi_chats(image, definition.variables))
+    return _engine_dialect(image.family, definition)
+
+
+def _engine_dialect(family: str, definition: ModelDefinition) -> Dialect:
+    """
+    Return how an engine in an image of its own is asked.
+
+    TEI has no form for prompts: its embeddings go by ``inputs``, as where nothing is
+    known.
+    """
+    engine = engine_of(family)
+    if engine in _OPENAI_ENGINES or family in _OPENAI_FAMILIES:
+        kind = kind_of(definition.model)
+        writes = not isinstance(kind, ModelArchitecture) or kind.keeps_cache
+        return Dialect(Schema.OPENAI, takes_chats=writes)
+    if engine in _CHATS_ALONE:
+        return Dialect(Schema.CHAT, takes_chats=True)
+    return UNKNOWN
+
+
+def common_dialect(definitions: Iterable[ModelDefinition | None]) -> Dialect:
+    """
+    Return how all of several models are asked; unknown where they differ.
+    """
+    found = {dialect_of(definition) for definition in definitions}
+    return found.pop() if len(found) == 1 else UNKNOWN
+
+
+def _lmi_chats(definition: ModelDefinition) -> bool:
+    """
+    Return whether LMI takes chats: by its own handlers, and with a rolling batch.
+    """
+    container = definition.container
+    has_handler = any(path.rpartition("/")[2] == _HANDLER for path in container.files)
+    host = adapter_host(
+        container,
+        definition.variables,
+        architecture=class_of(kind_of(definition.model)),
+    )
+    launch = None if host is None else host.launch
+    if has_handler or launch is None or launch.version.before(_LMI_CHATS):
+        return False
+    return launch.asynchronous or launch.rolling_batch != "disable"
+
+
+def _tgi_chats(image: ImageRelease, variables: Mapping[str, str]) -> bool:
+    if variables.get(_TGI_SWITCH) == "true":
+        return True
+    # The newer images for Neuron have TGI's number in the place of optimum's.
+    number = image.tag.partition("optimum")[2] or image.version
+    parts = number.partition("-")[0].split(".")[:2]
+    return tuple(int(part) for part in parts if part.isdigit()) >= _TGI_CHATS

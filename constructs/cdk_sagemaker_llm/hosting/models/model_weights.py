@@ -1,0 +1,258 @@
+"""
+Reading a model's weights from S3, and its Hugging Face token from Secrets Manager.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from aws_cdk import CfnWaitCondition, SecretValue
+
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.demand import Demand
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.limits import gibibytes
+from cdk_sagemaker_llm.hosting.common.scope import region_of
+from cdk_sagemaker_llm.hosting.roles.statements import (
+    Statement,
+    arn_of,
+    key_access,
+    partition,
+    prefix_condition,
+)
+from cdk_sagemaker_llm.models import (
+    HuggingFaceModel,
+    ModelSource,
+    S3Model,
+    architecture_of,
+)
+from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import Size
+
+USELESS_EULA = Rule(
+    "LLM823",
+    "a licence is accepted where SageMaker does not download the weights",
+    "SageMaker API reference, S3ModelDataSource",
+)
+VISIBLE_TOKEN = Rule("LLM202", "a token can be read by whoever may call DescribeModel")
+
+# What a type without local NVMe storage gets, where no size is asked for.
+DEFAULT_VOLUME_GIB = 30
+LARGEST_VOLUME_GIB = 512
+# The weights as they are published, and as the engine splits or compiles them.
+_COPIES_ON_DISK = 2
+
+SMALL_VOLUME = Rule(
+    "LLM246",
+    "a volume may be too small for the model's weights",
+    "SageMaker developer guide, large-model-inference-hosting",
+)
+
+FAR_SOURCE = Rule(
+    "LLM797",
+    "a model's image, or its staged weights, are in another region",
+    "SageMaker API reference, ContainerDefinition",
+)
+
+
+def weights_statements(model: ModelSource | None) -> list[Statement]:
+    """
+    Return what a role needs to read weights on S3.
+    """
+    if not isinstance(model, S3Model):
+        return []
+    bucket = f"arn:{partition()}:s3:::{model.bucket_name}"
+    statements = [
+        Statement(
+            sid="ReadWeights",
+            actions=["s3:GetObject"],
+            resources=[f"{bucket}/{model.prefix}*"],
+            wildcard_reason="a model is many files, listed under its prefix",
+        ),
+        Statement(
+            sid="ListWeights",
+            actions=["s3:ListBucket"],
+            resources=[bucket],
+            conditions=prefix_condition(f"{model.prefix}*"),
+        ),
+    ]
+    if model.kms_key is not None:
+        arns = [arn_of(model.kms_key)]
+        statements += key_access("DecryptWeights", ["kms:Decrypt"], arns)
+    return statements
+
+
+def accepts_eula(model: ModelSource | None) -> bool:
+    """
+    Return whether the licence of weights on S3 is accepted.
+    """
+    return isinstance(model, S3Model) and model.accept_eula
+
+
+def eula_findings(model: ModelSource | None, weights_uri: str | None) -> list[Finding]:
+    """
+    Check that what is accepted is written: the model's data source alone has a place.
+
+    Args:
+        model: The weights.
+
+        weights_uri: What SageMaker downloads; ``None`` if the container does.
+    """
+    if not accepts_eula(model) or weights_uri is not None:
+        return []
+    return [
+        USELESS_EULA.finding(
+            "accept_eula=True is written nowhere: the container downloads the weights "
+            "by itself",
+            "use a serving configuration that SageMaker downloads for, such as Vllm()",
+        )
+    ]
+
+
+def token_reference(model: ModelSource | None) -> str | None:
+    """
+    Return the Hugging Face token as a dynamic reference; ``None`` without one.
+    """
+    if not isinstance(model, HuggingFaceModel) or model.token is None:
+        return None
+    value = (
+        model.token
+        if isinstance(model.token, SecretValue)
+        else model.token.secret_value
+    )
+    # A dynamic reference is the one safe form that reaches a container's
+    # environment; the CDK refuses to render it without this word.
+    return value.unsafe_unwrap()
+
+
+def token_findings(reference: str | None) -> list[Finding]:
+    """
+    Check that the token is a reference, and say who can read it all the same.
+    """
+    if reference is None:
+        return []
+    if not is_unresolved(reference) and not reference.startswith("{{resolve:"):
+        return [
+            PLAIN_CREDENTIAL.finding(
+                "token must refer to a secret, got its plain text",
+                "use a Secret, or SecretValue.secrets_manager(...)",
+            )
+        ]
+    return [
+        VISIBLE_TOKEN.finding(
+            "the Hugging Face token is no part of the template, but DescribeModel "
+            "shows it to whoever may call it",
+            "stage the weights on S3 and serve an S3Model without a token",
+        )
+    ]
+
+
+def weight_bytes(demand: Demand | None, model: ModelSource | None) -> int | None:
+    """
+    Return the bytes of a model's weights as they are published; ``None`` if that is
+    not known.
+    """
+    known = demand.architecture if demand else architecture_of(model)
+    return None if known is None else known.weight_bytes()
+
+
+def volume_gib(hardware: InstanceType | None, weights: int | None) -> int | None:
+    """
+    Return the size of the volume that weights ask for.
+
+    ``None`` where the default will do, storage is local, or the size is not known.
+
+    Args:
+        hardware: The instance type; ``None`` if it is not known.
+
+        weights: The weights' bytes; ``None`` if they are not known.
+    """
+    if weights is None or hardware is None or not hardware.volume_size_supported:
+        return None
+    needed = math.ceil(_COPIES_ON_DISK * weights / 2**30)
+    return min(needed, LARGEST_VOLUME_GIB) if needed > DEFAULT_VOLUME_GIB else None
+
+
+def volume_findings(
+    hardware: InstanceType | None, volume_size: Size | None, weights: int | None
+) -> list[Finding]:
+    """
+    Check that the hosts' volume holds a model.
+
+    Args:
+        hardware: The instance type; ``None`` if it is not known.
+
+        volume_size: The size that the hosts have; ``None`` for the default.
+
+        weights: The bytes that are downloaded there; ``None`` if they are not known.
+    """
+    if hardware is None or not hardware.volume_size_supported:
+        return []
+    has = DEFAULT_VOLUME_GIB
+    if volume_size is not None:
+        asked = gibibytes(volume_size)
+        if asked is None or is_unresolved(asked):
+            return []
+        has = round(asked)
+    if weights is None and volume_size is None:
+        return [
+            SMALL_VOLUME.finding(
+                f"{hardware} has no local storage, and nothing is known of the model's "
+                f"size: its volume has {has} GiB",
+                "set volume_size to at least the weights' size, twice that where they "
+                "are compiled or converted",
+            )
+        ]
+    if weights is None or weights <= has * 2**30:
+        return []
+    return [
+        SMALL_VOLUME.finding(
+            f"the weights take {weights / 2**30:.0f} GiB, and the volume of {hardware} "
+            f"has {has} GiB",
+            "raise volume_size",
+        )
+    ]
+
+
+def far_findings(
+    region: str | None, image: ImageRelease, model: ModelSource | None
+) -> list[Finding]:
+    """
+    Check that image and weights are in the model's own region, where both are known.
+    """
+    found = []
+    for what, where, way_out in (
+        ("the image", _region_of_image(image), "copy it there with MirroredImage"),
+        ("the staged weights", _region_of_weights(model), "stage them there"),
+    ):
+        if region is not None and where not in (None, region):
+            found.append(
+                FAR_SOURCE.finding(
+                    f"{what} must be in the model's own region {region}, got {where}",
+                    way_out,
+                )
+            )
+    return found
+
+
+def _region_of_image(image: ImageRelease) -> str | None:
+    registry = image.registry
+    if registry is None:
+        return None
+    is_known = "$" not in registry.region and not is_unresolved(registry.region)
+    return (registry.region if is_known else "") or _region_of(registry.depends_on)
+
+
+def _region_of_weights(model: ModelSource | None) -> str | None:
+    return _region_of(model.depends_on) if isinstance(model, S3Model) else None
+
+
+def _region_of(ready: object) -> str | None:
+    # A wait condition is a MirroredImage's, or a StagedModel's, which both work in
+    # their own region. What else is waited for may write anywhere.
+    return region_of(ready) if isinstance(ready, CfnWaitCondition) else None

@@ -1,0 +1,489 @@
+"""
+A dashboard of language models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jsii
+from aws_cdk import IStableStringProducer, Lazy
+from constructs import Construct, IConstruct
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_NAME
+from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
+from cdk_sagemaker_llm.hosting.common.scope import stack_of
+from cdk_sagemaker_llm.hosting.components.component_base import InferenceComponentBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import types_of
+from cdk_sagemaker_llm.hosting.monitoring.charts import (
+    OF_COMPONENTS,
+    OF_HOSTS,
+    OF_QUEUES,
+    SUMMED_COMPONENTS,
+    SUMMED_VARIANTS,
+    Chart,
+    Line,
+    Scaled,
+    Scalings,
+    alarms_in,
+    of_asynchronous,
+    of_variants,
+)
+from cdk_sagemaker_llm.hosting.monitoring.metrics import devices_of
+from cdk_sagemaker_llm.hosting.monitoring.widgets import (
+    Drawn,
+    Widget,
+    alarm_states,
+    chart_of,
+    charts_of_all,
+    graph,
+    metrics_in,
+    placed,
+    text,
+)
+from cdk_sagemaker_llm.hosting.patterns.inference_component_endpoint import (
+    InferenceComponentEndpoint,
+)
+from cdk_sagemaker_llm.hosting.patterns.llm_endpoint import LlmEndpoint
+from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+
+_BODY = "CloudWatch API reference, Dashboard Body Structure and Syntax"
+_QUOTAS = "CloudWatch user guide, cloudwatch_limits"
+# What a reader scrolls through, and what a template of 1 MB has room for.
+_MOST_DETAILED = 30
+_MOST_WIDGETS = 500
+_MOST_METRICS = 2500
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}\Z")
+_HEAD = """\
+# {title}
+Copies and instances are counted by their requests: where there are none, there is \
+no number. CloudWatch has no events of scaling; what it did shows in these numbers and \
+in the alarms. {tokens}
+"""
+_TOKENS = (
+    "Tokens, queue and cache are metrics of the containers, which detailed "
+    "observability sends as OpenTelemetry: read them with PromQL in CloudWatch's "
+    "Query Studio."
+)
+_NO_TOKENS = (
+    "Tokens, queue and cache are metrics of the containers, which come with "
+    "`detailed_observability=True` alone."
+)
+TOO_MUCH = Rule("LLM362", "a dashboard has more than CloudWatch takes", _QUOTAS)
+NOTHING_TO_SHOW = Rule("LLM364", "a dashboard has nothing to show", _BODY)
+SUMMED_UP = Rule("LLM445", "a dashboard has one line, and no charts, of each model")
+Shown = EndpointBase | LlmEndpoint | InferenceComponentEndpoint
+
+
+class LlmDashboard(Construct):
+    """
+    A dashboard of language models: traffic, concurrency, latency, errors, hardware.
+
+    It is drawn at synth, with the alarms and the scaling that are defined until then:
+    what scaling aims at, and its bounds, are lines in the charts.
+    Of more than 30 models it shows one line each.
+
+    Args:
+        endpoints:
+            What to show: patterns, with the components that ``add_model`` made, and
+            endpoints.
+            If left out, components alone are shown.
+
+        components:
+            Further inference components, such as those of an ``Endpoint``.
+            If left out, it is those of the patterns.
+
+        dashboard_name:
+            A name of at most 255 letters, digits, hyphens and underscores.
+            If left out, CloudFormation makes one.
+
+    Raises:
+        ValueError: If there is nothing to show, or more than CloudWatch takes.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        endpoints: Sequence[
+            EndpointBase | LlmEndpoint | InferenceComponentEndpoint
+        ] = (),
+        components: Sequence[InferenceComponentBase] = (),
+        dashboard_name: str | None = None,
+    ) -> None:
+        from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+        page = _Page(endpoints, components)
+        found = page.findings()
+        report(scope, id, [*_name_findings(dashboard_name), *found])
+        super().__init__(scope, id)
+        self.cfn_dashboard: cloudwatch.CfnDashboard = cloudwatch.CfnDashboard(
+            self,
+            "Resource",
+            dashboard_name=dashboard_name,
+            dashboard_body=Lazy.string(_Body(self, page)),
+        )
+        """The resource itself, for what this class does not offer."""
+        self.dashboard_name: str = self.cfn_dashboard.ref
+        """The name."""
+        annotate(self, found)
+
+
+class _Page:
+    """
+    What is on a dashboard.
+    """
+
+    def __init__(
+        self, shown: Sequence[Shown], components: Sequence[InferenceComponentBase]
+    ) -> None:
+        self._shown = shown
+        self._components = components
+
+    def findings(self) -> list[Finding]:
+        """
+        Check how much there is to show.
+        """
+        sections = list(self._sections())
+        if not sections:
+            return [
+                NOTHING_TO_SHOW.finding(
+                    "endpoints or components must name what to show"
+                )
+            ]
+        models = _models(sections)
+        widgets = self._charts(sections, Scalings([]))
+        metrics = sum(map(metrics_in, widgets))
+        if len(widgets) > _MOST_WIDGETS or metrics > _MOST_METRICS:
+            return [
+                TOO_MUCH.finding(
+                    f"{len(models)} models need {metrics} metrics in {len(widgets)} "
+                    f"widgets, and a dashboard takes {_MOST_METRICS} in "
+                    f"{_MOST_WIDGETS}",
+                    "divide them among several dashboards",
+                )
+            ]
+        if len(models) <= _MOST_DETAILED:
+            return []
+        return [
+            SUMMED_UP.finding(
+                f"{len(models)} models are shown by one line each, as they are more "
+                f"than {_MOST_DETAILED}",
+                "divide them among several dashboards to see each by itself",
+            )
+        ]
+
+    def widgets(self, title: str) -> list[Widget]:
+        """
+        Draw all of it.
+
+        Args:
+            title: The dashboard's.
+        """
+        sections = list(self._sections())
+        trees = [each for shown in self._roots() for each in shown.node.find_all()]
+        stacks = {stack_of(each.construct): None for each in sections}
+        known = [each for stack in stacks for each in stack.node.find_all()]
+        alarms = dict.fromkeys(each.attr_arn for each in alarms_in(trees))
+        tokens = _TOKENS if self._is_observed() else _NO_TOKENS
+        return placed(
+            [
+                text(_HEAD.format(title=title, tokens=tokens), height=3),
+                *alarm_states(list(alarms)),
+                *self._charts(sections, Scalings(known)),
+            ]
+        )
+
+    def _charts(self, sections: Sequence[Section], scalings: Scalings) -> list[Widget]:
+        models = _models(sections)
+        if len(models) <= _MOST_DETAILED:
+            return [each for one in sections for each in one.widgets(scalings)]
+        hosts = [each for each in sections if not each.summed]
+        kinds = dict.fromkeys(each.summed for each in models)
+        return [
+            *(each for one in hosts for each in one.widgets(scalings)),
+            text("## Models"),
+            *(
+                widget
+                for kind in kinds
+                for chart in kind
+                for widget in charts_of_all(
+                    chart, [each.drawn for each in models if each.summed == kind]
+                )
+            ),
+        ]
+
+    def _roots(self) -> Iterator[IConstruct]:
+        yield from self._shown
+        yield from self._components
+
+    def _sections(self) -> Iterator[Section]:
+        seen: dict[InferenceComponentBase, None] = {}
+        for each in self._shown:
+            endpoint = each if isinstance(each, EndpointBase) else each.endpoint
+            yield from sections_of(endpoint, each)
+            hosted = getattr(each, "components", ())
+            yield from map(section_of_component, hosted)
+            seen.update(dict.fromkeys(hosted))
+        for one in dict.fromkeys(self._components):
+            if one not in seen:
+                yield section_of_component(one)
+
+    def _is_observed(self) -> bool:
+        configs = (getattr(each, "endpoint_config", None) for each in self._shown)
+        return any(
+            each is not None and each.definition.detailed_observability
+            for each in configs
+        )
+
+
+@jsii.implements(IStableStringProducer)
+class _Body:
+    """
+    Writes the dashboard when all else is defined.
+    """
+
+    def __init__(self, dashboard: LlmDashboard, page: _Page) -> None:
+        self._dashboard = dashboard
+        self._page = page
+
+    def produce(self) -> str:
+        """
+        Return the body, whose names may be known only at deployment.
+        """
+        # Models may have come since the dashboard was defined.
+        report(self._dashboard, "", self._page.findings())
+        widgets = self._page.widgets(self._dashboard.node.id)
+        body = {"start": "-PT24H", "periodOverride": "inherit", "widgets": widgets}
+        return stack_of(self._dashboard).to_json_string(body)
+
+
+def _models(sections: Sequence[Section]) -> list[Section]:
+    return [each for each in sections if each.summed]
+
+
+def _name_findings(name: str | None) -> list[Finding]:
+    if name is None or is_unresolved(name) or _NAME.match(name):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            "dashboard_name must be 1 to 255 letters, digits, hyphens and underscores, "
+            f"got {name!r}"
+        )
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """
+    One model, or one host.
+
+    Args:
+        construct: The endpoint or component.
+
+        title: Its path in the stack.
+
+        dimensions: The dimensions of its metrics.
+
+        charts: The charts of it alone.
+
+        summed: The charts that have a line of each of its kind; none for hosts.
+
+        resource_id: Its name for Application Auto Scaling; empty where nothing scales.
+
+        variant: The variant, where it is one; ``None`` for a component.
+    """
+
+    construct: Construct
+    title: str
+    dimensions: Mapping[str, str]
+    charts: tuple[Chart, ...]
+    summed: tuple[Chart, ...] = ()
+    resource_id: str = ""
+    variant: VariantDefinition | None = None
+
+    @property
+    def drawn(self) -> Drawn:
+        """
+        What its charts are of.
+        """
+        return Drawn(
+            dimensions=self.dimensions,
+            region=stack_of(self.construct).region,
+            label=self.title,
+        )
+
+    def widgets(self, scalings: Scalings) -> Iterator[Widget]:
+        """
+        Draw it by itself.
+
+        Args:
+            scalings: What is scaled.
+        """
+        scaled = scalings.of(self.resource_id) if self.resource_id else Scaled()
+        drawn = self.drawn
+        yield text(f"## {self.title}")
+        for chart in self.charts:
+            metrics = [curve.metric for curve in chart.curves]
+            lines = scaled.lines(metrics, has_bounds=chart.has_bounds)
+            yield chart_of(chart, drawn, lines)
+        if self.variant is not None and not self.summed and self._is_enhanced:
+            yield self._instances(drawn)
+
+    @property
+    def _is_enhanced(self) -> bool:
+        endpoint = self.construct
+        if not isinstance(endpoint, Endpoint):
+            return False
+        return endpoint.endpoint_config.definition.enhanced_metrics
+
+    def _instances(self, drawn: Drawn) -> Widget:
+        """
+        Count instances by the series that each of them has with enhanced metrics.
+        """
+        terms = " ".join(f'{key}="{value}"' for key, value in drawn.dimensions.items())
+        search = (
+            'Namespace="/aws/sagemaker/Endpoints" MetricName="CPUUtilization" '
+            f"{terms} InstanceId"
+        )
+        rows: list[list[Any]] = [
+            [
+                {
+                    "expression": f"SEARCH('{search}', 'Maximum', 60)",
+                    "id": "e0",
+                    "visible": False,
+                }
+            ],
+            [{"expression": "SUM(e0 * 0 + 1)", "id": "e1", "label": "instances"}],
+        ]
+        return graph("Instances", rows, drawn.region, lines=self._bounds())
+
+    def _bounds(self) -> tuple[Line, ...]:
+        bounds = self.variant and self.variant.variant.managed_instance_scaling
+        if not bounds:
+            return ()
+        return (
+            Line("at least", bounds.min_instance_count),
+            Line("at most", bounds.max_instance_count),
+        )
+
+
+def sections_of(endpoint: EndpointBase, named: Construct) -> Iterator[Section]:
+    """
+    Yield an endpoint's variants, and after them its shadows.
+
+    Args:
+        endpoint: The endpoint.
+
+        named: The construct that names it: the pattern, or itself.
+    """
+    known = isinstance(endpoint, Endpoint) and endpoint.endpoint_config.definition
+    variants = known.variants if known else ()
+    if not variants:
+        # Nothing is known of it but that a name is needed: it says so.
+        endpoint.metric_invocations()
+    is_async = bool(known and known.async_inference is not None)
+    for each in variants:
+        title = title_of(named)
+        if len(variants) > 1:
+            title += f", {each.variant.variant_name}"
+        if not each.has_model:
+            yield _of_host(endpoint, each, title)
+        elif is_async:
+            yield from _of_asynchronous(endpoint, each, title)
+        else:
+            yield _of_model(endpoint, each, title)
+    for each in known.shadows if known else ():
+        title = f"{title_of(named)}, {each.variant.variant_name}"
+        yield _of_model(endpoint, each, title)
+
+
+def _of_host(endpoint: EndpointBase, variant: VariantDefinition, title: str) -> Section:
+    return Section(
+        construct=endpoint,
+        title=title,
+        dimensions=_dimensions(endpoint, variant),
+        charts=OF_HOSTS,
+        variant=variant,
+    )
+
+
+def _of_model(
+    endpoint: EndpointBase, variant: VariantDefinition, title: str
+) -> Section:
+    return Section(
+        construct=endpoint,
+        title=title,
+        dimensions=_dimensions(endpoint, variant),
+        charts=of_variants(*_devices(variant)),
+        summed=SUMMED_VARIANTS,
+        resource_id=_resource_id(endpoint, variant),
+        variant=variant,
+    )
+
+
+def _of_asynchronous(
+    endpoint: EndpointBase, variant: VariantDefinition, title: str
+) -> Iterator[Section]:
+    yield Section(
+        construct=endpoint,
+        title=title,
+        dimensions=_dimensions(endpoint, variant),
+        charts=of_asynchronous(*_devices(variant)),
+        variant=variant,
+    )
+    yield Section(
+        construct=endpoint,
+        title=f"{title}, queue",
+        dimensions={"EndpointName": endpoint.endpoint_name},
+        charts=OF_QUEUES,
+        resource_id=_resource_id(endpoint, variant),
+    )
+
+
+def _dimensions(endpoint: EndpointBase, variant: VariantDefinition) -> dict[str, str]:
+    name = variant.variant.variant_name
+    return {"EndpointName": endpoint.endpoint_name, "VariantName": name}
+
+
+def _resource_id(endpoint: EndpointBase, variant: VariantDefinition) -> str:
+    return f"endpoint/{endpoint.endpoint_name}/variant/{variant.variant.variant_name}"
+
+
+def _devices(variant: VariantDefinition) -> tuple[int | None, int | None]:
+    types = types_of(variant)
+    return devices_of(types, "accelerators"), devices_of(types, "vcpus")
+
+
+def section_of_component(component: InferenceComponentBase) -> Section:
+    """
+    Return what is shown of a component.
+    """
+    name = component.inference_component_name
+    return Section(
+        construct=component,
+        title=title_of(component).removesuffix("/Component"),
+        dimensions={"InferenceComponentName": name},
+        charts=OF_COMPONENTS,
+        summed=SUMMED_COMPONENTS,
+        resource_id=f"inference-component/{name}",
+    )
+
+
+def title_of(construct: Construct) -> str:
+    """
+    Return a construct's path in its stack.
+    """
+    stack = stack_of(construct).node.path
+    return construct.node.path.removeprefix(f"{stack}/")

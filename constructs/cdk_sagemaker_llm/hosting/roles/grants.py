@@ -1,0 +1,260 @@
+"""
+What others may do with endpoints and components: ask them, look at them, scale them.
+
+What belongs here names actions and the least that each can be limited to; where a
+grant is asked for, the construct knows the ARNs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from aws_cdk import aws_iam as iam
+
+from cdk_sagemaker_llm.hosting.common.reporting import checked
+
+_Dimension = Literal[
+    "variant:DesiredInstanceCount", "inference-component:DesiredCopyCount"
+]
+
+# Managed policies of AWS name both actions (AmazonBedrockFullAccess:
+# BedrockEndpointInvokingOperations), and IAM lists both; the API reference asks for the
+# first alone (InvokeEndpointWithResponseStream).
+_INVOKE = "sagemaker:InvokeEndpoint"
+_STREAM = "sagemaker:InvokeEndpointWithResponseStream"
+_TOKEN = "sagemaker:CallWithBearerToken"  # noqa: S105 - the name of an action
+_REGISTER = "application-autoscaling:RegisterScalableTarget"
+
+
+class EndpointGrants:
+    """
+    What a principal may do with an endpoint, defined here or imported.
+    """
+
+    endpoint_arn: str
+
+    @checked
+    def grant_invoke(
+        self,
+        grantee: iam.IGrantable,
+        *,
+        streaming: bool = True,
+        bearer_token: bool = False,
+    ) -> iam.Grant:
+        """
+        Let a principal invoke the endpoint.
+
+        Args:
+            grantee: The principal.
+
+            streaming:
+                Whether it is granted the action of response streams.
+                If left out, it is.
+                Without it no stream is promised, and none is ruled out: the API
+                reference asks for ``sagemaker:InvokeEndpoint`` alone.
+
+            bearer_token:
+                Whether it may ask with a bearer token, as OpenAI's SDK does.
+                If left out, it signs its requests.
+        """
+        return let_invoke(
+            grantee,
+            [self.endpoint_arn],
+            streaming=streaming,
+            bearer_token=bearer_token,
+        )
+
+    @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the endpoint's state and instances, and the configuration of
+        one that is defined here.
+
+        No model is shown: its variables may hold what only some should see.
+        """
+        return let_describe(grantee, "Endpoint", self.endpoint_arn)
+
+    @checked
+    def grant_scale(
+        self, grantee: iam.IGrantable, *, scalable_target: bool = False
+    ) -> iam.Grant:
+        """
+        Let a principal change how many instances run, and how requests are shared.
+
+        Args:
+            grantee: The principal.
+
+            scalable_target:
+                Whether it may also change the bounds of automatic scaling.
+                IAM cannot limit that to one endpoint: it is granted for the instances
+                of all endpoints in the account.
+                If left out, it is not granted.
+        """
+        return let_scale(
+            grantee,
+            "UpdateEndpointWeightsAndCapacities",
+            self.endpoint_arn,
+            dimension="variant:DesiredInstanceCount" if scalable_target else None,
+        )
+
+
+class ComponentGrants:
+    """
+    What a principal may do with an inference component, defined here or imported.
+    """
+
+    inference_component_arn: str
+
+    def _endpoint_arn(self) -> str:
+        raise NotImplementedError
+
+    @checked
+    def grant_invoke(
+        self,
+        grantee: iam.IGrantable,
+        *,
+        streaming: bool = True,
+        bearer_token: bool = False,
+    ) -> iam.Grant:
+        """
+        Let a principal invoke the component.
+
+        A call names endpoint and component, and IAM checks the endpoint always, the
+        component where it is named (service authorization reference): both are granted.
+
+        Args:
+            grantee: The principal.
+
+            streaming:
+                Whether it is granted the action of response streams.
+                If left out, it is.
+                Without it no stream is promised, and none is ruled out: the API
+                reference asks for ``sagemaker:InvokeEndpoint`` alone.
+
+            bearer_token:
+                Whether it may ask with a bearer token, as OpenAI's SDK does.
+                If left out, it signs its requests.
+        """
+        return let_invoke(
+            grantee,
+            [self._endpoint_arn(), self.inference_component_arn],
+            streaming=streaming,
+            bearer_token=bearer_token,
+        )
+
+    @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the component's state and copies.
+        """
+        return let_describe(grantee, "InferenceComponent", self.inference_component_arn)
+
+    @checked
+    def grant_scale(
+        self, grantee: iam.IGrantable, *, scalable_target: bool = False
+    ) -> iam.Grant:
+        """
+        Let a principal change how many copies run.
+
+        Args:
+            grantee: The principal.
+
+            scalable_target:
+                Whether it may also change the bounds of automatic scaling.
+                IAM cannot limit that to one component: it is granted for the copies of
+                all components in the account.
+                If left out, it is not granted.
+        """
+        return let_scale(
+            grantee,
+            "UpdateInferenceComponentRuntimeConfig",
+            self.inference_component_arn,
+            dimension="inference-component:DesiredCopyCount"
+            if scalable_target
+            else None,
+        )
+
+
+def let_invoke(
+    grantee: iam.IGrantable,
+    arns: Sequence[str],
+    *,
+    streaming: bool,
+    bearer_token: bool,
+) -> iam.Grant:
+    """
+    Let a principal ask what these ARNs name.
+
+    Args:
+        grantee: The principal.
+
+        arns: The endpoint and its component, if it has one.
+
+        streaming: Whether it may have answers streamed.
+
+        bearer_token: Whether it may ask with a token, as OpenAI's SDK does.
+    """
+    grant = _let(grantee, [_INVOKE, *([_STREAM] if streaming else [])], arns)
+    if not bearer_token:
+        return grant
+    # AmazonSageMakerJobRuntimeAccess, of 2026-06-03, has this action on everything too.
+    return grant.combine(_let(grantee, [_TOKEN], ["*"]))
+
+
+def let_describe(grantee: iam.IGrantable, action: str, arn: str) -> iam.Grant:
+    """
+    Let a principal look at one resource.
+
+    Models stay out: DescribeModel shows the container's variables, and whoever put a
+    token there shows that too.
+    """
+    return _let(grantee, [f"sagemaker:Describe{action}"], [arn])
+
+
+def let_scale(
+    grantee: iam.IGrantable,
+    action: str,
+    arn: str,
+    *,
+    dimension: _Dimension | None = None,
+) -> iam.Grant:
+    """
+    Let a principal change a number of instances or copies.
+
+    Args:
+        grantee: The principal.
+
+        action: The action of SageMaker.
+
+        arn: On what.
+
+        dimension:
+            What Application Auto Scaling calls the number, whose bounds it may change.
+            If left out, it may change none.
+    """
+    grant = _let(grantee, [f"sagemaker:{action}"], [arn])
+    if dimension is None:
+        return grant
+    # Service authorization reference, Application Auto Scaling: a target can be named
+    # to all other actions, and not to the one that registers it.
+    bounds = iam.Grant.add_to_principal(
+        grantee=grantee,
+        actions=[_REGISTER],
+        resource_arns=["*"],
+        conditions={
+            "StringEquals": {
+                "application-autoscaling:scalable-dimension": f"sagemaker:{dimension}",
+                "application-autoscaling:service-namespace": "sagemaker",
+            }
+        },
+    )
+    return grant.combine(bounds)
+
+
+def _let(
+    grantee: iam.IGrantable, actions: Sequence[str], arns: Sequence[str]
+) -> iam.Grant:
+    return iam.Grant.add_to_principal(
+        grantee=grantee, actions=list(actions), resource_arns=list(arns)
+    )

@@ -1,0 +1,367 @@
+"""
+Where a model runs: subnets, security groups, and whether it may reach out at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from constructs import Construct, IConstruct
+
+from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.scope import stage_of
+from cdk_sagemaker_llm.hosting.roles.statements import Statement
+from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
+
+# botocore 1.44.5: VpcConfig.
+_MOST_GROUPS = 5
+_MOST_SUBNETS = 16
+# The variables by which the Hub's client is told of a mirror, and of a proxy.
+_WAYS_AROUND = ("HF_ENDPOINT", "HTTPS_PROXY", "https_proxy")
+
+IMPOSSIBLE_NETWORK = Rule(
+    "LLM199", "a network has no, or too many, subnets or security groups", API
+)
+NO_WAY_OUT = Rule(
+    "LLM247",
+    "a model is to come from the Hugging Face Hub, and its subnets have no way there",
+    "SageMaker developer guide, host-vpc",
+)
+
+ONE_ZONE = Rule(
+    "LLM450",
+    "a network has one subnet, so that all instances are in one zone",
+    "SageMaker developer guide, host-vpc",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Network:
+    """
+    The part of a VPC that instances are attached to.
+
+    A component's model and its endpoint must name the same subnets, groups and
+    isolation, so that both are given the same object.
+
+    ``Network(vpc=vpc)``
+    ``Network(vpc=vpc, subnets=ec2.SubnetSelection(...), security_groups=[group])``
+    ``Network(isolated=True)``
+
+    Args:
+        vpc: The VPC. If left out, SageMaker's own network is used.
+
+        subnets:
+            Which of its subnets, in two or more zones.
+            If left out, the private ones with a way out are taken.
+
+        security_groups:
+            Up to five groups. SageMaker's network interfaces hold on to them, and to
+            the subnets, some minutes after the endpoint is deleted: what is made in
+            another stack does not fail to be deleted with it.
+            If left out, the construct makes one that allows all outbound traffic.
+
+        isolated:
+            Whether containers are cut off from all networks, S3 and the Hugging
+            Face Hub included; SageMaker itself still puts the tarball in place.
+    """
+
+    vpc: ec2.IVpc | None = None
+    subnets: ec2.SubnetSelection | None = None
+    security_groups: Sequence[ec2.ISecurityGroup] = ()
+    isolated: bool = False
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind; refuse subnets and groups of no VPC.
+        """
+        hold_kinds(self)
+        if self.vpc is None and (self.subnets is not None or self.security_groups):
+            raise TypeError("subnets and security_groups need a vpc")
+
+    def with_security_group(self, scope: Construct) -> Network:
+        """
+        Return this network with a security group, made where none was given.
+        """
+        if self.vpc is None or self.security_groups:
+            return self
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        group = ec2.SecurityGroup(
+            scope, "SecurityGroup", vpc=self.vpc, description="SageMaker model"
+        )
+        return Network(
+            vpc=self.vpc,
+            subnets=self.subnets,
+            security_groups=(group,),
+            isolated=self.isolated,
+        )
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The security groups as a peer for ``allow_from`` and ``allow_to``.
+
+        Raises:
+            ValueError: If there is no VPC.
+        """
+        if self.vpc is None:
+            raise ValueError("connections need a vpc: define network=Network(vpc=...)")
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        return ec2.Connections(security_groups=list(self.security_groups))
+
+    def subnet_ids(self) -> list[str]:
+        """
+        Return the ids of the chosen subnets.
+        """
+        if self.vpc is None:
+            return []
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        chosen = self.subnets or ec2.SubnetSelection()
+        if chosen.subnets is not None:
+            # Selecting them would ask for their zones, which need not be known.
+            return [subnet.subnet_id for subnet in chosen.subnets]
+        ids: list[str] = self._select(chosen).subnet_ids
+        return ids
+
+    def chosen_subnets(self) -> list[ec2.ISubnet]:
+        """
+        Return the chosen subnets.
+        """
+        if self.vpc is None:
+            return []
+        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+        chosen = self.subnets or ec2.SubnetSelection()
+        if chosen.subnets is not None:
+            return list(chosen.subnets)
+        found: list[ec2.ISubnet] = self._select(chosen).subnets
+        return found
+
+    def _select(self, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:
+        vpc = cast("ec2.IVpc", self.vpc)
+        return vpc.select_subnets(
+            availability_zones=chosen.availability_zones,
+            one_per_az=chosen.one_per_az,
+            subnet_filters=chosen.subnet_filters,
+            subnet_group_name=chosen.subnet_group_name,
+            subnet_type=chosen.subnet_type,
+        )
+
+    def security_group_ids(self) -> list[str]:
+        """
+        Return the ids of the security groups.
+        """
+        return [group.security_group_id for group in self.security_groups]
+
+    def access_statements(self) -> list[Statement]:
+        """
+        Return what a role needs to attach instances to the VPC.
+        """
+        if self.vpc is None:
+            return []
+        return [
+            Statement(
+                sid="AttachToVpc",
+                actions=[
+                    "ec2:CreateNetworkInterface",
+                    "ec2:CreateNetworkInterfacePermission",
+                    "ec2:DeleteNetworkInterface",
+                    "ec2:DeleteNetworkInterfacePermission",
+                    "ec2:DescribeDhcpOptions",
+                    "ec2:DescribeNetworkInterfaces",
+                    "ec2:DescribeSecurityGroups",
+                    "ec2:DescribeSubnets",
+                    "ec2:DescribeVpcs",
+                ],
+                resources=["*"],
+                wildcard_reason=(
+                    "the interfaces do not exist when the role is checked, and the "
+                    "describing actions have no resource to name"
+                ),
+            )
+        ]
+
+
+def network_findings(network: Network) -> list[Finding]:
+    """
+    Check that SageMaker can attach instances to the network.
+    """
+    if network.vpc is None:
+        return []
+    found = []
+    groups = len(network.security_groups)
+    if groups > _MOST_GROUPS:
+        found.append(
+            IMPOSSIBLE_NETWORK.finding(
+                f"security_groups must be at most {_MOST_GROUPS}, got {groups}"
+            )
+        )
+    try:
+        count = len(network.subnet_ids())
+    except RuntimeError as fault:
+        reason = str(fault).splitlines()[0].removeprefix("Error: ")
+        return [
+            *found,
+            IMPOSSIBLE_NETWORK.finding(
+                f"subnets select none of the VPC: {reason}",
+                "name subnets that it has, such as subnets=ec2.SubnetSelection("
+                "subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)",
+            ),
+        ]
+    if not 1 <= count <= _MOST_SUBNETS and not is_unresolved(network.subnet_ids()):
+        found.append(
+            IMPOSSIBLE_NETWORK.finding(
+                f"subnets must be 1 to {_MOST_SUBNETS}, got {count}",
+                "name subnets that the VPC has",
+            )
+        )
+    return found
+
+
+def zone_findings(network: Network) -> list[Finding]:
+    """
+    Warn of a usable network's only subnet; of several the zones are not asked for.
+    """
+    if network.vpc is None:
+        return []
+    chosen = network.subnet_ids()
+    if len(chosen) != 1 or is_unresolved(chosen):
+        return []
+    return [
+        ONE_ZONE.finding(
+            "subnets must be in two or more zones, by SageMaker's guide, got one "
+            "subnet: capacity of one zone runs out first, and a zone that fails takes "
+            "all instances along",
+            "name a subnet of another zone as well",
+        )
+    ]
+
+
+def way_out_findings(
+    network: Network, model: ModelSource | None, variables: Mapping[str, str]
+) -> list[Finding]:
+    """
+    Warn of subnets from which a container does not reach the Hub, as far as the
+    template shows it: a transit gateway or a proxy elsewhere may be the way.
+
+    Args:
+        network: Where the container runs.
+
+        model: Where the weights come from.
+
+        variables: The container's environment.
+    """
+    if network.vpc is None or network.isolated:
+        return []
+    if not isinstance(model, HuggingFaceModel) or set(_WAYS_AROUND) & set(variables):
+        return []
+    kind = kind_without_a_way(network)
+    if kind is None:
+        return []
+    addresses = ": SageMaker's network interfaces get no public address there"
+    return [
+        NO_WAY_OUT.finding(
+            f"{model.model_id} is downloaded from the Hugging Face Hub, and its "
+            f"subnets are {kind}{addresses if kind == 'public' else ''}",
+            "choose private subnets with a NAT gateway, serve an S3Model, or name a "
+            "mirror as HF_ENDPOINT in environment",
+        )
+    ]
+
+
+def kind_without_a_way(network: Network) -> str | None:
+    """
+    Return of which kind all subnets are that lead nowhere; ``None`` if some may.
+    """
+    vpc = network.vpc
+    if vpc is None:
+        return None
+    chosen = set(network.subnet_ids())
+    if chosen <= _ids(vpc.isolated_subnets):
+        return "isolated"
+    return "public" if chosen <= _ids(vpc.public_subnets) else None
+
+
+def _ids(subnets: list[ec2.ISubnet]) -> set[str]:
+    return {subnet.subnet_id for subnet in subnets}
+
+
+NO_WAY_TO_S3 = Rule(
+    "LLM803",
+    "model data is on S3, and its isolated subnets have no endpoint of S3",
+    "SageMaker developer guide, host-vpc",
+)
+
+
+def s3_findings(construct: Construct, network: Network) -> list[Finding]:
+    """
+    Warn of subnets from which model data cannot be fetched, as far as the app shows
+    it: of a VPC that was made elsewhere nothing is known.
+
+    Args:
+        construct: The model that has data on S3.
+
+        network: Where it runs.
+    """
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    vpc = network.vpc
+    if not isinstance(vpc, ec2.Vpc):
+        return []
+    chosen = network.subnet_ids()
+    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
+    if not chosen or not set(chosen) <= isolated:
+        return []
+    defined = stage_of(construct).node.find_all()
+    if any(isinstance(each, ec2.CfnRoute) for each in _below(vpc, defined)):
+        return []
+    ways = endpoints_of(vpc, defined)
+    if any(is_of(each, "s3") for each in ways):
+        return []
+    return [
+        NO_WAY_TO_S3.finding(
+            "its weights or its tarball are on S3, and its subnets are isolated, "
+            "without an endpoint of S3: SageMaker fetches them through these subnets",
+            "define PrivateAccess(self, 'Private', vpc=vpc), or an endpoint of S3",
+        )
+    ]
+
+
+def endpoints_of(
+    vpc: ec2.IVpc, constructs: Iterable[IConstruct]
+) -> list[ec2.CfnVPCEndpoint]:
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    return [
+        each
+        for each in constructs
+        if isinstance(each, ec2.CfnVPCEndpoint) and each.vpc_id == vpc.vpc_id
+    ]
+
+
+def is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
+    # The region is in the middle, and S3's name ends in a placeholder of its own.
+    name = _TOKEN.sub("", endpoint.service_name or "")
+    return name.endswith(f".{service}")
+
+
+def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
+    """
+    Return what else is defined at the isolated subnets, such as a way by a gateway.
+    """
+    paths = tuple(f"{subnet.node.path}/" for subnet in vpc.isolated_subnets)
+    return [each for each in constructs if each.node.path.startswith(paths)]
+
+
+_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")

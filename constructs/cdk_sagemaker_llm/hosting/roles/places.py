@@ -1,0 +1,179 @@
+"""
+Places on S3 that an endpoint writes to or reads from, and what its role needs there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.roles.statements import (
+    Statement,
+    arn_of,
+    key_access,
+    partition,
+    prefix_condition,
+)
+from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.text import bucket_fault
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_s3 as s3
+
+# botocore 1.44.5: DestinationS3Uri.
+_LONGEST_URI = 512
+_SCHEME = "s3://"
+
+NO_PLACE = Rule("LLM347", "an address is none of a bucket on S3 and a prefix", API)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """
+    A bucket, or the keys in it that begin with a prefix.
+
+    Args:
+        uri: The address, as ``s3://bucket/prefix``, without a slash at its end.
+
+        key: The KMS key of the bucket; ``None`` if none is known.
+    """
+
+    uri: str
+    key: kms.IKey | None = None
+
+    @property
+    def bucket_arn(self) -> str:
+        """
+        The bucket's ARN.
+        """
+        return f"arn:{partition()}:s3:::{self._parts[0]}"
+
+    @property
+    def objects(self) -> str:
+        """
+        The ARN of the objects, with the wildcard that stands for their names.
+        """
+        return f"{self.bucket_arn}/{self.keys}"
+
+    @property
+    def keys(self) -> str:
+        """
+        What the objects' keys are like.
+        """
+        prefix = self._parts[1]
+        return f"{prefix}/*" if prefix else "*"
+
+    @property
+    def whole_bucket(self) -> Place:
+        """
+        The bucket without a prefix.
+        """
+        return Place(f"{_SCHEME}{self._parts[0]}", self.key)
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        # The marker of a placeholder has no slash.
+        bucket, _, prefix = self.uri.removeprefix(_SCHEME).partition("/")
+        return bucket, prefix
+
+
+def place_of(given: s3.IBucket | str) -> Place:
+    """
+    Read a place that ``place_findings`` has nothing against: a bucket, or an address.
+    """
+    if isinstance(given, str):
+        return Place(given.rstrip("/"))
+    return Place(f"{_SCHEME}{given.bucket_name}", given.encryption_key)
+
+
+def place_findings(parameter: str, given: s3.IBucket | str | None) -> list[Finding]:
+    """
+    Check an address of the user's; a bucket is one.
+    """
+    if not isinstance(given, str):
+        return []
+    if is_unresolved(given) and not given.startswith(_SCHEME):
+        return [
+            NO_PLACE.finding(
+                f"{parameter} is known only at deployment, and the role needs its "
+                "bucket at synth",
+                "pass the bucket, or 's3://' and its name",
+            )
+        ]
+    bucket = given.removeprefix(_SCHEME).partition("/")[0]
+    if not given.startswith(_SCHEME) or not bucket:
+        fault = "an address such as 's3://bucket/prefix'"
+    elif wrong := bucket_fault(bucket):
+        fault = f"of a bucket whose name is {wrong}"
+    elif _is_too_long(given):
+        fault = f"at most {_LONGEST_URI} characters"
+    else:
+        return []
+    return [NO_PLACE.finding(f"{parameter} must be {fault}, got {given!r}")]
+
+
+def prefix_findings(parameter: str, place: Place) -> list[Finding]:
+    """
+    Check the length of an address that a prefix was added to.
+
+    Args:
+        parameter: What the user calls the prefix.
+
+        place: The whole of it.
+    """
+    if not _is_too_long(place.uri):
+        return []
+    return [
+        NO_PLACE.finding(
+            f"{parameter} must leave the address of bucket and prefix at most "
+            f"{_LONGEST_URI} characters, got {len(place.uri)}"
+        )
+    ]
+
+
+def _is_too_long(address: str) -> bool:
+    return len(address) > _LONGEST_URI and not is_unresolved(address)
+
+
+def write_statement(sid: str, *places: Place) -> Statement:
+    """
+    Return what a role needs to write objects, large ones in parts.
+    """
+    return Statement(
+        sid=sid,
+        actions=["s3:AbortMultipartUpload", "s3:PutObject"],
+        resources=list(dict.fromkeys(place.objects for place in places)),
+        wildcard_reason="SageMaker names each object, under the place that it is given",
+    )
+
+
+def read_statements(what: str, place: Place) -> list[Statement]:
+    """
+    Return what a role needs to read objects, and to be told that one is not there.
+    """
+    return [
+        Statement(
+            sid=f"Read{what}",
+            actions=["s3:GetObject"],
+            resources=[place.objects],
+            wildcard_reason="callers name each object, under the place that is theirs",
+        ),
+        Statement(
+            sid=f"Find{what}",
+            actions=["s3:ListBucket"],
+            resources=[place.bucket_arn],
+            conditions=prefix_condition(place.keys),
+        ),
+    ]
+
+
+def key_statements(sid: str, *keys: kms.IKey | None) -> list[Statement]:
+    """
+    Return what a role needs to read and write what these keys encrypt.
+    """
+    actions = ["kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey"]
+    arns = [arn_of(key) for key in keys if key is not None]
+    return key_access(sid, actions, arns)

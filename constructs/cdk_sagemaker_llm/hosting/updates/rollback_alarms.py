@@ -1,0 +1,243 @@
+"""
+Making the alarms that turn an update back, and letting the role look at them.
+
+Neither refers to what it is for: an endpoint refers to its alarms, so that alarms on
+its attributes, and a role's policy on those, would make a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aws_cdk import CfnResource
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.scope import belongs
+from cdk_sagemaker_llm.hosting.roles.access import RoleAccess, access_of
+from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
+from cdk_sagemaker_llm.hosting.roles.statements import Statement, own_alarms
+from cdk_sagemaker_llm.hosting.updates.rollback import (
+    RollbackAlarms,
+    Threshold,
+    thresholds,
+)
+
+if TYPE_CHECKING:
+    from aws_cdk.interfaces.aws_cloudwatch import IAlarmRef
+
+    from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
+
+UNKNOWN_ROLE = Rule(
+    "LLM427",
+    "a role that is not known here must be allowed to look at alarms",
+    "SageMaker developer guide, deployment-guardrails-configuration",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """
+    A variant or a component that alarms are made for.
+
+    Args:
+        id: What their ids begin with.
+
+        name: What their names begin with.
+
+        dimensions: The dimensions of its metrics.
+    """
+
+    id: str = ""
+    name: str
+    dimensions: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarms:
+    """
+    The alarms of one rollout.
+
+    Args:
+        names: Their names, as the service wants them.
+
+        settled: The ARNs of those whose names refer to no resource.
+
+        referred: The ARNs of those that refer to the alarms themselves.
+    """
+
+    names: Sequence[str]
+    settled: Sequence[str]
+    referred: Sequence[str]
+
+
+def alarms_of(
+    scope: Construct,
+    rollback_on: RollbackAlarms | Sequence[IAlarmRef | str] | None,
+    watched: Iterable[Watched],
+) -> Alarms:
+    """
+    Return the alarms of a rollout, after making those that are asked for.
+
+    Args:
+        scope: The endpoint or component.
+
+        rollback_on: The alarms, or what they are to watch; ``None`` for none.
+
+        watched: What is watched.
+    """
+    if isinstance(rollback_on, RollbackAlarms):
+        made = _make_all(Construct(scope, "Rollback"), rollback_on, watched)
+        return Alarms(
+            names=list(made.values()), settled=list(map(_arn, made)), referred=()
+        )
+    names, settled, referred = [], [], []
+    for alarm in rollback_on or ():
+        if isinstance(alarm, str):
+            names.append(alarm)
+            settled.append(_arn(alarm))
+            continue
+        reference = alarm.alarm_ref
+        names.append(reference.alarm_name)
+        if _is_composite(alarm):
+            settled.append("*")
+        else:
+            referred.append(reference.alarm_arn)
+    return Alarms(names=names, settled=settled, referred=referred)
+
+
+def watched_variants(
+    endpoint_name: str, variants: Sequence[ProductionVariant]
+) -> list[Watched]:
+    """
+    Return the variants of an endpoint; the alarms of several have their names.
+    """
+    are_several = len(variants) > 1
+    return [
+        Watched(
+            id=each.variant_name if are_several else "",
+            name=f"{endpoint_name}-{each.variant_name}"
+            if are_several
+            else endpoint_name,
+            dimensions={
+                "EndpointName": endpoint_name,
+                "VariantName": each.variant_name,
+            },
+        )
+        for each in variants
+    ]
+
+
+def let_look(
+    scope: Construct, roles: Sequence[iam.IRole], alarms: Alarms, waiting: CfnResource
+) -> list[Finding]:
+    """
+    Let the execution roles look at the alarms, before the resource is updated.
+
+    Args:
+        scope: The endpoint or component.
+
+        roles: Its execution roles, as far as they are known.
+
+        alarms: The alarms.
+
+        waiting: Its resource.
+    """
+    if not alarms.names:
+        return []
+    for number, role in enumerate(_distinct(roles)):
+        policies = []
+        if alarms.settled:
+            policies += access_of(scope, role).allow([_statement(alarms.settled)])
+        if alarms.referred:
+            # In a policy of its own: those that models wait for must not refer to an
+            # alarm, which may be on a metric of what these models are part of.
+            home = Construct(scope, f"RollbackAccess{number or ''}")
+            belongs(home, scope)
+            own = RoleAccess(role, home, "Policy", is_given=True)
+            policies += own.allow([_statement(alarms.referred)])
+        waiting.node.add_dependency(*policies)
+    if roles:
+        return []
+    return [
+        UNKNOWN_ROLE.finding(
+            "the execution role is not known here, and must be allowed "
+            "cloudwatch:DescribeAlarms on the alarms of the rollout",
+            "see that it is, where the role is made",
+        )
+    ]
+
+
+def _is_composite(alarm: IAlarmRef) -> bool:
+    # By the name of its class, so that nothing is loaded to ask.
+    return any(base.__name__ == "CompositeAlarm" for base in type(alarm).__mro__)
+
+
+def _distinct(roles: Sequence[iam.IRole]) -> list[iam.IRole]:
+    found: list[iam.IRole] = []
+    for role in roles:
+        if not any(same_role(role, other) for other in found):
+            found.append(role)
+    return found
+
+
+def _statement(arns: Sequence[str]) -> Statement:
+    return Statement(
+        sid="WatchAlarms",
+        actions=["cloudwatch:DescribeAlarms"],
+        # A narrower scope shows no composite alarms (API reference, DescribeAlarms).
+        resources=["*"] if "*" in arns else arns,
+        wildcard_reason="composite alarms are shown to who may look at all alarms",
+    )
+
+
+def _arn(name: str) -> str:
+    return f"{own_alarms()}:{name}"
+
+
+def _make_all(
+    home: Construct, chosen: RollbackAlarms, watched: Iterable[Watched]
+) -> dict[str, str]:
+    """
+    Make an alarm for each threshold of all that is watched.
+
+    Return references to them by their names, which are chosen here: by those the role
+    may look at them without its policy, which models wait for, referring to anything.
+    """
+    return {
+        f"{each.name}-{threshold.id}": _make(home, each, threshold, chosen)
+        for each in watched
+        for threshold in thresholds(chosen)
+    }
+
+
+def _make(
+    home: Construct, watched: Watched, threshold: Threshold, chosen: RollbackAlarms
+) -> str:
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - loads slowly
+
+    is_percentile = threshold.statistic.startswith("p")
+    alarm = cloudwatch.CfnAlarm(
+        home,
+        f"{watched.id}{threshold.id}",
+        alarm_name=f"{watched.name}-{threshold.id}",
+        alarm_description=f"Turns an update of {watched.name} back",
+        namespace="AWS/SageMaker",
+        metric_name=threshold.metric,
+        dimensions=[
+            cloudwatch.CfnAlarm.DimensionProperty(name=key, value=value)
+            for key, value in watched.dimensions.items()
+        ],
+        statistic=None if is_percentile else threshold.statistic,
+        extended_statistic=threshold.statistic if is_percentile else None,
+        period=chosen.period_seconds,
+        evaluation_periods=chosen.evaluation_periods,
+        threshold=threshold.value,
+        comparison_operator="GreaterThanThreshold",
+        # What is not asked fails nothing.
+        treat_missing_data="notBreaching",
+    )
+    return alarm.ref

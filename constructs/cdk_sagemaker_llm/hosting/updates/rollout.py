@@ -1,0 +1,372 @@
+"""
+How an update reaches an endpoint or a component: at once, by a canary, by steps, by
+batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from aws_cdk import aws_sagemaker as sagemaker
+
+from cdk_sagemaker_llm.hosting.common.limits import seconds
+from cdk_sagemaker_llm.hosting.updates.rollout_base import (
+    Batch,
+    Rollout,
+    wait_seconds,
+    waits_between,
+)
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+
+_Endpoint = sagemaker.CfnEndpoint
+_Component = sagemaker.CfnInferenceComponent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _BlueGreen(Rollout):
+    """
+    A second fleet is started, and takes over.
+    """
+
+    termination_wait: Duration | None = None
+
+    def _blue_green(self) -> sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty:
+        return _Endpoint.BlueGreenUpdatePolicyProperty(
+            traffic_routing_configuration=self._routing(),
+            termination_wait_in_seconds=self._termination(),
+            maximum_execution_timeout_in_seconds=seconds(
+                self.maximum_execution_timeout
+            ),
+        )
+
+    def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
+        raise NotImplementedError
+
+    def _termination(self) -> float:
+        return seconds(self.termination_wait) or 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AllAtOnce(_BlueGreen):
+    """
+    A second fleet is started, and gets all requests at once.
+
+    ``AllAtOnce(rollback_on=RollbackAlarms())``
+
+    It needs twice the instances while it lasts, and so does the account's quota.
+
+    Args:
+        termination_wait:
+            How long the old fleet stands by, up to an hour, in which alarms are
+            watched.
+            If left out, it is 5 minutes.
+
+        maximum_execution_timeout:
+            How long the whole update may take, 10 minutes to 8 hours.
+            If left out, the service's default applies.
+
+        rollback_on:
+            Alarms that turn the update back, of your own or made for it.
+            If left out, only instances that do not start do.
+    """
+
+    @property
+    def waits(self) -> dict[str, Duration | None]:
+        """
+        The time until the old fleet goes.
+        """
+        return {"termination_wait": self.termination_wait}
+
+    def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
+        # The API asks for the wait also where there is no second step.
+        return _Endpoint.TrafficRoutingConfigProperty(
+            type="ALL_AT_ONCE", wait_interval_in_seconds=0
+        )
+
+    def _termination(self) -> float:
+        return wait_seconds(self.termination_wait)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _ByShares(_BlueGreen):
+    """
+    A second fleet gets more and more of the requests.
+    """
+
+    percent: int | None = None
+    instances: int | None = None
+    wait_interval: Duration | None = None
+
+    @property
+    def waits(self) -> dict[str, Duration | None]:
+        """
+        The time between steps, and the time until the old fleet goes.
+        """
+        return {
+            "wait_interval": self.wait_interval,
+            "termination_wait": self.termination_wait,
+        }
+
+    def _size(self) -> sagemaker.CfnEndpoint.CapacitySizeProperty:
+        return _capacity(_share_of(self))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Canary(_ByShares):
+    """
+    A second fleet is started; a part of it gets requests first, then all of it.
+
+    ``Canary(percent=20, wait_interval=Duration.minutes(10))``
+
+    It needs twice the instances while it lasts, and at least two of them.
+
+    Args:
+        percent:
+            The part that gets requests first, 1 to 50 percent of the instances.
+            If left out, ``instances`` says it.
+
+        instances: The part as a number of instances, in place of ``percent``.
+
+        wait_interval:
+            How long the part is watched before the rest follows, up to an hour.
+            If left out, it is 5 minutes.
+
+        termination_wait:
+            How long the old fleet stands by afterwards, up to an hour.
+            If left out, it goes at once.
+
+        maximum_execution_timeout:
+            How long the whole update may take, 10 minutes to 8 hours; longer than
+            the waits together.
+            If left out, the service's default applies.
+
+        rollback_on:
+            Alarms that turn the update back, of your own or made for it.
+            If left out, only instances that do not start do, and waiting watches
+            nothing.
+    """
+
+    bounds: ClassVar[tuple[int, int]] = (1, 50)
+
+    @property
+    def steps(self) -> int:
+        """
+        One wait, between the part and the rest.
+        """
+        return 1
+
+    def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
+        return _Endpoint.TrafficRoutingConfigProperty(
+            type="CANARY",
+            canary_size=self._size(),
+            wait_interval_in_seconds=wait_seconds(self.wait_interval),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Linear(_ByShares):
+    """
+    A second fleet is started, and gets the requests in steps of one size.
+
+    ``Linear(percent=25, wait_interval=Duration.minutes(5))``
+
+    It needs twice the instances while it lasts, and at least two of them.
+
+    Args:
+        percent:
+            The size of a step, 10 to 50 percent of the instances.
+            If left out, ``instances`` says it.
+
+        instances: The size of a step in instances, in place of ``percent``.
+
+        wait_interval:
+            How long each step is watched, up to an hour.
+            If left out, it is 5 minutes.
+
+        termination_wait:
+            How long the old fleet stands by afterwards, up to an hour.
+            If left out, it goes at once.
+
+        maximum_execution_timeout:
+            How long the whole update may take, 10 minutes to 8 hours; longer than
+            the waits together.
+            If left out, the service's default applies.
+
+        rollback_on:
+            Alarms that turn the update back, of your own or made for it.
+            If left out, only instances that do not start do, and waiting watches
+            nothing.
+    """
+
+    bounds: ClassVar[tuple[int, int]] = (10, 50)
+
+    @property
+    def steps(self) -> int:
+        """
+        One wait less than there are steps.
+        """
+        return waits_between(self.percent)
+
+    def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
+        return _Endpoint.TrafficRoutingConfigProperty(
+            type="LINEAR",
+            linear_step_size=self._size(),
+            wait_interval_in_seconds=wait_seconds(self.wait_interval),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rolling(Rollout):
+    """
+    New instances, or new copies of a component, take over batch by batch.
+
+    ``Rolling(percent=25)``, ``Rolling(copies=1, wait_interval=Duration.minutes(5))``
+
+    It needs room for one batch beside what runs, and at least two instances or
+    copies. Old and new ones answer side by side while it lasts.
+
+    Args:
+        percent:
+            The size of a batch, 5 to 50 percent of the instances or copies.
+            If left out, ``instances`` or ``copies`` says it.
+
+        instances: The size of a batch of an endpoint, in place of ``percent``.
+
+        copies: The size of a batch of a component, in place of ``percent``.
+
+        wait_interval:
+            How long each batch is watched, up to an hour.
+            If left out, it is 5 minutes.
+
+        rollback_percent:
+            How much goes back at a time when an alarm turns the update back.
+            If left out, and no number is given either, all goes back at once.
+
+        rollback_instances: The same, as a number of instances of an endpoint.
+
+        rollback_copies: The same, as a number of copies of a component.
+
+        maximum_execution_timeout:
+            How long the whole update may take, 10 minutes to 8 hours.
+            If left out, the service's default applies.
+
+        rollback_on:
+            Alarms that turn the update back, of your own or made for it.
+            If left out, only what does not start does, and waiting watches nothing.
+    """
+
+    percent: int | None = None
+    instances: int | None = None
+    copies: int | None = None
+    wait_interval: Duration | None = None
+    rollback_percent: int | None = None
+    rollback_instances: int | None = None
+    rollback_copies: int | None = None
+
+    bounds: ClassVar[tuple[int, int]] = (5, 50)
+    batched: ClassVar[bool] = True
+
+    @property
+    def waits(self) -> dict[str, Duration | None]:
+        """
+        The time after each batch.
+        """
+        return {"wait_interval": self.wait_interval}
+
+    @property
+    def steps(self) -> int:
+        """
+        One wait less than there are batches.
+        """
+        return waits_between(self.percent)
+
+    def to_component_property(
+        self, alarms: Sequence[str]
+    ) -> sagemaker.CfnInferenceComponent.InferenceComponentDeploymentConfigProperty:
+        """
+        Render for the L1 class of inference components.
+
+        Args:
+            alarms: The names of the alarms that turn the update back.
+        """
+        back = rollback_batch_of(self)
+        watched = [_Component.AlarmProperty(alarm_name=name) for name in alarms]
+        rollback = _Component.AutoRollbackConfigurationProperty(alarms=watched)
+        policy = _Component.InferenceComponentRollingUpdatePolicyProperty(
+            maximum_batch_size=_component_capacity(_part_of(self)),
+            wait_interval_in_seconds=wait_seconds(self.wait_interval),
+            rollback_maximum_batch_size=_component_capacity(back) if back else None,
+            maximum_execution_timeout_in_seconds=seconds(
+                self.maximum_execution_timeout
+            ),
+        )
+        return _Component.InferenceComponentDeploymentConfigProperty(
+            rolling_update_policy=policy,
+            auto_rollback_configuration=rollback if alarms else None,
+        )
+
+    def _rolling(self) -> sagemaker.CfnEndpoint.RollingUpdatePolicyProperty:
+        back = rollback_batch_of(self)
+        return _Endpoint.RollingUpdatePolicyProperty(
+            maximum_batch_size=_capacity(_part_of(self)),
+            wait_interval_in_seconds=wait_seconds(self.wait_interval),
+            rollback_maximum_batch_size=_capacity(back) if back else None,
+            maximum_execution_timeout_in_seconds=seconds(
+                self.maximum_execution_timeout
+            ),
+        )
+
+
+def batch_of(rollout: Rollout) -> Batch | None:
+    """
+    Return how much moves at a time; ``None`` if all does.
+    """
+    if isinstance(rollout, _ByShares):
+        return _share_of(rollout)
+    return _part_of(rollout) if isinstance(rollout, Rolling) else None
+
+
+def rollback_batch_of(rollout: Rolling) -> Batch | None:
+    """
+    Return how much goes back at a time; ``None`` if all does.
+    """
+    batch = Batch(
+        name="the rollback of Rolling",
+        percent=rollout.rollback_percent,
+        instances=rollout.rollback_instances,
+        copies=rollout.rollback_copies,
+    )
+    return batch if batch.given else None
+
+
+def _share_of(rollout: _ByShares) -> Batch:
+    return Batch(
+        name=type(rollout).__name__,
+        percent=rollout.percent,
+        instances=rollout.instances,
+    )
+
+
+def _part_of(rollout: Rolling) -> Batch:
+    return Batch(
+        name="Rolling",
+        percent=rollout.percent,
+        instances=rollout.instances,
+        copies=rollout.copies,
+    )
+
+
+def _capacity(batch: Batch) -> sagemaker.CfnEndpoint.CapacitySizeProperty:
+    return _Endpoint.CapacitySizeProperty(type=batch.type, value=batch.value)
+
+
+def _component_capacity(
+    batch: Batch,
+) -> sagemaker.CfnInferenceComponent.InferenceComponentCapacitySizeProperty:
+    return _Component.InferenceComponentCapacitySizeProperty(
+        type=batch.type, value=batch.value
+    )

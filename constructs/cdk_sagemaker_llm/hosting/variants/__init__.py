@@ -1,0 +1,3 @@
+"""
+Production variants: which instances an endpoint runs on, and what is known of them.
+"""

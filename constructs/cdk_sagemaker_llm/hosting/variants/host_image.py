@@ -1,0 +1,230 @@
+"""
+The host image of an endpoint's instances: chosen once, when the hosts are defined.
+
+What belongs here knows no component: a host image that followed the models that come
+and go would swap the driver under all the others.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+from cdk_sagemaker_llm.catalog.host_images import (
+    has_host_of,
+    host_image_for,
+    is_listed,
+    shared_host_image,
+)
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.catalog.known_images import of_catalogue
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
+from cdk_sagemaker_llm.models import HuggingFaceModel
+from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+from cdk_sagemaker_llm.text import any_of
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+_VERSION = re.compile(r"\d+(\.\d+)?\Z")
+# A configuration names its image for a model only, and any will do.
+_ANY_MODEL = HuggingFaceModel("any/model")
+
+HOST_PURPOSE = Rule(
+    "LLM196", "what hosts are for is said more than once, or cannot be read"
+)
+
+UNLISTED_HOST = Rule(
+    "LLM417",
+    "a host image is asked for that AWS does not list for the instance type",
+    "SageMaker developer guide, inference-gpu-drivers",
+)
+MIXED_HOSTS = Rule(
+    "LLM313",
+    "instance pools are of types that no one host image runs on",
+    "SageMaker developer guide, inference-gpu-drivers",
+)
+
+
+def choose_host_image(
+    variant: ProductionVariant,
+    types: Sequence[InstanceType | None],
+    model: ModelDefinition | None,
+) -> str | None:
+    """
+    Return the host image to ask for; ``None`` for the types' defaults.
+
+    Args:
+        variant: What was asked for.
+
+        types: The instance types; ``None`` where one is not known.
+
+        model: What is known of the model that fills the instances; ``None`` if they
+            host components.
+    """
+    known = [hardware for hardware in types if hardware is not None]
+    if variant.inference_ami_version is not None or not known:
+        return variant.inference_ami_version
+    if model is None and variant.model is not None:
+        # Nothing is known of a model that was made elsewhere.
+        return None
+    cuda_version = _cuda_version(variant, model)
+    if is_unresolved(cuda_version) or not _is_version(cuda_version):
+        return None
+    if len(known) == 1:
+        return host_image_for(known[0], cuda_version)
+    try:
+        return shared_host_image(known, cuda_version)
+    except ValueError:
+        # ``mixed_findings`` tell of it.
+        return None
+
+
+def listed_findings(
+    variant: ProductionVariant, types: Sequence[InstanceType | None]
+) -> list[Finding]:
+    """
+    Check that AWS lists the host image that was asked for, for each type.
+    """
+    asked = variant.inference_ami_version
+    if asked is None or is_unresolved(asked):
+        return []
+    return [
+        UNLISTED_HOST.finding(
+            f"{asked} is not among the host images that AWS lists for {hardware}",
+            "leave inference_ami_version out, or use "
+            f"{any_of(hardware.compatible_inference_amis)}"
+            if hardware.compatible_inference_amis
+            else "leave inference_ami_version out",
+        )
+        for hardware in types
+        if hardware is not None and not is_listed(hardware, asked)
+    ]
+
+
+def mixed_findings(
+    variant: ProductionVariant,
+    types: Sequence[InstanceType | None],
+    model: ModelDefinition | None,
+) -> list[Finding]:
+    """
+    Check that one host image, with one driver, can run on every type of the pools.
+    """
+    known = [hardware for hardware in types if hardware is not None]
+    if len(types) == 1 or not known:
+        return []
+    if len({hardware.has_neuron_cores for hardware in known}) > 1:
+        names = ", ".join(map(str, known))
+        return [
+            MIXED_HOSTS.finding(
+                f"instance_pools mix GPUs with Inferentia or Trainium: {names}",
+                "serve these from endpoints of their own",
+            )
+        ]
+    if variant.inference_ami_version is not None:
+        return []
+    cuda_version = _cuda_version(variant, model)
+    if is_unresolved(cuda_version) or not _is_version(cuda_version):
+        return []
+    try:
+        shared_host_image(known, cuda_version)
+    except ValueError as fault:
+        remedy = "choose types of one driver generation, or inference_ami_version"
+        return [MIXED_HOSTS.finding(f"instance_pools: {fault}", remedy)]
+    return []
+
+
+def purpose_findings(
+    variant: ProductionVariant, hardware: InstanceType | None, *, has_model: bool
+) -> list[Finding]:
+    """
+    Check that one thing, and one only, says what the hosts are for, and that there are
+    such hosts.
+    """
+    given = [
+        name
+        for name in ("inference_ami_version", "cuda_version", "engine")
+        if getattr(variant, name) is not None
+    ]
+    found = []
+    if has_model and {"cuda_version", "engine"} & set(given):
+        found.append(
+            HOST_PURPOSE.finding(
+                f"{given[-1]} is for hosts of inference components; the host image of "
+                "a variant with a model follows the model's image",
+                "leave it out",
+            )
+        )
+    elif len(given) > 1:
+        found.append(
+            HOST_PURPOSE.finding(
+                f"{' and '.join(given)} each say which driver the hosts have",
+                "give one of them",
+            )
+        )
+    return found + _version_findings(variant.cuda_version, hardware)
+
+
+def image_of(serving: ServingConfiguration) -> ImageRelease | None:
+    """
+    Return the image that a serving configuration runs; ``None`` where it has errors.
+    """
+    # A folder of the user's own names its model itself.
+    for model in (_ANY_MODEL, None):
+        container = serving.prepare(model, None).container
+        if container is not None:
+            return container.image
+    return None
+
+
+def _cuda_version(
+    variant: ProductionVariant, model: ModelDefinition | None
+) -> str | None:
+    if model is not None:
+        container = model.prepared.container
+        return None if container is None else _cuda_inside(container.image)
+    if variant.cuda_version is not None:
+        return variant.cuda_version
+    if variant.engine is None:
+        return _default_cuda_version()
+    image = image_of(variant.engine)
+    return None if image is None else _cuda_inside(image)
+
+
+def _cuda_inside(image: ImageRelease) -> str | None:
+    # The tags of AWS's newest images do not name it.
+    return of_catalogue(image).cuda_version
+
+
+@functools.cache
+def _default_cuda_version() -> str | None:
+    engine = Vllm()
+    return find_image(engine.container_family, engine.version).cuda_version
+
+
+def _version_findings(
+    cuda_version: str | None, hardware: InstanceType | None
+) -> list[Finding]:
+    if cuda_version is None or is_unresolved(cuda_version):
+        return []
+    if _is_version(cuda_version):
+        if hardware is None or has_host_of(hardware, cuda_version):
+            return []
+        return [
+            HOST_PURPOSE.finding(
+                f"no host image of {hardware} is known for CUDA {cuda_version}",
+                "give its name as inference_ami_version",
+            )
+        ]
+    return [
+        HOST_PURPOSE.finding(
+            f"cuda_version must be a version such as '12.8', got {cuda_version!r}"
+        )
+    ]
+
+
+def _is_version(cuda_version: str | None) -> bool:
+    return cuda_version is None or _VERSION.match(cuda_version) is not None

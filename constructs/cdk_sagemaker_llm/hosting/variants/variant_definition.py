@@ -1,0 +1,506 @@
+"""
+A variant as it will be: the types that its instances may be of, and what each can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from aws_cdk import Size
+
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
+from cdk_sagemaker_llm.fit.packing import Fleet
+from cdk_sagemaker_llm.hosting.common.limits import (
+    bounds_findings,
+    count_findings,
+    gibibytes,
+    host_image_findings,
+    least_findings,
+    name_findings,
+    range_findings,
+    seconds,
+    size_findings,
+    timeout_findings,
+)
+from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.models.model_weights import (
+    LARGEST_VOLUME_GIB,
+    volume_findings,
+    volume_gib,
+)
+from cdk_sagemaker_llm.hosting.variants.capacity_checks import (
+    pool_findings,
+    reservation_findings,
+    routing_findings,
+    scale_in_findings,
+)
+from cdk_sagemaker_llm.hosting.variants.host_image import (
+    choose_host_image,
+    listed_findings,
+    mixed_findings,
+    purpose_findings,
+)
+from cdk_sagemaker_llm.hosting.variants.variant import (
+    START_UP_SECONDS,
+    ManagedInstanceScaling,
+    ProductionVariant,
+    in_order,
+)
+from cdk_sagemaker_llm.models import ModelSource, S3Model
+from cdk_sagemaker_llm.serving.host import host_findings
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import Duration
+
+    from cdk_sagemaker_llm.hosting.models.model import Model
+
+OTHER_ACCELERATOR = Rule(
+    "LLM777",
+    "engines are served on other devices than they were compiled for",
+    "LMI documentation, TensorRT-LLM ahead-of-time compilation",
+)
+TOO_FEW_DEVICES = Rule(
+    "LLM172", "a model is split over more devices than its hosts give it"
+)
+
+CONTRADICTING_TIMEOUTS = Rule(
+    "LLM213", "the container's and SageMaker's time-outs contradict each other"
+)
+
+_GUIDE = "SageMaker developer guide"
+
+IMPOSSIBLE_TYPE = Rule(
+    "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
+)
+LOCAL_STORAGE = Rule(
+    "LLM121",
+    "a volume's size or key is set where storage is local NVMe",
+    "SageMaker Python SDK",
+)
+MANAGED_WITH_MODEL = Rule(
+    "LLM122", "managed instance scaling is set on a variant with a model", _GUIDE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostType:
+    """
+    One type that a variant's instances may be of.
+
+    Args:
+        name: Its name, or a placeholder.
+
+        hardware: The instance type; ``None`` if it is not known.
+
+        model: The model that fills its instances; ``None`` if they host components.
+    """
+
+    name: str
+    hardware: InstanceType | None
+    model: ModelDefinition | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantDefinition:
+    """
+    A production variant, with what is known of its hardware.
+
+    Args:
+        variant: What was asked for.
+
+        types: The types of its instances, the first choice first; one without pools.
+
+        host_image:
+            The host image, whatever models come and go; ``None`` for the types'
+            defaults.
+
+        findings: What was found of the variant alone.
+    """
+
+    variant: ProductionVariant
+    types: tuple[HostType, ...]
+    host_image: str | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def hardware(self) -> InstanceType | None:
+        """
+        The type of the instances, the first choice of pools; ``None`` if not known.
+        """
+        return self.types[0].hardware
+
+    @property
+    def model(self) -> ModelDefinition | None:
+        """
+        The model that fills the instances; ``None`` if they host components.
+        """
+        return self.types[0].model
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """
+        The most instances there may be for components, all of the first choice;
+        ``None`` if not known.
+        """
+        return next(iter(self.fleets), None)
+
+    @property
+    def fleets(self) -> tuple[Fleet, ...]:
+        """
+        The most instances there may be for components, once for each type that all
+        may be of; none if not known.
+        """
+        instances = self.variant.most_instances
+        known = [one.hardware for one in self.types if one.hardware is not None]
+        if len(known) < len(self.types) or is_unresolved(instances):
+            return ()
+        return tuple(
+            Fleet(instance_type=hardware, instances=instances) for hardware in known
+        )
+
+    @property
+    def has_model(self) -> bool:
+        """
+        Whether a model fills the instances, be it one of which nothing is known.
+        """
+        return self.model is not None or self.variant.model is not None
+
+    def filled_by(self, model: Model, *further: Model) -> VariantDefinition:
+        """
+        Return this definition with the model that was made for it, or one for each of
+        its types.
+        """
+        return replace(self, variant=self.variant.with_model(model, *further))
+
+    def model_findings(
+        self,
+        model: ModelDefinition | None,
+        start_up: Duration | None,
+        *further: ModelDefinition | None,
+    ) -> list[Finding]:
+        """
+        Check a model against these hosts.
+
+        Args:
+            model: The variant's model, or that of a component on it; ``None`` if that
+                was made elsewhere.
+
+            start_up: How long it may take to answer; ``None`` for the default.
+
+            further: The model as it is on further types; none if it is the same on
+                all.
+        """
+        models = (model, *further) if further else [model] * len(self.types)
+        found = [
+            finding
+            for one, own in zip(self.types, models, strict=True)
+            if own is not None
+            for finding in self._findings_on(one.hardware, own, start_up)
+        ]
+        return list(dict.fromkeys(found))
+
+    def _findings_on(
+        self,
+        hardware: InstanceType | None,
+        model: ModelDefinition,
+        start_up: Duration | None,
+    ) -> list[Finding]:
+        container = model.prepared.container
+        if container is None:
+            return []
+        return [
+            *host_findings(
+                hardware,
+                container.image,
+                self.host_image,
+                hosts_components=self.model is None,
+            ),
+            *engine_findings(hardware, model.model),
+            *volume_findings(hardware, self.variant.volume_size, model.weight_bytes),
+            *timeout_contradictions(
+                container.loading_seconds,
+                seconds(start_up) or START_UP_SECONDS,
+                was_chosen=bool(start_up),
+            ),
+        ]
+
+
+def engine_findings(
+    hardware: InstanceType | None, model: ModelSource | None
+) -> list[Finding]:
+    """
+    Check that a host has the devices that engines were compiled for.
+    """
+    made = model.compiled if isinstance(model, S3Model) else None
+    if hardware is None or made is None:
+        return []
+    if made.accelerator_model == hardware.accelerator_model:
+        return []
+    return [
+        OTHER_ACCELERATOR.finding(
+            f"the engines were compiled for {made.accelerator_model}, and {hardware} "
+            f"has {hardware.accelerator_model}",
+            "compile them on the instance type that serves them",
+        )
+    ]
+
+
+def fit_on(
+    hardware: InstanceType | None, model: ModelDefinition, devices: int
+) -> list[Finding]:
+    """
+    Check that a model which was defined by itself fits the devices it is given.
+
+    Args:
+        hardware: The host's type; ``None`` if it is not known.
+
+        model: The model that fills the host, or that of a component on it.
+
+        devices: How many of the host's devices each copy has.
+    """
+    demand = model.demand
+    degree = None if demand is None else demand.tensor_parallel_degree
+    found = []
+    if isinstance(degree, int) and degree > devices:
+        found.append(
+            TOO_FEW_DEVICES.finding(
+                f"the model is split over {degree} devices, and a copy has {devices} "
+                f"on {hardware}",
+                "give it more devices, or split it over fewer",
+            )
+        )
+    if found or hardware is None or hardware.accelerators == 0:
+        return found
+    plan = plan_of(demand, hardware, devices)
+    return fit_findings(plan, demand, model.findings)
+
+
+def timeout_contradictions(
+    limit: int | None, health_check_seconds: float, *, was_chosen: bool
+) -> list[Finding]:
+    """
+    Compare how long the container and SageMaker wait for a model to load.
+
+    Args:
+        limit: When the container gives up; ``None`` if it never does.
+
+        health_check_seconds: When SageMaker gives up.
+
+        was_chosen: Whether that is the user's figure rather than the default.
+    """
+    if limit is None or is_unresolved((limit, health_check_seconds)):
+        return []
+    if limit > health_check_seconds:
+        message = (
+            f"the container lets the model load for {limit} s, and SageMaker gives up "
+            f"after {health_check_seconds:g} s"
+        )
+        remedy = "raise container_startup_health_check_timeout, 3600 s at most"
+    elif was_chosen and limit < health_check_seconds:
+        message = (
+            f"SageMaker waits {health_check_seconds:g} s for the model, and the "
+            f"container gives up loading after {limit} s"
+        )
+        remedy = "raise model_loading_timeout"
+    else:
+        return []
+    return [CONTRADICTING_TIMEOUTS.finding(message, remedy)]
+
+
+def known_hardware(
+    instance_type: str | InstanceType | None,
+) -> InstanceType | None:
+    """
+    Look an instance type up; ``None`` for a placeholder, and for one that there is
+    not: the variant's own check says so.
+    """
+    return hardware_findings(instance_type)[0]
+
+
+def define_variant(
+    variant: ProductionVariant,
+    *,
+    model: ModelDefinition | None = None,
+    further: Sequence[ModelDefinition] = (),
+) -> VariantDefinition:
+    """
+    Check a variant against what the API accepts, and look its hardware up.
+
+    Args:
+        variant: What was asked for.
+
+        model: The model that is to fill it, before it is made.
+            If left out, it is the variant's own.
+
+        further: The model as it is on the further types of pools.
+            If left out, it is the same on all.
+    """
+    models = () if model is None else _for_each(variant, (model, *further))
+    found = pool_findings(variant)
+    types = []
+    for index, wanted in enumerate(variant.instance_types):
+        hardware, unknown = hardware_findings(wanted)
+        filled_by = models[index] if models else _own_model(variant, index)
+        types.append(HostType(str(wanted), hardware, filled_by))
+        found += unknown
+    variant = _fitted(variant, types)
+    return VariantDefinition(
+        variant=variant,
+        types=tuple(types),
+        host_image=choose_host_image(variant, _hardware(types), types[0].model),
+        findings=(
+            *name_findings("variant_name", variant.variant_name),
+            *found,
+            *_findings_of(variant, types),
+        ),
+    )
+
+
+def _for_each(
+    variant: ProductionVariant, models: Sequence[ModelDefinition]
+) -> Sequence[ModelDefinition]:
+    return models if len(models) > 1 else [*models] * len(variant.instance_types)
+
+
+def _hardware(types: Sequence[HostType]) -> list[InstanceType | None]:
+    return [one.hardware for one in types]
+
+
+def _own_model(variant: ProductionVariant, index: int) -> ModelDefinition | None:
+    pools = in_order(variant.instance_pools or ())
+    model = (pools[index].model if pools else None) or variant.model
+    return None if model is None else model.definition
+
+
+def _findings_of(
+    variant: ProductionVariant, types: Sequence[HostType]
+) -> list[Finding]:
+    model, hardware = types[0].model, _hardware(types)
+    has_model = model is not None or variant.model is not None
+    return [
+        *_volume_findings(variant, hardware),
+        *_scaling_findings(variant, has_model=has_model),
+        *_timeout_findings(variant),
+        *dict.fromkeys(
+            finding
+            for one in hardware
+            for finding in purpose_findings(variant, one, has_model=has_model)
+        ),
+        *host_image_findings("inference_ami_version", variant.inference_ami_version),
+        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
+        *listed_findings(variant, hardware),
+        *mixed_findings(variant, hardware, model),
+        *reservation_findings(variant.capacity_reservation, hardware),
+        # Instances of a model may be scaled by a policy, of which nothing is known yet.
+        *routing_findings(
+            variant.routing_strategy, None if has_model else variant.most_instances
+        ),
+    ]
+
+
+def _fitted(variant: ProductionVariant, types: Sequence[HostType]) -> ProductionVariant:
+    """
+    Complete a variant by what its model asks for, where nothing was chosen.
+    """
+    models = [one.model for one in types if one.model is not None]
+    if not models:
+        return variant
+    if variant.model_data_download_timeout is None:
+        wanted = models[0].download_timeout
+        variant = replace(variant, model_data_download_timeout=wanted)
+    sizes = [
+        volume_gib(one.hardware, one.model.weight_bytes)
+        for one in types
+        if one.model is not None
+    ]
+    asked = [size for size in sizes if size is not None]
+    # A type with local storage refuses a size.
+    if variant.volume_size is None and len(asked) == len(types):
+        variant = replace(variant, volume_size=Size.gibibytes(max(asked)))
+    return variant
+
+
+def hardware_findings(
+    instance_type: str | InstanceType | None,
+) -> tuple[InstanceType | None, list[Finding]]:
+    """
+    Look an instance type up; say why where there is none of that name.
+    """
+    if isinstance(instance_type, InstanceType):
+        return instance_type, []
+    if instance_type is None or is_unresolved(instance_type):
+        return None, []
+    try:
+        return find_instance_type(instance_type), []
+    except ValueError as fault:
+        return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
+
+
+def _volume_findings(
+    variant: ProductionVariant, types: Sequence[InstanceType | None]
+) -> list[Finding]:
+    size = variant.volume_size
+    if size is None:
+        return []
+    refuse = [one for one in types if one and not one.volume_size_supported]
+    if refuse:
+        return [
+            LOCAL_STORAGE.finding(
+                f"{hardware} refuses volume_size: it has local NVMe storage",
+                "leave it out; /opt/ml and /tmp are on the NVMe disks",
+            )
+            for hardware in refuse
+        ]
+    uncountable = size_findings("volume_size", size)
+    if uncountable or None in types:
+        return uncountable
+    return range_findings("volume_size", gibibytes(size), 1, LARGEST_VOLUME_GIB, " GiB")
+
+
+def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
+    found = count_findings("initial_instance_count", variant.initial_instance_count, 1)
+    bounds = variant.managed_instance_scaling
+    if bounds is None:
+        return found
+    if has_model:
+        # CreateEndpointConfig refuses this since 2026-04.
+        found.append(
+            MANAGED_WITH_MODEL.finding(
+                "managed_instance_scaling goes with inference components only",
+                "scale a model's instances with auto_scale_instance_count",
+            )
+        )
+    return found + _bounds_findings(variant, bounds) + scale_in_findings(bounds)
+
+
+def _bounds_findings(
+    variant: ProductionVariant, bounds: ManagedInstanceScaling
+) -> list[Finding]:
+    least, most = bounds.min_instance_count, bounds.max_instance_count
+    below = count_findings("max_instance_count", most, 1)
+    # A pattern's one number is both, and is told of as what instances start with.
+    if least != variant.initial_instance_count:
+        below += count_findings("min_instance_count", least, 0)
+    return below or bounds_findings(
+        "min_instance_count", least, "max_instance_count", most
+    )
+
+
+def _timeout_findings(variant: ProductionVariant) -> list[Finding]:
+    return [
+        *timeout_findings(
+            "container_startup_health_check_timeout",
+            variant.container_startup_health_check_timeout,
+        ),
+        *timeout_findings(
+            "model_data_download_timeout", variant.model_data_download_timeout
+        ),
+        *timeout_findings(
+            "instance_provision_timeout", variant.instance_provision_timeout, least=300
+        ),
+    ]

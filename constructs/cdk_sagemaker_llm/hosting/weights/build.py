@@ -1,0 +1,404 @@
+"""
+The build that brings a model from the Hub into a bucket.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aws_cdk import Acknowledgment, AssetHashType, RemovalPolicy, Validations
+from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3_assets as s3_assets
+from constructs import Construct
+
+from cdk_sagemaker_llm import staging
+from cdk_sagemaker_llm.hosting.common.scope import account_of
+from cdk_sagemaker_llm.hosting.models.artifact import content_hash
+from cdk_sagemaker_llm.hosting.roles.access import service_of
+from cdk_sagemaker_llm.hosting.roles.network import Network
+from cdk_sagemaker_llm.hosting.roles.statements import (
+    Statement,
+    arn_of,
+    key_access,
+    partition,
+    prefix_condition,
+)
+from cdk_sagemaker_llm.hosting.weights.starter import attach, queued_minutes_of
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
+    from aws_cdk import aws_s3 as s3
+
+    from cdk_sagemaker_llm.hosting.weights.hub_token import BuildToken
+    from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace
+
+_PYTHON = "3.12"
+
+REQUIREMENTS = "requirements.txt"
+_INSTALL = (
+    "python3 -m pip install --quiet --require-hashes --only-binary :all: "
+    f"--requirement {REQUIREMENTS}"
+)
+# CodeBuild user guide, build-env-ref-compute-types. Those of Lambda stop after 15
+# minutes, and have 10 GB of disk.
+COMPUTE_TYPES = {
+    codebuild.ComputeType.SMALL: "BUILD_GENERAL1_SMALL",
+    codebuild.ComputeType.MEDIUM: "BUILD_GENERAL1_MEDIUM",
+    codebuild.ComputeType.LARGE: "BUILD_GENERAL1_LARGE",
+    codebuild.ComputeType.X_LARGE: "BUILD_GENERAL1_XLARGE",
+    codebuild.ComputeType.X2_LARGE: "BUILD_GENERAL1_2XLARGE",
+}
+_PLAIN, _SECRET = "PLAINTEXT", "SECRETS_MANAGER"
+
+Variable = codebuild.CfnProject.EnvironmentVariableProperty
+_PACKAGE = "cdk_sagemaker_llm"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildPlan:
+    """
+    What a build is to be.
+
+    Args:
+        bucket: Where the files go.
+
+        place: Their keys there.
+
+        token: The Hub's token; ``None`` for public models.
+
+        minutes: How long the build may take.
+
+        compute_type: The size of its machine, which its disk goes by.
+
+        hub_url: A mirror of the Hub; ``None`` for the Hub itself.
+
+        build_image: The image; ``None`` for AWS's own.
+
+        network: Where it runs.
+    """
+
+    bucket: s3.IBucket
+    place: StagedPlace
+    token: BuildToken | None
+    minutes: int
+    compute_type: codebuild.ComputeType
+    hub_url: str | None
+    build_image: codebuild.IBuildImage | None
+    network: Network
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildWork:
+    """
+    What a build does, and where.
+
+    Args:
+        title: What it does, in a few words.
+
+        module: The module that does it.
+
+        install: What its phase of installing does; empty for nothing.
+
+        statements: What the worker does with the role.
+
+        variables: The worker's variables.
+
+        minutes: How long it may take.
+
+        compute_type: The size of its machine.
+
+        build_image: The image; ``None`` for AWS's own.
+
+        network: Where it runs.
+    """
+
+    title: str
+    module: str
+    install: str
+    statements: Sequence[Statement]
+    variables: Sequence[Variable]
+    minutes: int
+    compute_type: codebuild.ComputeType
+    build_image: codebuild.IBuildImage | None
+    network: Network
+
+
+class RunsBuild:
+    """
+    What a construct that runs a build shows of it.
+    """
+
+    _build: Build
+
+    @property
+    def project_name(self) -> str:
+        """
+        The name of CodeBuild's project, whose builds and their logs its page shows.
+        """
+        return self._build.project.ref
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The build's role, so that what it reads from may let it in.
+        """
+        return self._build.role.grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """
+        The build's security groups, where it runs in a VPC.
+        """
+        return self._build.network.connections
+
+
+class Build:
+    """
+    A project of CodeBuild with a role and a log group of its own.
+
+    What the CDK's own project lets its role do is more than this one needs: the whole
+    bucket of assets, and every log group of its name.
+
+    Args:
+        scope: Where it is defined.
+
+        work: What it does.
+
+        worker: The code that it runs.
+    """
+
+    def __init__(
+        self, scope: Construct, work: BuildWork, worker: s3_assets.Asset
+    ) -> None:
+        self.role = iam.Role(
+            scope,
+            "BuildRole",
+            assumed_by=service_of("codebuild", account_of(scope)),
+            description=work.title,
+        )
+        self._log = logs.LogGroup(
+            scope,
+            "BuildLog",
+            retention=logs.RetentionDays.THREE_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        statements = [*_own_statements(worker, self._log), *work.statements]
+        self.access = attach(scope, "BuildAccess", self.role, statements)
+        self.network = work.network.with_security_group(scope)
+        self.project = self._make(scope, work, worker)
+        # CodeBuild looks at the VPC with the role when the project is made; what lets
+        # it pull an image is a policy of the role's own.
+        pulling = self.role.node.try_find_child("DefaultPolicy")
+        policies = [self.access] if pulling is None else [self.access, pulling]
+        self.project.node.add_dependency(*policies)
+        Validations.of(self.project).acknowledge(
+            Acknowledgment(
+                id="AwsSolutions-CB4",
+                reason="the build has no artifacts that a key could encrypt",
+            )
+        )
+
+    def _registry_credential(
+        self, image: codebuild.IBuildImage
+    ) -> codebuild.CfnProject.RegistryCredentialProperty | None:
+        secret = image.secrets_manager_credentials
+        if secret is None:
+            return None
+        secret.grant_read(self.role)
+        return codebuild.CfnProject.RegistryCredentialProperty(
+            credential=secret.secret_full_arn or secret.secret_name,
+            credential_provider="SECRETS_MANAGER",
+        )
+
+    def _make(
+        self, scope: Construct, work: BuildWork, worker: s3_assets.Asset
+    ) -> codebuild.CfnProject:
+        image = work.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
+        if image.repository is not None:
+            image.repository.grant_pull(self.role)
+        return codebuild.CfnProject(
+            scope,
+            "Build",
+            description=work.title,
+            service_role=self.role.role_arn,
+            source=codebuild.CfnProject.SourceProperty(
+                type="S3",
+                location=f"{worker.s3_bucket_name}/{worker.s3_object_key}",
+                build_spec=json.dumps(_build_spec(work), indent=1),
+            ),
+            artifacts=codebuild.CfnProject.ArtifactsProperty(type="NO_ARTIFACTS"),
+            environment=codebuild.CfnProject.EnvironmentProperty(
+                type=image.type,
+                image=image.image_id,
+                image_pull_credentials_type=_puller(image),
+                registry_credential=self._registry_credential(image),
+                compute_type=COMPUTE_TYPES[work.compute_type],
+                environment_variables=list(work.variables),
+            ),
+            timeout_in_minutes=work.minutes,
+            queued_timeout_in_minutes=queued_minutes_of(work.minutes * 60),
+            logs_config=codebuild.CfnProject.LogsConfigProperty(
+                cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
+                    status="ENABLED", group_name=self._log.log_group_name
+                )
+            ),
+            vpc_config=_vpc_config(self.network),
+        )
+
+
+def _puller(image: codebuild.IBuildImage) -> str:
+    """
+    Return whose credentials pull an image: the role's, but for AWS's own images.
+    """
+    own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
+    return "CODEBUILD" if own else "SERVICE_ROLE"
+
+
+def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:
+    if network.vpc is None:
+        return None
+    return codebuild.CfnProject.VpcConfigProperty(
+        vpc_id=network.vpc.vpc_id,
+        subnets=network.subnet_ids(),
+        security_group_ids=network.security_group_ids(),
+    )
+
+
+def _build_spec(work: BuildWork) -> dict[str, object]:
+    install = {
+        "runtime-versions": {"python": _PYTHON},
+        **({"commands": [work.install]} if work.install else {}),
+    }
+    build = {"commands": [f"python3 -m {work.module}"]}
+    # An image of the user's own has what the worker needs: no registry is asked.
+    phases = {} if work.build_image is not None else {"install": install}
+    return {"version": "0.2", "phases": {**phases, "build": build}}
+
+
+def model_work(plan: BuildPlan) -> BuildWork:
+    """
+    Return what brings a model.
+    """
+    return BuildWork(
+        title="Brings one revision of a model into a bucket",
+        module="cdk_sagemaker_llm.staging",
+        install=_INSTALL,
+        statements=build_statements(plan),
+        variables=_variables(plan),
+        minutes=plan.minutes,
+        compute_type=plan.compute_type,
+        build_image=plan.build_image,
+        network=plan.network,
+    )
+
+
+def _variables(plan: BuildPlan) -> list[Variable]:
+    # What is downloaded is nobody's business.
+    found = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
+    if plan.hub_url is not None:
+        found.append(Variable(name="HF_ENDPOINT", value=plan.hub_url, type=_PLAIN))
+    if plan.token is not None:
+        found.append(Variable(name="HF_TOKEN", value=plan.token.value, type=_SECRET))
+    return found
+
+
+def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Statement]:
+    """
+    Return what CodeBuild does with the role itself: it reads the code, and logs.
+    """
+    bucket = f"arn:{partition()}:s3:::{worker.s3_bucket_name}"
+    return [
+        Statement(
+            sid="ReadWorker",
+            actions=["s3:GetObject", "s3:GetObjectVersion"],
+            resources=[f"{bucket}/{worker.s3_object_key}"],
+        ),
+        Statement(
+            sid="LocateWorker", actions=["s3:GetBucketLocation"], resources=[bucket]
+        ),
+        Statement(
+            sid="LogBuilds",
+            actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+            resources=[log.log_group_arn],
+        ),
+    ]
+
+
+def build_statements(plan: BuildPlan) -> list[Statement]:
+    """
+    Return what the worker does with the role.
+    """
+    bucket = f"arn:{partition()}:s3:::{plan.bucket.bucket_name}"
+    place = plan.place
+    statements = [
+        Statement(
+            sid="WriteWeights",
+            # GetObject lets it see what is there already, and AbortMultipartUpload
+            # leaves no parts behind.
+            actions=["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
+            resources=[f"{bucket}/{place.prefix}*", f"{bucket}/{place.manifest}"],
+            wildcard_reason="a model is many files, named by its repository",
+        ),
+        # Without it S3 answers 403 in place of 404 where a key is not there.
+        Statement(
+            sid="FindWeights",
+            actions=["s3:ListBucket"],
+            resources=[bucket],
+            conditions=prefix_condition(f"{place.prefix}*", place.manifest),
+        ),
+    ]
+    key = plan.bucket.encryption_key
+    if key is not None:
+        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
+        statements += key_access("EncryptWeights", actions, [arn_of(key)])
+    return [
+        *statements,
+        *(plan.token.statements if plan.token else ()),
+        *plan.network.access_statements(),
+    ]
+
+
+def worker_asset(scope: Construct, id: str) -> s3_assets.Asset:
+    """
+    Make the asset that builds and the function run; its hash is of its contents.
+    """
+    files = worker_files()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, contents in files.items():
+            target = Path(folder) / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(contents)
+        return s3_assets.Asset(
+            scope,
+            id,
+            path=folder,
+            asset_hash=content_hash(files),
+            asset_hash_type=AssetHashType.CUSTOM,
+            display_name=f"{scope.node.path} staging worker",
+        )
+
+
+@functools.cache
+def worker_files() -> Mapping[str, bytes]:
+    """
+    Return the worker's files by their paths in the asset.
+    """
+    source = Path(staging.__path__[0])
+    modules = {
+        f"{_PACKAGE}/staging/{path.name}": path.read_bytes()
+        for path in sorted(source.glob("*.py"))
+    }
+    return {
+        # Without it another copy of the library, where there is one, would be taken.
+        f"{_PACKAGE}/__init__.py": b"",
+        REQUIREMENTS: (source / REQUIREMENTS).read_bytes(),
+        **modules,
+    }

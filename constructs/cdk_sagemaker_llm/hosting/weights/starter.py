@@ -1,0 +1,370 @@
+"""
+The function that starts a build when a stack asks for it, and what calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aws_cdk import (
+    Annotations,
+    CfnResource,
+    CfnWaitCondition,
+    CfnWaitConditionHandle,
+    CustomResource,
+    Duration,
+    RemovalPolicy,
+)
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+
+from cdk_sagemaker_llm.hosting.common.scope import stack_of
+from cdk_sagemaker_llm.hosting.roles.nag import acknowledge
+from cdk_sagemaker_llm.hosting.roles.statements import (
+    Statement,
+    arn_of,
+    document_json,
+    key_access,
+    partition,
+    prefix_condition,
+    united,
+)
+from cdk_sagemaker_llm.hosting.weights.staged_place import short_hash
+from cdk_sagemaker_llm.staging.wanted import MANIFEST, OWNERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import aws_codebuild as codebuild
+    from aws_cdk import aws_s3 as s3
+    from aws_cdk import aws_s3_assets as s3_assets
+    from constructs import Construct
+
+    from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace
+
+_HANDLER = "cdk_sagemaker_llm.staging.starting.handler"
+_NO_VERSION = "@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified"
+# What a build that could not tell its own reason ended with.
+_UNTOLD = ["FAILED", "FAULT", "STOPPED", "TIMED_OUT"]
+
+# CloudFormation user guide, AWS::CloudFormation::WaitCondition: 43200 at most. What is
+# left of it is for a build to be provisioned and to tell.
+LONGEST_SECONDS = 43_200
+MARGIN_SECONDS = 1_800
+# CodeBuild API reference, StartBuild: a build waits in its queue for 8 hours at most. A
+# new account runs one build of a kind at a time (CodeBuild user guide, limits).
+_LONGEST_QUEUE_MINUTES = 480
+_TELLING_MINUTES = 15
+
+
+class Starter:
+    """
+    The function, with a role and a log group of its own.
+
+    Args:
+        scope: Where it is defined.
+
+        worker: The code that it runs.
+
+        handler: The function of the code. If left out, it stages models.
+
+        what: What it starts, in a few words.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        worker: s3_assets.Asset,
+        *,
+        handler: str = _HANDLER,
+        what: str = "the staging of a model",
+    ) -> None:
+        self._scope = scope
+        self._log = logs.LogGroup(
+            scope,
+            "StarterLog",
+            retention=logs.RetentionDays.THREE_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self._role = iam.Role(
+            scope,
+            "StarterRole",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            description=f"Starts {what}",
+        )
+        # The key is a hash of the contents: another version is another key.
+        Annotations.of(worker.bucket).acknowledge_warning(_NO_VERSION)
+        self.function = lambda_.Function(
+            scope,
+            "Starter",
+            description=f"Starts {what}, and tells how it ended",
+            runtime=lambda_.Runtime.PYTHON_3_14,
+            code=lambda_.Code.from_bucket_v2(worker.bucket, worker.s3_object_key),
+            handler=handler,
+            role=self._role,
+            log_group=self._log,
+            memory_size=256,
+            # Lambda's longest: engines are copied into place, which S3 does by itself.
+            timeout=Duration.minutes(15),
+        )
+
+        if isinstance(self.function.node.default_child, CfnResource):
+            # The CDK has it wait for a role that it refers to as well.
+            once = {"config": {"ignore_checks": ["W3005"]}}
+            self.function.node.default_child.add_metadata("cfn-lint", once)
+
+    def allow(self, statements: Iterable[Statement]) -> iam.Policy:
+        """
+        Let it do its work, and log; return the policy to wait for.
+        """
+        log = Statement(
+            sid="LogStarts",
+            actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+            resources=[self._log.log_group_arn],
+        )
+        return attach(self._scope, "StarterAccess", self._role, [*statements, log])
+
+
+def watch_builds(
+    scope: Construct, project: codebuild.CfnProject, starter: lambda_.IFunction
+) -> events.Rule:
+    """
+    Let the function know of builds that ended badly.
+    """
+    return events.Rule(
+        scope,
+        "BuildFailed",
+        description="Tells a stack of a build that ended badly",
+        event_pattern=events.EventPattern(
+            source=["aws.codebuild"],
+            detail_type=["CodeBuild Build State Change"],
+            detail={
+                "project-name": [project.ref],
+                "build-status": _UNTOLD,
+            },
+        ),
+        targets=[targets.LambdaFunction(starter)],
+    )
+
+
+def start_statements(project: codebuild.CfnProject) -> list[Statement]:
+    """
+    Return what the function needs to start builds, to look at them, and to stop those
+    that no stack waits for any more.
+    """
+    return [
+        Statement(
+            sid="StartBuilds",
+            actions=[
+                "codebuild:BatchGetBuilds",
+                "codebuild:ListBuildsForProject",
+                "codebuild:StartBuild",
+                "codebuild:StopBuild",
+            ],
+            resources=[project.attr_arn],
+        )
+    ]
+
+
+def owner_statements(
+    bucket: s3.IBucket, place: StagedPlace, *, keeps: bool
+) -> list[Statement]:
+    """
+    Return what the function needs to mark who wants a prefix, and to remove it only
+    where that was asked for.
+
+    When a stack goes on to another revision, or back to the one before, CloudFormation
+    has the old one released last, when the policy is that of the new one: it is of all
+    that the folder has.
+    """
+    objects = f"arn:{partition()}:s3:::{bucket.bucket_name}"
+    marks = f"{objects}/{place.home}*{OWNERS}*"
+    found = [
+        Statement(
+            sid="MarkOwners",
+            actions=["s3:DeleteObject", "s3:PutObject"],
+            resources=[marks],
+            wildcard_reason="each stack that wants the weights has a mark of its own",
+        ),
+        Statement(
+            sid="ReadManifest",
+            actions=["s3:GetObject"],
+            resources=[f"{objects}/{place.home}*{MANIFEST}"],
+            wildcard_reason="the revision before is released when this one is there",
+        ),
+        Statement(
+            sid="ListStaged",
+            actions=["s3:ListBucket"],
+            resources=[objects],
+            conditions=prefix_condition(f"{place.home}*"),
+        ),
+    ]
+    if not keeps:
+        found.append(_removal(objects, place))
+    if bucket.encryption_key is not None:
+        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
+        found += key_access("UseKey", actions, [arn_of(bucket.encryption_key)])
+    return found
+
+
+def _removal(objects: str, place: StagedPlace) -> Statement:
+    return Statement(
+        sid="RemoveWeights",
+        # The manifest is put back where another stack comes in between.
+        actions=["s3:DeleteObject", "s3:PutObject"],
+        resources=[f"{objects}/{place.home}*"],
+        wildcard_reason="a model is many files, and so is the revision before",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """
+    What a stack asks for.
+
+    Args:
+        step: What the ids begin with: a word for each step.
+
+        bucket: The bucket.
+
+        place: The keys there.
+
+        keeps: Whether it stays when no stack wants it any more.
+
+        order: What is to be done.
+
+        seconds: How long to wait for it.
+
+        project: The build's project; empty where a job does it.
+    """
+
+    step: str
+    bucket: s3.IBucket
+    place: StagedPlace
+    keeps: bool
+    order: Mapping[str, Any]
+    seconds: int
+    project: str = ""
+
+
+def await_staged(
+    scope: Construct,
+    asked: Asked,
+    starter: lambda_.IFunction,
+    ready: Sequence[Construct],
+) -> CfnWaitCondition:
+    """
+    Ask for a prefix when all that it needs is ready; return what waits for it.
+    """
+    return await_order(
+        scope,
+        asked.step,
+        resource_type="Custom::StagedModel",
+        order=asked.order,
+        seconds=asked.seconds,
+        properties={
+            "Bucket": asked.bucket.bucket_name,
+            "Base": asked.place.base,
+            "Keep": "true" if asked.keeps else "false",
+            "Project": asked.project,
+        },
+        starter=starter,
+        ready=ready,
+    )
+
+
+def await_order(
+    scope: Construct,
+    step: str,
+    *,
+    resource_type: str,
+    order: Mapping[str, Any],
+    seconds: int,
+    properties: Mapping[str, str],
+    starter: lambda_.IFunction,
+    ready: Sequence[Construct],
+) -> CfnWaitCondition:
+    """
+    Give an order when all that it needs is ready; return what waits for it.
+
+    A wait condition cannot be updated, not even its time-out, and a handle is used
+    once: each order has its own. The handle's address expires, so that it is made when
+    all is ready.
+
+    Args:
+        scope: Where it is defined.
+
+        step: What the ids begin with.
+
+        resource_type: The custom resource's type.
+
+        order: What is to be done.
+
+        seconds: How long to wait for it.
+
+        properties: What else the function is told.
+
+        starter: The function that has it done.
+
+        ready: What must be there before.
+    """
+    stack = stack_of(scope)
+    key = short_hash([stack.resolve(order), seconds])
+    handle = CfnWaitConditionHandle(scope, f"{step}Handle{key}")
+    handle.node.add_dependency(*ready)
+    start = CustomResource(
+        scope,
+        f"{step}Start",
+        resource_type=resource_type,
+        service_token=starter.function_arn,
+        properties={
+            **properties,
+            "Handle": handle.ref,
+            "Order": stack.to_json_string(order),
+        },
+    )
+    start.node.add_dependency(*ready)
+    condition = CfnWaitCondition(
+        scope,
+        f"{step}Done{key}",
+        handle=handle.ref,
+        count=1,
+        timeout=str(seconds),
+    )
+    condition.node.add_dependency(start)
+    return condition
+
+
+def queued_minutes_of(build_seconds: int) -> int:
+    """
+    Return the minutes that a build may wait for others: what CloudFormation's wait
+    leaves beside the build itself and its telling.
+    """
+    left = (LONGEST_SECONDS - build_seconds) // 60 - _TELLING_MINUTES
+    return min(left, _LONGEST_QUEUE_MINUTES)
+
+
+def waited_seconds_of(build_seconds: int) -> int:
+    """
+    Return the seconds that CloudFormation waits for a build.
+    """
+    waiting = queued_minutes_of(build_seconds) + _TELLING_MINUTES
+    return build_seconds + waiting * 60
+
+
+def attach(
+    scope: Construct, id: str, role: iam.IRole, statements: Sequence[Statement]
+) -> iam.Policy:
+    """
+    Let a role do something, with the reasons of its wildcards told to cdk-nag.
+    """
+    found = united(statements)
+    document = iam.PolicyDocument.from_json(document_json(found))
+    policy = iam.Policy(scope, id, document=document, roles=[role])
+    acknowledge(scope, policy.node, found, {})
+    return policy
