@@ -32,7 +32,6 @@ from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 if TYPE_CHECKING:
     import boto3
 
-
 _START_LIMIT = 60.0  # Seconds; a loaded machine takes ten times the usual two.
 _STOP_LIMIT = 5.0
 _PROBE_LIMIT = 1.0

@@ -23,7 +23,6 @@ from cdk_sagemaker_llm.local.aws.errors import AwsError
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-
 _ENCRYPTION = "HTTP_X_AMZ_SERVER_SIDE_ENCRYPTION"
 _KEY = f"{_ENCRYPTION}_AWS_KMS_KEY_ID"
 _KMS = "aws:kms"

@@ -27,7 +27,6 @@ from cdk_sagemaker_llm.local.hosting.service import TAG_OPERATIONS
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-
 CBOR_PROTOCOL = "rpc-v2-cbor"
 _PATH = re.compile(r"/service/([^/]+)/operation/([^/]+)")
 JSON = "application/x-amz-json-1.1"

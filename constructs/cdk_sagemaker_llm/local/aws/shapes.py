@@ -18,7 +18,6 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 if TYPE_CHECKING:
     from botocore.model import ServiceModel, Shape
 
-
 _NUMBERS = {"integer", "long", "float", "double"}
 
 

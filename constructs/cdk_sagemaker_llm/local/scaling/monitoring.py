@@ -30,7 +30,6 @@ from cdk_sagemaker_llm.local.scaling.cloudwatch import WatchedCloudWatch
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.scaling.alarms import Change
 
-
 _MISSING_DATA = ("breaching", "ignore", "missing", "notBreaching")
 _SHORT_PERIODS = frozenset({10, 20, 30})
 _HOUR, _DAY, _WEEK = 3600, 86_400, 604_800

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.hosting.service import SageMaker
     from cdk_sagemaker_llm.local.hosting.traffic import Where
 
-
 _PENDING = 1000  # Periods that nobody has read, where no time runs.
 _DAY, _HOUR = 86_400, 3600
 Publish = Callable[[Metric, int, Datapoint], None]
