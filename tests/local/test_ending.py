@@ -123,7 +123,7 @@ def test_a_command_that_goes_on_is_killed(listener: Listener) -> None:
     code = (
         "import sys\n"
         "from cdk_sagemaker_llm.cli import main\n"
-        "from cdk_sagemaker_llm.local import guard\n"
+        "from cdk_sagemaker_llm.local.aws import guard\n"
         "guard.GRACE = 0.5\n"
         "main()"
     )
@@ -146,7 +146,7 @@ def test_a_child_that_goes_on_is_killed_as_well(listener: Listener) -> None:
     """
     code = (
         "from cdk_sagemaker_llm.cli import main\n"
-        "from cdk_sagemaker_llm.local import guard\n"
+        "from cdk_sagemaker_llm.local.aws import guard\n"
         "guard.GRACE = 0.5\n"
         "main()"
     )
