@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.latency import Latency
-from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.local.watching.subjects import Subject
+from cdk_sagemaker_llm.local.scaling.meter import Subject
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import make_config, make_endpoint, make_model, unique

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import Deployer
 from tests.local import tiny_app
 from tests.local.conftest import ACCOUNT, REGION

@@ -27,10 +27,10 @@ from cdk_sagemaker_llm.client import (
     ModelError,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.forwards import Forward
+from cdk_sagemaker_llm.local.aws.forwards import Forward
+from cdk_sagemaker_llm.local.aws.settings import Settings
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime import forwarding
-from cdk_sagemaker_llm.local.settings import Settings
-from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.client.commands import run
 from tests.local.hosting_requests import (
     LMI_36,

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import hand_run_aws
 from tests.local.hosting_requests import (

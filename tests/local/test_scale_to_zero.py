@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import Deployer, example
 
 _SPEED = 300.0  # Five minutes a second.

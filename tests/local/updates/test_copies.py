@@ -14,7 +14,7 @@ from tests.local.updates.versions_app import FIRST, NEW, OLD
 from tests.local.waiting import until
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
     from tests.local.updates.conftest import Team
 
 
