@@ -358,6 +358,7 @@ class Server:
         return bool(found["KeyCount"])
 
 
+@pytest.mark.whole
 def test_a_real_server_goes_to_zero_and_wakes() -> None:
     """
     Over sockets, ten minutes a second: what is asked of none is answered all the same.

@@ -135,9 +135,9 @@ def test_a_component_that_fails_rolls_back_and_can_be_deployed_again(
 
 def test_in_time_a_stack_is_in_progress_fails_and_recovers(tmp_path: Path) -> None:
     """
-    It takes its time, as its events tell afterwards; ten minutes are a second.
+    It takes its time, as its events tell afterwards.
     """
-    with EmbeddedAws(region=REGION, speed=600.0) as aws:
+    with EmbeddedAws(region=REGION, clock="by hand") as aws:
         deployer = Deployer(aws)
         app = tiny_app.synth(tmp_path / "app")
         aws.fault("no-capacity", "ml.g5.12xlarge")

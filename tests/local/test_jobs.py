@@ -211,12 +211,9 @@ def _bench(embedded_aws: EmbeddedAws) -> Bench:
     return Bench(embedded_aws)
 
 
-@pytest.fixture(name="minutely", scope="module")
-def _minutely() -> Iterator[EmbeddedAws]:
-    """
-    Ten minutes a second.
-    """
-    with EmbeddedAws(speed=600) as aws:
+@pytest.fixture(name="by_hand", scope="module")
+def _by_hand() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws(clock="by hand") as aws:
         yield aws
 
 
@@ -481,11 +478,11 @@ def tag(key: str, value: str) -> dict[str, str]:
     return {"Key": key, "Value": value}
 
 
-def test_a_job_takes_its_time_and_can_be_stopped(minutely: EmbeddedAws) -> None:
+def test_a_job_takes_its_time_and_can_be_stopped(by_hand: EmbeddedAws) -> None:
     """
     By the clock in there: an instance, its image, then the work.
     """
-    bench = Bench(minutely)
+    bench = Bench(by_hand)
     client = bench.sagemaker
 
     def status(name: str) -> str:
@@ -501,7 +498,10 @@ def test_a_job_takes_its_time_and_can_be_stopped(minutely: EmbeddedAws) -> None:
     assert [job["ProcessingJobStatus"] for job in (long, short)] == ["InProgress"] * 2
     client.stop_processing_job(ProcessingJobName=names[2])
     assert status(names[2]) == "Stopping"
-    until(lambda: not {"InProgress", "Stopping"} & {status(name) for name in names})
+    until(
+        lambda: not {"InProgress", "Stopping"} & {status(name) for name in names},
+        by=by_hand,
+    )
 
     assert [status(name) for name in names] == ["Completed", "Stopped", "Stopped"]
     ended = client.describe_processing_job(ProcessingJobName=names[0])

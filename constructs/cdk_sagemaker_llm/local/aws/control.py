@@ -5,6 +5,7 @@ What the embedded AWS tells and takes beside AWS's API: its clock, its faults, i
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from typing import Any
 
@@ -39,7 +40,10 @@ def _clock(request: Request) -> Response:
     if request.method == "PUT":
         if not CLOCK.is_by_hand:
             return Response("time passes by itself: there is no clock by hand\n", 400)
-        CLOCK.advance(json.loads(request.get_data())["advance"])
+        try:
+            CLOCK.advance(_seconds(request.get_data()))
+        except ValueError as error:
+            return Response(f"{error}\n", 400)
     return _json(
         {
             "now": CLOCK.now,
@@ -47,6 +51,16 @@ def _clock(request: Request) -> Response:
             "by_hand": CLOCK.is_by_hand,
         }
     )
+
+
+def _seconds(body: bytes) -> float:
+    asked = json.loads(body)
+    seconds = asked.get("advance") if isinstance(asked, dict) else None
+    if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise ValueError(
+            f'seconds come as {{"advance": 600}}, 0 or more of them, got {asked!r}'
+        )
+    return float(seconds)
 
 
 def _log(hosting: SageMaker) -> dict[str, Any]:
