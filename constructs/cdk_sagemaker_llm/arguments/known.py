@@ -118,6 +118,11 @@ def _hosting_type_written(value: object) -> str:
     return _called(value) if _names(value, "InstanceType") else ""
 
 
+def _is_source_of_instances(value: object) -> bool:
+    # What one instance has, in ``fit``, has the same name.
+    return _is_a("Capacity")(value) and hasattr(value, "provision_timeout")
+
+
 _KEPT_ELSEWHERE = (
     "use a Secret, or SecretValue.secrets_manager(...): what stands in code or in a "
     "template is no secret"
@@ -126,6 +131,9 @@ _KEPT_ELSEWHERE = (
 CLASSES: Mapping[str, Kind] = {
     "Assumptions": _instance_of("Assumptions"),
     "AvailabilityZoneBalance": _instance_of("AvailabilityZoneBalance"),
+    "Capacity": Kind(
+        "a Capacity", _is_source_of_instances, lambda _: "write Capacity(pools=[...])"
+    ),
     "CapacityReservation": _instance_of("CapacityReservation"),
     "AsyncInference": _instance_of("AsyncInference"),
     "AsyncTopic": Kind("an AsyncTopic", _is_a("AsyncTopic")),
@@ -170,6 +178,7 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "Network": _instance_of("Network", way_out="write Network(vpc=...)"),
     "NeuronX": _instance_of("NeuronX"),
+    "Observability": _instance_of("Observability"),
     "Path": Kind("a Path", lambda value: isinstance(value, Path)),
     "PlacementStrategy": _member_of("PlacementStrategy", "SPREAD"),
     "PrefixAwareRouting": _instance_of("PrefixAwareRouting"),

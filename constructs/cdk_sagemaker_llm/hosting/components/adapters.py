@@ -106,7 +106,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
 
         inference_component_name:
             A name of at most 63 letters, digits and inner hyphens.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
         inference_component_name_prefix:
             In place of a name, the beginning of one, of at most 54 characters: what
@@ -375,11 +375,11 @@ class LoraAdapter:
 
         rank:
             The adapter's rank, ``r`` in its ``adapter_config.json``.
-            If left out, it is not held against what the base takes.
+            If omitted, it is not held against what the base takes.
 
         kms_key:
             The key that encrypts the objects.
-            If left out, the role may not decrypt with any.
+            If omitted, the role may not decrypt with any.
     """
 
     uri: str

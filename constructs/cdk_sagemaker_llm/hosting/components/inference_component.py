@@ -35,7 +35,7 @@ from cdk_sagemaker_llm.hosting.components.component_checks import (
     override_findings,
     resource_findings,
 )
-from cdk_sagemaker_llm.hosting.components.per_type import by_type, type_findings
+from cdk_sagemaker_llm.hosting.components.per_type import by_type, by_type_findings
 from cdk_sagemaker_llm.hosting.components.sizing import (
     AvailabilityZoneBalance,
     PlacementStrategy,
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.updates.rollout import Rolling
 
 _Component = sagemaker.CfnInferenceComponent
+
 STARTS_OUTSIDE = Rule(
     "LLM248", "the copies that start lie outside the bounds of their scaling"
 )
@@ -91,7 +92,7 @@ class InferenceComponent(InferenceComponentBase):
 
         inference_component_name:
             A name of at most 63 letters, digits and inner hyphens.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
             The service can change neither name nor endpoint nor variant of a
             component, so that a new one is created before the old is deleted: with
             the same name that fails.
@@ -103,16 +104,16 @@ class InferenceComponent(InferenceComponentBase):
 
         container_startup_health_check_timeout:
             How long a copy may take to answer, 60 to 3600 seconds.
-            If left out, it is 30 minutes.
+            If omitted, it is 30 minutes.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            If left out, it follows the size of weights that SageMaker downloads; for
+            If omitted, it follows the size of weights that SageMaker downloads; for
             a tarball alone the service's default applies.
 
         rollout:
             How an update reaches the copies: ``Rolling``, batch by batch.
-            If left out, all new copies start beside the old ones, or in their place
+            If omitted, all new copies start beside the old ones, or in their place
             where there is no room.
 
         retain_copy_count:
@@ -122,19 +123,19 @@ class InferenceComponent(InferenceComponentBase):
             number is not documented.
         model_overrides:
             Models for types of the endpoint's instance pools, in place of ``model``.
-            If left out, copies run the same on all types.
+            If omitted, copies run the same on all types.
 
         placement_strategy:
             Whether copies spread over instances, or share as few as possible.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         availability_zone_balance:
             How evenly copies are spread over zones, beside a placement strategy.
-            If left out, zones are balanced where capacity allows, as a strategy asks.
+            If omitted, zones are balanced where capacity allows, as a strategy asks.
 
         data_caching:
             Whether instances keep image and model data for further copies.
-            If left out, the service decides by the instances' storage.
+            If omitted, the service decides by the instances' storage.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -163,39 +164,42 @@ class InferenceComponent(InferenceComponentBase):
     ) -> None:
         host = host_of(endpoint, variant_name)
         models = models_by_type(host, model, resources, model_overrides)
-        known = () if host is None else tuple(models)
-        report(scope, id, type_findings("resources", resources, known))
+        types = () if host is None else tuple(models)
+        report(scope, id, by_type_findings("resources", resources, types))
         needs = by_type(resources, models)
-        first, *further = needs.values()
-        own = {name: one.definition for name, one in models.items()}
-        found = endpoint_findings(endpoint, variant_name, *models.values())
-        found += override_findings(host, model_overrides, models)
-        found += resource_findings(resources, host, own)
+        definitions = {name: one.definition for name, one in models.items()}
         placement = None
         if isinstance(endpoint, Endpoint):
-            placement = endpoint.placements.beside(variant_name, id, first, *further)
+            placement = endpoint.placements.beside(variant_name, id, *needs.values())
         definition = define_component(
-            model=next(iter(own.values())),
-            further=list(own.values())[1:],
+            ComponentDefinition(
+                resources=next(iter(needs.values())),
+                by_type=needs if len(needs) > 1 else {},
+                variant_name=variant_name,
+                inference_component_name=inference_component_name,
+                inference_component_name_prefix=inference_component_name_prefix,
+                start_up=container_startup_health_check_timeout,
+                download=model_data_download_timeout,
+                rollout=rollout,
+                retain_copy_count=retain_copy_count,
+                scheduling=Scheduling(
+                    placement_strategy=placement_strategy,
+                    availability_zone_balance=availability_zone_balance,
+                    data_caching=data_caching,
+                ),
+            ),
+            list(definitions.values()),
             host=host,
             placement=placement,
-            resources=first,
-            by_type=needs if len(needs) > 1 else {},
-            scheduling=Scheduling(
-                placement_strategy=placement_strategy,
-                availability_zone_balance=availability_zone_balance,
-                data_caching=data_caching,
-            ),
-            variant_name=variant_name,
-            inference_component_name=inference_component_name,
-            inference_component_name_prefix=inference_component_name_prefix,
-            start_up=container_startup_health_check_timeout,
-            download=model_data_download_timeout,
-            rollout=rollout,
-            retain_copy_count=retain_copy_count,
         )
-        found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
-        report(scope, id, [*found, *definition.findings])
+        found = [
+            *endpoint_findings(endpoint, variant_name, *models.values()),
+            *override_findings(host, model_overrides, models),
+            *resource_findings(resources, host, definitions),
+            *twice_findings(scope, COMPONENT_NAME, inference_component_name),
+            *definition.findings,
+        ]
+        report(scope, id, found)
         super().__init__(scope, id)
         take_name(scope, COMPONENT_NAME, inference_component_name)
         self._write(definition, endpoint, models, is_part=False)
@@ -240,7 +244,7 @@ class InferenceComponent(InferenceComponentBase):
             else _Component.InferenceComponentRuntimeConfigProperty(
                 copy_count=definition.resources.copies
             ),
-            **specified(definition, self.model, models if len(models) > 1 else {}),
+            **_specification(definition, self.model, models if len(models) > 1 else {}),
         )
         """The resource itself, for what this class does not offer."""
         self.inference_component_arn: str = self.cfn_inference_component.ref
@@ -365,7 +369,7 @@ class InferenceComponent(InferenceComponentBase):
 
             inference_component_name:
                 A name of your own.
-                If left out, CloudFormation makes one.
+                If omitted, CloudFormation makes one.
 
             inference_component_name_prefix:
                 In place of a name, the beginning of one: what follows changes where
@@ -428,7 +432,7 @@ class DefinedInferenceComponent(InferenceComponent):
         self._take_place(placement)
 
 
-def specified(
+def _specification(
     definition: ComponentDefinition, model: ModelBase, by_type: Mapping[str, ModelBase]
 ) -> dict[str, Any]:
     """

@@ -72,30 +72,30 @@ class AsyncInference:
         output:
             Where answers are written: a bucket, or an address on S3 such as
             ``bucket.s3_url_for_object("answers")``.
-            If left out, a bucket is made, and they lie in its ``answers/``: it is
+            If omitted, a bucket is made, and they lie in its ``answers/``: it is
             encrypted, private, over TLS only, and kept when the stack is deleted.
 
         failure:
             Where the answers of requests that failed are written, likewise.
-            If left out, they lie in ``failed/`` of the bucket that is made; without
+            If omitted, they lie in ``failed/`` of the bucket that is made; without
             one, they are written nowhere.
 
         inputs:
             Where requests lie, likewise, which the role may then read.
-            If left out, they lie in ``requests/`` of the bucket that is made; without
+            If omitted, they lie in ``requests/`` of the bucket that is made; without
             one, anywhere in the bucket of ``output``.
 
         kms_key:
             The key to encrypt answers with, which the role may then use.
-            If left out, they are encrypted as their bucket says.
+            If omitted, they are encrypted as their bucket says.
 
         success_topic:
             Whom to notify of each answer.
-            If left out, nobody is.
+            If omitted, nobody is.
 
         error_topic:
             Whom to notify of each failure.
-            If left out, nobody is.
+            If omitted, nobody is.
 
         include_inference_response_in: In which topics' notifications the answer itself
             stands, where it is at most 128 KB.
@@ -103,7 +103,7 @@ class AsyncInference:
         max_concurrent_invocations_per_instance:
             How many requests each instance is sent at the same time, 1 to 1000, which
             an engine answers in one batch.
-            If left out, SageMaker chooses, and does not say how many.
+            If omitted, SageMaker chooses, and does not say how many.
     """
 
     output: s3.IBucket | str | None = None

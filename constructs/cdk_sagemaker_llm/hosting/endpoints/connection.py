@@ -44,10 +44,10 @@ class Connection:
         region: The endpoint's region.
 
         inference_component_name: The component's name.
-            If left out, there is none.
+            If omitted, there is none.
 
         schema: How the container wants a prompt.
-            If left out, that is not known, as of an image of your own, or it takes
+            If omitted, that is not known, as of an image of your own, or it takes
             none, as one that makes embeddings.
 
         takes_chats: Whether the container is known to answer chats in OpenAI's form.
@@ -66,7 +66,7 @@ class Connection:
         Args:
             schema: How it wants a prompt; ``openai`` and ``chat`` say that it takes
                 chats.
-                If left out, nothing changes.
+                If omitted, nothing changes.
 
         Raises:
             ValueError: If there is no such schema.
@@ -202,12 +202,12 @@ class Connected:
 
             export_prefix:
                 What the names of exports begin with, as in ``chat:EndpointName``.
-                If left out, nothing is exported.
+                If omitted, nothing is exported.
 
             schema:
                 How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
                 ``chat``.
-                If left out, its image tells; of an image of your own it is not known.
+                If omitted, its image tells; of an image of your own it is not known.
 
         Raises:
             ValueError: If CloudFormation would refuse the names of the exports.
@@ -251,12 +251,12 @@ class Connected:
 
             parameter_name:
                 A name such as ``/llm/chat``.
-                If left out, CloudFormation makes one.
+                If omitted, CloudFormation makes one.
 
             schema:
                 How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
                 ``chat``.
-                If left out, its image tells; of an image of your own it is not known.
+                If omitted, its image tells; of an image of your own it is not known.
 
         Raises:
             ValueError: If Systems Manager would refuse the name.
@@ -347,7 +347,7 @@ class ConnectionParameter(ConnectionParameterBase):
 
         parameter_name:
             A name such as ``/llm/chat``.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
     Raises:
         ValueError: If Systems Manager would refuse the name.

@@ -69,7 +69,7 @@ class DataCapture:
 
         prefix:
             What the keys begin with.
-            If left out, the folder of the endpoint's name is the first.
+            If omitted, the folder of the endpoint's name is the first.
 
         sampling_percent: How many of a hundred requests are captured, 0 to 100.
 
@@ -77,7 +77,7 @@ class DataCapture:
 
         kms_key:
             The key to encrypt them with, which the role may then use.
-            If left out, they are encrypted as the bucket says.
+            If omitted, they are encrypted as the bucket says.
 
         json_content_types:
             Which content types are written as the JSON that they are; others are
@@ -85,7 +85,7 @@ class DataCapture:
 
         csv_content_types:
             Which content types are written as text of comma-separated values.
-            If left out, none is.
+            If omitted, none is.
     """
 
     bucket: s3.IBucket | str

@@ -62,9 +62,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import (
-        EndpointConfigBase,
-    )
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
     from cdk_sagemaker_llm.hosting.models.model import Dialect
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
@@ -141,12 +139,12 @@ class Endpoint(EndpointBase):
             account and region whatever its case.
             ``PhysicalName.GENERATE_IF_NEEDED`` makes one where a stack of another
             environment refers to it.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
         rollout:
             How an update reaches it: ``AllAtOnce``, ``Canary``, ``Linear`` or
             ``Rolling``.
-            If left out, all requests go to a second fleet at once, and nothing is
+            If omitted, all requests go to a second fleet at once, and nothing is
             watched.
 
     Raises:
@@ -378,12 +376,12 @@ class Endpoint(EndpointBase):
 
             min_capacity:
                 Instances that always run; 0 with ``async_inference`` alone.
-                If left out, it is the number that the variant starts with, or 1 where
+                If omitted, it is the number that the variant starts with, or 1 where
                 the configuration is imported.
 
             variant_name:
                 Which variant; it must have a model.
-                If left out, it is the only one; of an imported configuration it must be
+                If omitted, it is the only one; of an imported configuration it must be
                 named.
 
         Raises:

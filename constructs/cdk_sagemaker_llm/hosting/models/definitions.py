@@ -26,8 +26,8 @@ from cdk_sagemaker_llm.hosting.models.image import region_findings
 from cdk_sagemaker_llm.hosting.models.model_weights import (
     eula_findings,
     far_findings,
-    token_findings,
     token_reference,
+    token_reference_findings,
     weight_bytes,
 )
 from cdk_sagemaker_llm.hosting.roles.network import (
@@ -58,7 +58,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
-ISOLATED_DOWNLOAD = Rule(
+ISOLATED_MODEL = Rule(
     "LLM119", "an isolated network lets the container download no weights"
 )
 
@@ -75,6 +75,36 @@ _IN_NO_VARIABLE = re.compile(r"[\0\ud800-\udfff]")
 LARGE_ENVIRONMENT = Rule(
     "LLM120", "the environment is larger than the service takes", API
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelRequest:
+    """
+    A model that a user wants to be served, how, and where.
+
+    Args:
+        serving: Which backend serves the model, and how.
+
+        model: Where the weights come from; ``None`` if the serving's files say it.
+
+        environment: Further environment variables.
+
+        role: The execution role; ``None`` if one is to be made.
+
+        network: Where the container runs; ``None`` for SageMaker's own network.
+
+        region: The stack's region; ``None`` if it is known at deployment only.
+
+        start_up: How long SageMaker waits for it, where that was chosen.
+    """
+
+    serving: ServingConfiguration
+    model: ModelSource | None
+    environment: Mapping[str, str] | None
+    role: iam.IRole | None
+    network: Network | None
+    region: str | None
+    start_up: Duration | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,77 +194,58 @@ class ModelDefinition:
         return Duration.seconds(container.start_up_seconds)
 
 
-def define_model(
-    *,
-    region: str | None,
-    serving: ServingConfiguration,
-    model: ModelSource | None,
-    network: Network | None,
-    role: iam.IRole | None,
-    environment: Mapping[str, str] | None,
-    accelerators: Accelerators,
-    start_up: Duration | None = None,
-) -> ModelDefinition:
+def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefinition:
     """
     Check all that can be said of a model before anything is made of it.
 
     Args:
-        region: The stack's region; ``None`` if it is known at deployment only.
-
-        serving: Which backend serves the model, and how.
-
-        model: Where the weights come from; ``None`` if the serving's files say it.
-
-        network: Where the container runs; ``None`` for SageMaker's own network.
-
-        role: The execution role; ``None`` if one is to be made.
-
-        environment: Further environment variables.
+        request: The model, how it is served, and where.
 
         accelerators: Devices that each copy has, or a function that decides it.
-
-        start_up: How long SageMaker waits for it, where that was chosen.
     """
-    network, environment = network or Network(), environment or {}
-    prepared = _patient(serving, start_up).prepare(model, accelerators)
-    if prepared.container is None and not errors_of(prepared.findings):
+    serving, model, region = request.serving, request.model, request.region
+    network, environment = request.network or Network(), request.environment or {}
+    prepared = _patient(serving, request.start_up).prepare(model, accelerators)
+    container = prepared.container
+    if container is None and not errors_of(prepared.findings):
         raise ValueError(
             f"{type(serving).__name__}.prepare() must return a container, or an error "
             "that says why there is none"
         )
     reference = token_reference(model)
-    found = [*prepared.findings, *token_findings(reference)]
-    found += class_findings(getattr(model or serving, "architecture", None))
-    found += model_findings(model)
-    found += _engine_findings(serving, model)
-    found += credential_findings("environment", environment)
+    own = {} if container is None else _own_variables(container, reference)
     unusable = network_findings(network)
-    found += unusable
-    own: dict[str, str] = {}
-    if prepared.container is not None:
-        own = _own_variables(prepared.container, reference)
-    found += environment_findings(environment, own=own)
-    if prepared.container is not None:
-        found += _container_findings(prepared.container, region, model, network)
-        found += eula_findings(model, prepared.container.weights_uri)
+    found = [
+        *prepared.findings,
+        *token_reference_findings(reference),
+        *class_findings(getattr(model or serving, "architecture", None)),
+        *model_findings(model),
+        *_compilation_findings(serving, model),
+        *credential_findings("environment", environment),
+        *unusable,
+        *environment_findings(environment, own=own),
+    ]
+    if container is not None:
+        found += _container_findings(container, region, model, network)
+        found += eula_findings(model, container.weights_uri)
         found += _overlap_findings(own, environment)
         if not unusable:
             found += zone_findings(network)
             found += way_out_findings(network, model, {**own, **environment})
-        kind = kind_of(model) if model else looked_up(_said_of(serving))
+        kind = kind_of(model) if model else looked_up(_architecture_in(serving))
         found += _further_findings(prepared, environment, kind, accelerators)
     return ModelDefinition(
         prepared=prepared,
         model=model,
         network=network,
-        role=role,
+        role=request.role,
         region=region,
-        variables={**own, **environment} if prepared.container is not None else {},
+        variables={} if container is None else {**own, **environment},
         findings=tuple(found),
     )
 
 
-def _engine_findings(
+def _compilation_findings(
     serving: ServingConfiguration, model: ModelSource | None
 ) -> list[Finding]:
     """
@@ -288,7 +299,7 @@ def _container_findings(
         found += file_findings(container.files)
     if network.isolated and model is not None and container.weights_uri is None:
         found.append(
-            ISOLATED_DOWNLOAD.finding(
+            ISOLATED_MODEL.finding(
                 "an isolated network lets the container download no weights",
                 "serve an S3Model with a backend that reads /opt/ml/model, or define "
                 "the network without isolated=True",
@@ -297,7 +308,7 @@ def _container_findings(
     return found
 
 
-def _said_of(serving: ServingConfiguration) -> ModelArchitecture | str | None:
+def _architecture_in(serving: ServingConfiguration) -> ModelArchitecture | str | None:
     """
     Return what a folder of the user's own says of its model.
     """
@@ -354,10 +365,10 @@ def environment_findings(
 
 
 def _name_findings(variables: Mapping[str, str]) -> list[Finding]:
-    return [finding for name in variables for finding in _findings_of_name(name)]
+    return [finding for name in variables for finding in _one_name_findings(name)]
 
 
-def _findings_of_name(name: str) -> list[Finding]:
+def _one_name_findings(name: str) -> list[Finding]:
     if is_unresolved(name):
         # CloudFormation takes functions as values only.
         return [

@@ -28,7 +28,11 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
 )
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.models.artifact import ServingArtifact
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    ModelRequest,
+    define_model,
+)
 from cdk_sagemaker_llm.hosting.models.image import ServingImage
 from cdk_sagemaker_llm.hosting.models.model_weights import (
     accepts_eula,
@@ -118,21 +122,21 @@ class Model(ModelBase):
 
         model:
             Where the weights come from.
-            If left out, the serving configuration's own files must name them.
+            If omitted, the serving configuration's own files must name them.
 
         accelerators:
             Devices that each copy has, for backends that split over all of them.
-            If left out, the backend decides.
+            If omitted, the backend decides.
 
         environment: Further environment variables of the container.
 
         role:
             The execution role; it is given what this model needs.
-            If left out, one is made.
+            If omitted, one is made.
 
         network:
             The VPC to run in, and whether the container is cut off from it.
-            If left out, it is SageMaker's own network.
+            If omitted, it is SageMaker's own network.
 
     Raises:
         ValueError: If the definition could not start; all reasons at once.
@@ -152,15 +156,15 @@ class Model(ModelBase):
         network: Network | None = None,
     ) -> None:
         report(scope, id, count_findings("accelerators", accelerators or 0, 0))
-        definition = define_model(
-            region=region_of(scope),
+        request = ModelRequest(
             serving=serving,
             model=model,
-            network=network,
-            role=role,
             environment=environment,
-            accelerators=accelerators,
+            role=role,
+            network=network,
+            region=region_of(scope),
         )
+        definition = define_model(request, accelerators)
         report(scope, id, [*role_findings(scope, role), *definition.findings])
         super().__init__(scope, id)
         belongs(self, scope)

@@ -130,7 +130,7 @@ def token_reference(model: ModelSource | None) -> str | None:
     return value.unsafe_unwrap()
 
 
-def token_findings(reference: str | None) -> list[Finding]:
+def token_reference_findings(reference: str | None) -> list[Finding]:
     """
     Check that the token is a reference, and say who can read it all the same.
     """

@@ -76,7 +76,7 @@ _TOKENS = (
 )
 _NO_TOKENS = (
     "Tokens, queue and cache are metrics of the containers, which come with "
-    "`detailed_observability=True` alone."
+    "`Observability(detailed=True)` alone."
 )
 TOO_MUCH = Rule("LLM362", "a dashboard has more than CloudWatch takes", _QUOTAS)
 NOTHING_TO_SHOW = Rule("LLM364", "a dashboard has nothing to show", _BODY)
@@ -96,15 +96,15 @@ class LlmDashboard(Construct):
         endpoints:
             What to show: patterns, with the components that ``add_model`` made, and
             endpoints.
-            If left out, components alone are shown.
+            If omitted, components alone are shown.
 
         components:
             Further inference components, such as those of an ``Endpoint``.
-            If left out, it is those of the patterns.
+            If omitted, it is those of the patterns.
 
         dashboard_name:
             A name of at most 255 letters, digits, hyphens and underscores.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
     Raises:
         ValueError: If there is nothing to show, or more than CloudWatch takes.
@@ -243,7 +243,7 @@ class _Page:
     def _is_observed(self) -> bool:
         configs = (getattr(each, "endpoint_config", None) for each in self._shown)
         return any(
-            each is not None and each.definition.detailed_observability
+            each is not None and each.definition.observability.detailed
             for each in configs
         )
 
@@ -346,7 +346,7 @@ class Section:
         endpoint = self.construct
         if not isinstance(endpoint, Endpoint):
             return False
-        return endpoint.endpoint_config.definition.enhanced_metrics
+        return endpoint.endpoint_config.definition.observability.enhanced_metrics
 
     def _instances(self, drawn: Drawn) -> Widget:
         """

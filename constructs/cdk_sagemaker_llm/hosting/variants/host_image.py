@@ -120,7 +120,7 @@ def mixed_findings(
         names = ", ".join(map(str, known))
         return [
             MIXED_HOSTS.finding(
-                f"instance_pools mix GPUs with Inferentia or Trainium: {names}",
+                f"capacity.pools mix GPUs with Inferentia or Trainium: {names}",
                 "serve these from endpoints of their own",
             )
         ]
@@ -133,7 +133,7 @@ def mixed_findings(
         shared_host_image(known, cuda_version)
     except ValueError as fault:
         remedy = "choose types of one driver generation, or inference_ami_version"
-        return [MIXED_HOSTS.finding(f"instance_pools: {fault}", remedy)]
+        return [MIXED_HOSTS.finding(f"capacity.pools: {fault}", remedy)]
     return []
 
 

@@ -13,6 +13,7 @@ import pytest
 from aws_cdk import Stack
 
 from cdk_sagemaker_llm import (
+    Capacity,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstancePool,
@@ -21,7 +22,7 @@ from cdk_sagemaker_llm import (
     ServingFolder,
 )
 from cdk_sagemaker_llm.fit import checking, packing
-from cdk_sagemaker_llm.hosting.endpoints import endpoint_definition
+from cdk_sagemaker_llm.hosting.variants import variant_definition
 from cdk_sagemaker_llm.serving.engines import base as engines
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
 from cdk_sagemaker_llm.serving.engines.parameters import Telling
@@ -55,7 +56,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("check", folder, "check_properties")
     counted("plan", checking, "plan")
     counted("pack", packing, "pack")
-    counted("look up", endpoint_definition, "find_instance_type")
+    counted("look up", variant_definition, "find_instance_type")
     return counts
 
 
@@ -88,11 +89,11 @@ def test_pools_ask_each_answer_once_for_each_type(
         InstancePool("ml.g6e.12xlarge", priority=1),
         InstancePool("ml.g5.2xlarge", priority=2),
     ]
-    LlmEndpoint(stack, "Llm", model=MISTRAL, instance_pools=pools)
+    LlmEndpoint(stack, "Llm", model=MISTRAL, capacity=Capacity(pools=pools))
     defined = asked.copy()
     asked.clear()
     host = InferenceComponentEndpoint(
-        stack, "Host", instance_pools=pools, max_instance_count=2
+        stack, "Host", capacity=Capacity(pools=pools), max_instance_count=2
     )
     host.add_model("Mistral", model=MISTRAL)
 

@@ -12,7 +12,9 @@ from aws_cdk import CfnParameter, Stack
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.variants.variant_definition import timeout_contradictions
+from cdk_sagemaker_llm.hosting.variants.variant_definition import (
+    loading_timeout_findings,
+)
 from cdk_sagemaker_llm.serving.host import host_findings
 
 G5 = find_instance_type("ml.g5.12xlarge")
@@ -270,7 +272,9 @@ def test_the_shorter_patience_is_the_one_to_raise(
     """
     Equal ones agree, and a default is no promise.
     """
-    contradictions = timeout_contradictions(limit, health_check, was_chosen=was_chosen)
+    contradictions = loading_timeout_findings(
+        limit, health_check, was_chosen=was_chosen
+    )
 
     assert [each.remedy for each in contradictions] == ([found] if found else [])
 
@@ -281,4 +285,4 @@ def test_placeholders_are_not_compared(stack: Stack) -> None:
     """
     number = CfnParameter(stack, "Number", type="Number").value_as_number
 
-    assert timeout_contradictions(7200, number, was_chosen=True) == []
+    assert loading_timeout_findings(7200, number, was_chosen=True) == []
