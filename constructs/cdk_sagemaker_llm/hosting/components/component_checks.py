@@ -82,7 +82,7 @@ class ComponentDefinition:
 
         scheduling: How copies are placed, and whether instances keep their data.
 
-        findings: All that was found of it, but not of its model.
+        findings: All findings of the component, without those of its model.
     """
 
     resources: ResourceRequirements
@@ -323,7 +323,7 @@ def reserved_device_findings(
     """
     Check that each copy of a container that runs on accelerators reserves some.
 
-    Where there are none to reserve, the host's own check says so.
+    Where the host has none to reserve, its own check reports that.
     """
     container = model.prepared.container
     if container is None or resources.accelerators is not None:

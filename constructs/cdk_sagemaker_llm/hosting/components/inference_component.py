@@ -19,7 +19,10 @@ from cdk_sagemaker_llm.hosting.common.limits import seconds
 from cdk_sagemaker_llm.hosting.common.names import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable
-from cdk_sagemaker_llm.hosting.components.adapters import AdapterInferenceComponent
+from cdk_sagemaker_llm.hosting.components.adapters import (
+    AdapterInferenceComponent,
+    LoraAdapter,
+)
 from cdk_sagemaker_llm.hosting.components.component_base import (
     ComponentIdentity,
     InferenceComponentBase,
@@ -44,7 +47,7 @@ from cdk_sagemaker_llm.hosting.components.sizing import (
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
-from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount
+from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scaling.zero import CopyHost
 from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
     Watched,
@@ -62,8 +65,6 @@ if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.components.adapters import LoraAdapter
-    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
     from cdk_sagemaker_llm.hosting.updates.rollout import Rolling
 
 _Component = sagemaker.CfnInferenceComponent
@@ -121,6 +122,7 @@ class InferenceComponent(InferenceComponentBase):
             changed: the template has no number of copies then.
             Set it from the second deployment on; what the service starts without a
             number is not documented.
+
         model_overrides:
             Models for types of the endpoint's instance pools, in place of ``model``.
             If omitted, copies run the same on all types.
@@ -318,7 +320,7 @@ class InferenceComponent(InferenceComponentBase):
             min_capacity: Copies that always run; 0 lets the last one go.
 
         Raises:
-            ValueError: If the bounds are wrong, the host does not say whether its
+            ValueError: If the bounds are wrong, the host does not define whether its
                 instances may go to zero, or the copies are scaled already.
         """
         host = CopyHost(
@@ -355,9 +357,9 @@ class InferenceComponent(InferenceComponentBase):
         """
         Serve a LoRA adapter on this component's copies, as a component of its own.
 
-        A base that says nothing of LoRA is told to take adapters, which restarts it
-        where it runs already. ``LmiVllm(enable_lora=True)`` says it from the start, and
-        ``Vllm(enable_lora=True)`` does beside
+        A base that sets nothing about LoRA is set to take adapters, which restarts it
+        where it runs already. ``LmiVllm(enable_lora=True)`` takes them from the start,
+        as does ``Vllm(enable_lora=True)`` beside
         ``environment={"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true"}``.
 
         Args:

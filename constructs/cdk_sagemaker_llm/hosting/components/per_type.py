@@ -1,7 +1,7 @@
 """
 One model on instances of several types: its devices, plan and container on each.
 
-What belongs here lets the patterns treat one type as they treat many.
+It lets the patterns treat one type as they treat many.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Filling:
     Args:
         models: The model as it is on each type, with its plan.
 
-        findings: What was found of it, beside its plans.
+        findings: The findings of the model, beside those of its plans.
 
-        fit: What was found of its plans.
+        fit: The findings of its plans.
     """
 
     models: tuple[ModelDefinition, ...]
@@ -88,7 +88,7 @@ def define_filling(
 
         request: The model, how it is served, and where.
 
-        assumptions: What to take for granted of the engine.
+        assumptions: The user's figures of the engine's memory.
     """
     models, fit = [], []
     for one in types:
@@ -163,7 +163,7 @@ class Sized:
 
         resources: What each copy reserves.
 
-        fit: What was found of its plan.
+        fit: The findings of its plan.
     """
 
     definition: ModelDefinition
@@ -188,7 +188,7 @@ def define_sized(
         resources: What copies reserve: the same on all types, or for each of them;
             ``None`` if the plan decides.
 
-        assumptions: What to take for granted of the engine.
+        assumptions: The user's figures of the engine's memory.
     """
     requested = {} if resources is None else by_type(resources, types)
     sizes = []

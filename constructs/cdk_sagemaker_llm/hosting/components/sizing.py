@@ -1,5 +1,5 @@
 """
-What follows from a model's size: its resources and its copies.
+How many copies of a model run, what each reserves, and how they are placed.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _IMBALANCE = (0, 100)
 @dataclass(kw_only=True, slots=True)
 class Sizing:
     """
-    What each copy of a model reserves, decided once: when its demand is known.
+    What each copy of a model reserves, decided once, when its demand is known.
 
     Args:
         hardware: The instance type; ``None`` if it is not known.
 
         requested: What the user asked for; ``None`` if the plan decides.
 
-        assumptions: What to take for granted of the engine; ``None`` for what its
-            configuration says.
+        assumptions: The user's figures of the engine's memory; ``None`` for those of
+            its configuration.
     """
 
     hardware: InstanceType | None
@@ -86,7 +86,7 @@ class Sizing:
         Args:
             demand: What the model asks of the memory.
 
-            further: What was found of the serving configuration alone.
+            further: The findings of the serving configuration alone.
         """
         found = self.plan(demand)
         if found is None:

@@ -17,11 +17,15 @@ from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import belongs
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
+    AsyncInference,
     async_property,
     async_statements,
     make_bucket,
 )
-from cdk_sagemaker_llm.hosting.endpoints.data_capture import capture_statements
+from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
+    DataCapture,
+    capture_statements,
+)
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
     Observability,
@@ -46,9 +50,6 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
 
-    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
-    from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
-
 
 _KIND = "endpoint-config"
 
@@ -69,7 +70,7 @@ class EndpointConfigBase(Resource):
     async_inference: AsyncInference | None = None
     """Where requests and answers lie; ``None`` if they are answered at once."""
     async_bucket: s3.IBucket | None = None
-    """The bucket that was made for them; ``None`` if another was given."""
+    """The bucket that was made for them; ``None`` if the user chose another."""
     is_imported: bool = False
     """Whether it was made elsewhere, so that nothing is known of it."""
 

@@ -16,8 +16,14 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.hosting.endpoints.asynchronous import async_findings
-from cdk_sagemaker_llm.hosting.endpoints.data_capture import capture_findings
+from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
+    AsyncInference,
+    async_findings,
+)
+from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
+    DataCapture,
+    capture_findings,
+)
 from cdk_sagemaker_llm.hosting.endpoints.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.roles.network import Network
@@ -34,8 +40,6 @@ if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
 
-    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
-    from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.models.model import Model
 
 _GUIDE = "SageMaker developer guide"
@@ -121,8 +125,7 @@ class EndpointConfigDefinition:
 
         data_capture: What is kept of requests; ``None`` for nothing.
 
-        findings: What was found of the variants, alone, together, and with their
-            models.
+        findings: All findings of the variants, alone, together, and with their models.
     """
 
     variants: tuple[VariantDefinition, ...]
@@ -168,8 +171,8 @@ def define_endpoint_config(
     config: EndpointConfigDefinition, *, hosts_components: bool
 ) -> EndpointConfigDefinition:
     """
-    Check a configuration's variants, alone and together, and what it is to do beside
-    answering; return it with the findings.
+    Check a configuration: its variants alone and together, and its other settings;
+    return it with the findings.
 
     Args:
         config: The configuration as the user defined it.

@@ -61,7 +61,7 @@ class ShadowVariant:
             If omitted, it is the endpoint's.
 
         instance_type:
-            What it runs on.
+            The type of its instances.
             If omitted, it is the endpoint's type.
 
         instance_count: Instances that it runs on.
@@ -148,7 +148,7 @@ class ShadowDefinition:
 
         variant: Its instances.
 
-        fit: What was found of how the model fits them, and of its share.
+        fit: The findings of how the model fits them, and of its share.
     """
 
     model: ModelDefinition
@@ -172,7 +172,7 @@ def define_shadow(
     instance_type: str | InstanceType | None,
 ) -> ShadowDefinition:
     """
-    Check all that can be said of a shadow before anything is made of it.
+    Check a shadow completely before anything is made of it.
 
     Args:
         shadow: The shadow as the user defined it.
@@ -190,7 +190,7 @@ def define_shadow(
         serving=shadow.serving or request.serving,
         model=shadow.model or request.model,
         environment=shadow.environment,
-        # Its own container may take as long as the backend says.
+        # The shadow's time-out follows its own backend and size.
         start_up=None,
     )
     model = define_model(own, accelerators)

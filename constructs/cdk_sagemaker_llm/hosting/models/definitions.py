@@ -1,9 +1,9 @@
 """
-What models and inference components will be: checked once, before anything is made.
+A model as it will be: checked once, before anything is made.
 
 A definition holds all that is prepared and known; a construct only writes it. Patterns
-make definitions, report what was found, and hand them to constructs; a construct that
-is made by itself does the same with its own arguments.
+make definitions, report the findings, and hand them to constructs; a construct that is
+made by itself does the same with its own arguments.
 """
 
 from __future__ import annotations
@@ -58,20 +58,19 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
-ISOLATED_MODEL = Rule(
-    "LLM119", "an isolated network lets the container download no weights"
-)
-
 # CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
 _MOST_VARIABLES = 100
 _LONGEST_NAME = 1024
 _LONGEST_VALUE = 1024
 _MOST_BYTES = 32 * 1024
-_SHOWN = 30
+_LONGEST_EXCERPT = 30
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 # A process's variable ends at a NUL, and half of a surrogate pair is not in UTF-8.
 _IN_NO_VARIABLE = re.compile(r"[\0\ud800-\udfff]")
 
+ISOLATED_MODEL = Rule(
+    "LLM119", "an isolated network lets the container download no weights"
+)
 LARGE_ENVIRONMENT = Rule(
     "LLM120", "the environment is larger than the service takes", API
 )
@@ -85,7 +84,7 @@ class ModelRequest:
     Args:
         serving: Which backend serves the model, and how.
 
-        model: Where the weights come from; ``None`` if the serving's files say it.
+        model: Where the weights come from; ``None`` if the serving's files name them.
 
         environment: Further environment variables.
 
@@ -115,7 +114,7 @@ class ModelDefinition:
     Args:
         prepared: What its serving configuration answered.
 
-        model: Where the weights come from; ``None`` if the container's files say it.
+        model: Where the weights come from; ``None`` if the container's files name them.
 
         network: Where the container runs.
 
@@ -125,10 +124,10 @@ class ModelDefinition:
 
         variables: All environment variables, the token's references included.
 
-        findings: All that was found of it.
+        findings: All findings of the model.
 
-        plan: How it fits its instances, or why that is not known; ``None`` where no
-            instances are known of, as for a model that is made by itself.
+        plan: How it fits its instances, or why that is not known; ``None`` where there
+            are none yet, as for a model that is made by itself.
     """
 
     prepared: Prepared
@@ -196,12 +195,12 @@ class ModelDefinition:
 
 def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefinition:
     """
-    Check all that can be said of a model before anything is made of it.
+    Check a model completely before anything is made of it.
 
     Args:
         request: The model, how it is served, and where.
 
-        accelerators: Devices that each copy has, or a function that decides it.
+        accelerators: How many devices each copy has, or a function that decides it.
     """
     serving, model, region = request.serving, request.model, request.region
     network, environment = request.network or Network(), request.environment or {}
@@ -249,7 +248,7 @@ def _compilation_findings(
     serving: ServingConfiguration, model: ModelSource | None
 ) -> list[Finding]:
     """
-    Check that engines are given to what loads them.
+    Check that compiled engines are served by what loads them.
     """
     if getattr(model, "compiled", None) is None or hasattr(serving, "precompiled"):
         return []
@@ -310,7 +309,7 @@ def _container_findings(
 
 def _architecture_in(serving: ServingConfiguration) -> ModelArchitecture | str | None:
     """
-    Return what a folder of the user's own says of its model.
+    Return the architecture that a folder of the user's own names.
     """
     return getattr(serving, "architecture", None)
 
@@ -381,7 +380,7 @@ def _one_name_findings(name: str) -> list[Finding]:
         return [
             IMPOSSIBLE_NAME.finding(
                 f"a name in environment must be at most {_LONGEST_NAME} characters "
-                f"long, got {len(name)}, beginning with {name[:_SHOWN]!r}"
+                f"long, got {len(name)}, beginning with {name[:_LONGEST_EXCERPT]!r}"
             )
         ]
     if _NAME.match(name):

@@ -128,10 +128,12 @@ class Model(ModelBase):
             Devices that each copy has, for backends that split over all of them.
             If omitted, the backend decides.
 
-        environment: Further environment variables of the container.
+        environment:
+            Further environment variables of the container.
+            If omitted, there are none.
 
         role:
-            The execution role; it is given what this model needs.
+            The execution role, which gets the permissions that this model needs.
             If omitted, one is made.
 
         network:
@@ -186,8 +188,8 @@ class Model(ModelBase):
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
-        awaited = [*_awaited(definition.model), *self._image.awaited()]
-        self.cfn_model.node.add_dependency(*policies, *awaited)
+        sources = [*_weight_sources(definition.model), *self._image.sources()]
+        self.cfn_model.node.add_dependency(*policies, *sources)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
         if self.network.vpc is not None and (self.artifact or container.weights_uri):
@@ -269,7 +271,7 @@ class DefinedModel(Model):
         self._write(definition)
 
 
-def _awaited(model: ModelSource | None) -> list[Construct]:
+def _weight_sources(model: ModelSource | None) -> list[Construct]:
     """
     Return what puts the weights in place, where the app does that itself.
     """
@@ -325,7 +327,7 @@ class _ImportedModel(ModelBase):
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """
-    How a container wants to be asked.
+    The form in which a container takes requests.
 
     Args:
         schema: How it wants a prompt; ``None`` if that is not known, or it takes none.
@@ -337,16 +339,16 @@ class Dialect:
     takes_chats: bool = False
 
 
-UNKNOWN = Dialect()
+UNKNOWN_DIALECT = Dialect()
 
 
 def dialect_of(definition: ModelDefinition | None) -> Dialect:
     """
-    Return how a model's container wants to be asked; nothing is known of an imported
-    model, and of an image that the catalogue does not have.
+    Return the form in which a model's container takes requests; it is unknown for an
+    imported model, and for an image that the catalogue does not have.
     """
     if definition is None:
-        return UNKNOWN
+        return UNKNOWN_DIALECT
     image = checked_as(definition.container.image)
     if image.family in LMI:
         return Dialect(Schema.LMI, _lmi_chats(definition))
@@ -357,10 +359,10 @@ def dialect_of(definition: ModelDefinition | None) -> Dialect:
 
 def _engine_dialect(family: str, definition: ModelDefinition) -> Dialect:
     """
-    Return how an engine in an image of its own is asked.
+    Return the form of an engine in an image of its own.
 
-    TEI has no form for prompts: its embeddings go by ``inputs``, as where nothing is
-    known.
+    TEI has no form for prompts: its embeddings go by ``inputs``, as where the form is
+    unknown.
     """
     engine = engine_of(family)
     if engine in _OPENAI_ENGINES or family in _OPENAI_FAMILIES:
@@ -369,15 +371,15 @@ def _engine_dialect(family: str, definition: ModelDefinition) -> Dialect:
         return Dialect(Schema.OPENAI, takes_chats=writes)
     if engine in _CHATS_ALONE:
         return Dialect(Schema.CHAT, takes_chats=True)
-    return UNKNOWN
+    return UNKNOWN_DIALECT
 
 
 def common_dialect(definitions: Iterable[ModelDefinition | None]) -> Dialect:
     """
-    Return how all of several models are asked; unknown where they differ.
+    Return the form of several models; it is unknown where they differ.
     """
     found = {dialect_of(definition) for definition in definitions}
-    return found.pop() if len(found) == 1 else UNKNOWN
+    return found.pop() if len(found) == 1 else UNKNOWN_DIALECT
 
 
 def _lmi_chats(definition: ModelDefinition) -> bool:

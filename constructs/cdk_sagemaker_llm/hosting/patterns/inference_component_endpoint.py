@@ -69,10 +69,9 @@ from cdk_sagemaker_llm.hosting.variants.capacity import (
     RoutingStrategy,
 )
 from cdk_sagemaker_llm.hosting.variants.variant import (
-    ManagedInstanceScaling,
-    MinimumNotChosen,
     ProductionVariant,
     ScaleInPolicy,
+    bounds_of_hosts,
     fixed_number_findings,
 )
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
@@ -100,11 +99,11 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
     Args:
         instance_type:
             The type's API name, or ``InstanceType.of(...)`` for a new one.
-            If omitted, ``capacity`` has pools of types.
+            If omitted, ``capacity`` names pools of types.
 
         instance_count:
             Instances at the start, and at least from then on, unless
-            ``min_instance_count`` says less.
+            ``min_instance_count`` is less.
 
         max_instance_count:
             Up to how many instances SageMaker adds when copies need them.
@@ -129,7 +128,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         inference_ami_version:
             The host image, which decides the GPU driver, for all models that come and
             go.
-            If omitted, ``cuda_version`` or ``engine`` say it.
+            If omitted, it is derived from ``cuda_version`` or ``engine``.
 
         cuda_version:
             The CUDA version of the models' images, such as ``12.4``, from which the
@@ -183,9 +182,9 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             If omitted, the service's default applies.
 
         data_capture:
-            Where requests and answers are kept; the guide does not say that it works
-            with inference components.
-            If omitted, they are not.
+            Where requests and answers are kept; the guide does not document it for
+            inference components.
+            If omitted, they are not kept.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -218,7 +217,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         scale_in_policy: ScaleInPolicy | None = None,
         data_capture: DataCapture | None = None,
     ) -> None:
-        bounds = _bounds(
+        bounds = bounds_of_hosts(
             instance_count, min_instance_count, max_instance_count, scale_in_policy
         )
         variant = ProductionVariant(
@@ -437,7 +436,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             copies:
                 How many copies start, or ``"fill"`` for as many as the instances
                 hold beside the other models.
-                If omitted, it is what ``resources`` say, or one.
+                If omitted, it is the number in ``resources``, or one.
 
             inference_component_name:
                 A name of your own.
@@ -447,7 +446,9 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
                 In place of a name, the beginning of one: what follows changes where
                 the component has to be replaced.
 
-            environment: Further environment variables of the container.
+            environment:
+                Further environment variables of the container.
+                If omitted, there are none.
 
             container_startup_health_check_timeout:
                 How long a copy may take to load, 60 to 3600 seconds.
@@ -469,6 +470,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
                 have changed: the template has no number of copies then.
                 Set it from the second deployment on; what the service starts without
                 a number is not documented.
+
             placement_strategy:
                 Whether copies spread over instances, or share as few as possible.
                 If omitted, the service's default applies.
@@ -483,9 +485,9 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
                 If omitted, the service decides by the instances' storage.
 
             assumptions:
-                What to take for granted of the memory that the engine needs, where
-                the cautious figures of the plan refuse what is known to run.
-                If omitted, it is what the serving configuration says.
+                Figures for the memory that the engine needs, in place of the plan's
+                cautious ones, where those refuse a model that is known to run.
+                If omitted, the figures of the serving configuration apply.
 
         Raises:
             ValueError: If the definition could not start, or the instances cannot
@@ -561,16 +563,3 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
-
-
-def _bounds(
-    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
-) -> ManagedInstanceScaling | None:
-    if least is None and most is None:
-        return None
-    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
-    return bounds(
-        min_instance_count=start if least is None else least,
-        max_instance_count=start if most is None else most,
-        scale_in_policy=scale_in,
-    )

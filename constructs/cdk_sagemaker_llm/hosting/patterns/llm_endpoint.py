@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.hosting.components.per_type import (
     look_up_types,
     make_models,
 )
-from cdk_sagemaker_llm.hosting.endpoints.connection import Connected
+from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import (
     DefinedEndpointConfig,
@@ -32,7 +32,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     Observability,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.endpoints.shadow import define_shadow
+from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant, define_shadow
 from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
@@ -56,9 +56,7 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
-    from cdk_sagemaker_llm.hosting.endpoints.connection import Connection
     from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
@@ -74,7 +72,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
     Args:
         instance_type:
             The type's API name, or ``InstanceType.of(...)`` for a new one.
-            If omitted, ``capacity`` has pools of types.
+            If omitted, ``capacity`` names pools of types.
 
         serving:
             Which backend serves the model, and how.
@@ -90,10 +88,12 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             A name of your own.
             If omitted, CloudFormation makes one.
 
-        environment: Further environment variables of the container.
+        environment:
+            Further environment variables of the container.
+            If omitted, there are none.
 
         role:
-            The execution role; it is given what the model needs.
+            The execution role, which gets the permissions that the model needs.
             If omitted, one is made.
 
         network:
@@ -102,7 +102,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
 
         container_startup_health_check_timeout:
             How long the model may take to load, 60 to 3600 seconds.
-            If omitted, it is 30 minutes, or more where the model's size asks for it.
+            If omitted, it is 30 minutes, or more where the model's size needs it.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
@@ -159,9 +159,9 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             If omitted, they are not.
 
         assumptions:
-            What to take for granted of the memory that the engine needs, where the
-            cautious figures of the plan refuse what is known to run.
-            If omitted, it is what the serving configuration says.
+            Figures for the memory that the engine needs, in place of the plan's
+            cautious ones, where those refuse a model that is known to run.
+            If omitted, the figures of the serving configuration apply.
 
     Raises:
         ValueError: If the definition could not start; all reasons at once.

@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
 from cdk_sagemaker_llm.hosting.variants.capacity import (
     UNUSED_SETTING,
     Capacity,
+    InstancePool,
     PrefixAwareRouting,
     RoutingStrategy,
     routing_property,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from aws_cdk import Duration, Size
 
     from cdk_sagemaker_llm.hosting.models.model import ModelBase
-    from cdk_sagemaker_llm.hosting.variants.capacity import InstancePool
     from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
 
 _Config = sagemaker.CfnEndpointConfig
@@ -61,7 +61,7 @@ class ProductionVariant:
     Args:
         instance_type:
             The type's API name, or ``InstanceType.of(...)`` for a new one.
-            If omitted, ``capacity`` has pools of types.
+            If omitted, ``capacity`` names pools of types.
 
         model:
             The model that fills the instances, defined here or imported.
@@ -96,8 +96,8 @@ class ProductionVariant:
         inference_ami_version:
             The host image, which decides the GPU driver.
             If omitted, it is the type's default, or, where that is too old, the one
-            for the CUDA version of the model's image; hosts of components say what
-            they are for with ``cuda_version`` or ``engine``.
+            for the CUDA version of the model's image; for hosts of components it
+            follows ``cuda_version`` or ``engine``.
 
         cuda_version:
             The CUDA version of the images that inference components bring, such as
@@ -273,10 +273,36 @@ class ManagedInstanceScaling:
 
 class MinimumNotChosen(ManagedInstanceScaling):
     """
-    Bounds whose minimum nobody chose: it is what the instances start with.
+    Bounds whose minimum nobody chose: it is the number that starts.
     """
 
     __slots__ = ()
+
+
+def bounds_of_hosts(
+    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
+) -> ManagedInstanceScaling | None:
+    """
+    Return between which bounds the number of a pattern's instances may change; ``None``
+    if it is fixed.
+
+    Args:
+        start: Instances at the start, which is also the bound that nobody chose.
+
+        least: Instances that always run; ``None`` if nobody chose it.
+
+        most: Instances that run at most; ``None`` if nobody chose it.
+
+        scale_in: How instances are released.
+    """
+    if least is None and most is None:
+        return None
+    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
+    return bounds(
+        min_instance_count=start if least is None else least,
+        max_instance_count=start if most is None else most,
+        scale_in_policy=scale_in,
+    )
 
 
 class ScaleInStrategy(enum.StrEnum):

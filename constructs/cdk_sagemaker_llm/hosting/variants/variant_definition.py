@@ -116,7 +116,7 @@ class VariantDefinition:
             The host image, whatever models come and go; ``None`` for the types'
             defaults.
 
-        findings: What was found of the variant alone.
+        findings: The findings of the variant alone.
     """
 
     variant: ProductionVariant
@@ -163,7 +163,7 @@ class VariantDefinition:
     @property
     def has_model(self) -> bool:
         """
-        Whether a model fills the instances, be it one of which nothing is known.
+        Whether a model fills the instances, an imported one included.
         """
         return self.model is not None or self.variant.model is not None
 
@@ -329,8 +329,8 @@ def known_hardware(
     instance_type: str | InstanceType | None,
 ) -> InstanceType | None:
     """
-    Look an instance type up; ``None`` for a placeholder, and for one that there is
-    not: the variant's own check says so.
+    Look an instance type up; ``None`` for a placeholder, and for a type that does not
+    exist, which the variant's own check reports.
     """
     return hardware_findings(instance_type)[0]
 
@@ -339,7 +339,7 @@ def hardware_findings(
     instance_type: str | InstanceType | None,
 ) -> tuple[InstanceType | None, list[Finding]]:
     """
-    Look an instance type up; say why where there is none of that name.
+    Look an instance type up; return why where there is none of that name.
     """
     if isinstance(instance_type, InstanceType):
         return instance_type, []

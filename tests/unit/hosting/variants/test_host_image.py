@@ -19,7 +19,7 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.hosting.variants.host_image import image_of, purpose_findings
+from cdk_sagemaker_llm.hosting.variants.host_image import engine_image, purpose_findings
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 
 G5 = "ml.g5.12xlarge"
@@ -84,7 +84,9 @@ def test_a_cuda_version_that_deployment_decides_passes(stack: Stack) -> None:
     assert (found.findings, found.host_image) == ((), None)
 
 
-def test_the_host_image_of_a_model_made_elsewhere_is_not_guessed(stack: Stack) -> None:
+def test_the_host_image_of_a_model_made_elsewhere_is_not_guessed(
+    stack: Stack,
+) -> None:
     """
     It is not that of the library's default engine.
     """
@@ -94,7 +96,7 @@ def test_the_host_image_of_a_model_made_elsewhere_is_not_guessed(stack: Stack) -
     assert define_variant(variant).host_image is None
 
 
-def test_the_image_of_a_configuration_is_known_whoever_names_the_model(
+def test_the_engine_image_a_configuration_is_known_whoever_names_the_model(
     root: Path,
 ) -> None:
     """
@@ -105,14 +107,14 @@ def test_the_image_of_a_configuration_is_known_whoever_names_the_model(
         container_family="djl-tensorrtllm",
         version="0.26.0",
     )
-    found = image_of(folder)
-    given = image_of(Tgi("1.4.5"))
+    found = engine_image(folder)
+    given = engine_image(Tgi("1.4.5"))
 
     assert found is not None
     assert (found.family, found.version) == ("djl-tensorrtllm", "0.26.0")
     assert given is not None
     assert (given.family, given.version) == ("huggingface-llm", "1.4.5")
-    assert image_of(LmiVllm("0.99.0")) is None
+    assert engine_image(LmiVllm("0.99.0")) is None
 
 
 def test_hosts_for_a_folder_are_asked_for_by_its_image(root: Path) -> None:
