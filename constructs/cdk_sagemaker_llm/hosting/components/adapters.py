@@ -1,5 +1,5 @@
 """
-The SageMaker InferenceComponent of a LoRA adapter: another voice of a model that runs.
+The SageMaker InferenceComponent of a LoRA adapter on the copies of a base model.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ _counts: WeakKeyDictionary[Stack, int] = WeakKeyDictionary()
 
 class AdapterInferenceComponent(InferenceComponentBase):
     """
-    A LoRA adapter on the copies of a base: invoked by a name of its own, with no
-    accelerators of its own.
+    A LoRA adapter on the copies of a base: it has a name of its own to be invoked by,
+    and no accelerators of its own.
 
     The base is set to take adapters unless its definition sets that itself, and the
     endpoint's role may read what lies beside the adapter.
@@ -206,7 +206,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
 
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
         """
-        Say what becomes of the adapter when it is no longer defined.
+        Set what happens to the adapter when it is no longer defined.
         """
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)
@@ -449,7 +449,7 @@ def adapter_artifact_findings(adapter: LoraAdapter) -> Iterator[Finding]:
 
 def reading_statements(adapter: LoraAdapter) -> list[Statement]:
     """
-    Return what a role needs to read an adapter.
+    Return the permissions that a role needs to read an adapter.
     """
     bucket = f"arn:{partition()}:s3:::{adapter.bucket_name}"
     statements = [

@@ -298,7 +298,7 @@ class InferenceComponent(InferenceComponentBase):
 
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
         """
-        Say what becomes of the component when it is no longer defined.
+        Set what happens to the component when it is no longer defined.
         """
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)

@@ -61,7 +61,7 @@ def look_up_types(
     instance_type: str | InstanceType | None, capacity: Capacity | None
 ) -> tuple[str | InstanceType | None, Capacity | None]:
     """
-    Look types up, so that nobody has to a second time.
+    Look the instance types up once, for all that follows.
     """
     if capacity is None or capacity.pools is None:
         return known_hardware(instance_type) or instance_type, capacity

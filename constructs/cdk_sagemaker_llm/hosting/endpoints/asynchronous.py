@@ -63,7 +63,7 @@ class AsyncTopic(enum.StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AsyncInference:
     """
-    Let requests wait in a queue; requests and answers lie on S3.
+    Asynchronous inference: requests wait in a queue, and lie on S3 as their answers do.
 
     ``AsyncInference(output=bucket, success_topic=topic)``
     ``AsyncInference(output="s3://my-bucket/answers")``
@@ -253,7 +253,8 @@ def async_property(async_inference: AsyncInference) -> AsyncProperty:
 
 def async_statements(async_inference: AsyncInference) -> list[Statement]:
     """
-    Return what the role needs to take requests, write answers and notify.
+    Return the permissions that the role needs to take requests, write answers and
+    notify.
     """
     places = AsyncPlaces.of(async_inference)
     topics = [
@@ -276,7 +277,8 @@ def async_statements(async_inference: AsyncInference) -> list[Statement]:
 
 def caller_statements(async_inference: AsyncInference) -> list[Statement]:
     """
-    Return what a caller needs on S3: to lay requests down, and to fetch answers.
+    Return the permissions on S3 that a caller needs to upload requests and to fetch
+    answers.
     """
     places = AsyncPlaces.of(async_inference)
     reading = (read_statements("Answers", place) for place in places.written)

@@ -247,7 +247,7 @@ class Connected:
         schema: Schema | str | None = None,
     ) -> ConnectionParameter:
         """
-        Keep how to reach it in an SSM parameter, which ``LlmClient.from_ssm`` reads.
+        Store how to reach it in an SSM parameter, which ``LlmClient.from_ssm`` reads.
 
         Args:
             id: The parameter's id.

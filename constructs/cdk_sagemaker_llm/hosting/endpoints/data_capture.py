@@ -155,7 +155,7 @@ def capture_findings(
 
 def capture_statements(capture: DataCapture) -> list[Statement]:
     """
-    Return what the role needs to write what is captured.
+    Return the permissions that the role needs to write the captured data.
     """
     place = _place_of(capture)
     return [

@@ -276,7 +276,7 @@ class Endpoint(EndpointBase):
     @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
         """
-        Let a principal lay requests down, have them answered, and fetch the answers.
+        Let a principal upload requests, invoke the endpoint, and fetch the answers.
 
         Raises:
             ValueError: If the endpoint answers at once: the service refuses the call.

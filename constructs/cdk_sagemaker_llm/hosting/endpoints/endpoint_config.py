@@ -241,15 +241,15 @@ class EndpointConfig(EndpointConfigBase):
             data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
-        self._wait_for_access(access, self._needed())
+        self._wait_for_access(access, self._statements())
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
 
-    def _needed(self) -> list[Statement]:
+    def _statements(self) -> list[Statement]:
         """
-        Return what the endpoint itself needs, beside its models.
+        Return the permissions that the endpoint itself needs, beside its models.
         """
         key, capture = self.definition.kms_key, self.definition.data_capture
         found = []
@@ -265,10 +265,10 @@ class EndpointConfig(EndpointConfigBase):
         self, access: RoleAccess | None, needed: list[Statement]
     ) -> None:
         """
-        Let the roles do what the endpoint itself needs, and depend on it.
+        Grant the roles what the endpoint itself needs, and depend on these policies.
 
-        Whatever components come and go: a role is used when the endpoint is created,
-        and again while its network interfaces are removed.
+        The endpoint needs them whatever components come and go: a role is used when it
+        is created, and again while its network interfaces are removed.
         """
         policies = []
         if access is not None:

@@ -57,7 +57,7 @@ class ServingImage:
 
     def sources(self) -> list[Construct]:
         """
-        Return what puts the image in place, where the app does that itself.
+        Return the constructs that put the image in place, where the app does so itself.
         """
         registry = self.release.registry
         if registry is None or registry.depends_on is None:
@@ -66,7 +66,7 @@ class ServingImage:
 
     def pull_statements(self) -> list[Statement]:
         """
-        Return what a role needs to pull the image.
+        Return the permissions that a role needs to pull the image.
         """
         login = login_statement()
         if not is_repository_known(self.release):
@@ -92,8 +92,8 @@ class ServingImage:
 
 def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:
     """
-    Check that the region, where it is known, lists the image, and that the role can
-    be let pull it.
+    Check that the region, where it is known, lists the image, and that the role can be
+    allowed to pull it.
     """
     if not is_repository_known(release):
         return [

@@ -273,7 +273,7 @@ class DefinedModel(Model):
 
 def _weight_sources(model: ModelSource | None) -> list[Construct]:
     """
-    Return what puts the weights in place, where the app does that itself.
+    Return the constructs that put the weights in place, where the app does so itself.
     """
     if not isinstance(model, S3Model) or model.depends_on is None:
         return []

@@ -60,7 +60,7 @@ USELESS_EULA = Rule(
 
 def weights_statements(model: ModelSource | None) -> list[Statement]:
     """
-    Return what a role needs to read weights on S3.
+    Return the permissions that a role needs to read weights on S3.
     """
     if not isinstance(model, S3Model):
         return []
@@ -94,7 +94,8 @@ def accepts_eula(model: ModelSource | None) -> bool:
 
 def eula_findings(model: ModelSource | None, weights_uri: str | None) -> list[Finding]:
     """
-    Check that what is accepted is written: the model's data source alone has a place.
+    Check that an accepted licence reaches the template: only a model's data source can
+    hold it.
 
     Args:
         model: The weights.

@@ -400,7 +400,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
     @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
         """
-        Let a principal lay requests down, have them answered, and fetch the answers.
+        Let a principal upload requests, invoke the endpoint, and fetch the answers.
 
         Raises:
             ValueError: If the endpoint was not defined with ``async_inference``.

@@ -190,8 +190,8 @@ class RoutingStrategy(enum.StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrefixAwareRouting:
     """
-    Send requests that begin alike to the same instance and copy, whose cache knows
-    the beginning.
+    Send requests that begin alike to the same instance and copy, whose cache has their
+    beginning.
 
     ``PrefixAwareRouting(prefix_length=4096, concurrency_threshold=16)``
 

@@ -162,8 +162,8 @@ class ProductionVariant:
     @property
     def instance_types(self) -> tuple[str | InstanceType | None, ...]:
         """
-        The types of its instances, the first choice first; ``None`` where it was
-        forgotten.
+        The types of its instances, the first choice first; ``None`` where none was
+        chosen.
         """
         types = tuple(pool.instance_type for pool in self.pools)
         return types or (self.instance_type,)
