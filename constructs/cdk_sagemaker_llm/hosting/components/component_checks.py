@@ -122,7 +122,6 @@ def define_component(
     """
     name = component.inference_component_name
     prefix = component.inference_component_name_prefix
-    first, *further = models
     found = [
         *component_name_findings(name, prefix),
         *timeout_findings("container_startup_health_check_timeout", component.start_up),
@@ -136,8 +135,9 @@ def define_component(
     if placement is not None:
         found += placement.findings()
     if host is not None:
-        found += host.model_findings(first, component.start_up, *further)
-    download = first.download_timeout if first is not None else None
+        found += host.model_findings(models, component.start_up)
+    first = models[0]
+    download = None if first is None else first.download_timeout
     return replace(
         component, download=component.download or download, findings=tuple(found)
     )

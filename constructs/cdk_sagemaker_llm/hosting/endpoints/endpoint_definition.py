@@ -215,9 +215,8 @@ def define_endpoint_config(
         for each in every
         if each.model is not None
         for finding in each.model_findings(
-            each.model,
+            [one.model for one in each.types],
             each.variant.container_startup_health_check_timeout,
-            *(one.model for one in each.types[1:]),
         )
     ]
     return replace(config, findings=tuple(found))

@@ -175,24 +175,19 @@ class VariantDefinition:
         return replace(self, variant=self.variant.with_model(model, *further))
 
     def model_findings(
-        self,
-        model: ModelDefinition | None,
-        start_up: Duration | None,
-        *further: ModelDefinition | None,
+        self, models: Sequence[ModelDefinition | None], start_up: Duration | None
     ) -> list[Finding]:
         """
         Check a model against these hosts.
 
         Args:
-            model: The variant's model, or that of a component on it; ``None`` if that
-                was made elsewhere.
+            models: The variant's model, or that of a component on it, as it is on each
+                type, or once for all of them; ``None`` if it was made elsewhere.
 
             start_up: How long it may take to answer; ``None`` for the default.
-
-            further: The model as it is on further types; none if it is the same on
-                all.
         """
-        models = (model, *further) if further else [model] * len(self.types)
+        if len(models) == 1:
+            models = [*models] * len(self.types)
         found = [
             finding
             for one, own in zip(self.types, models, strict=True)
@@ -247,14 +242,13 @@ def define_variant(
             The model as it is on the further types of pools.
             If omitted, it is the same on all.
     """
+    names = variant.instance_types
+    models = (model, *further) if further else (model,) * len(names)
     types, unknown = [], []
-    for index, instance_type in enumerate(variant.instance_types):
-        hardware, faults = hardware_findings(instance_type)
+    for index, (name, own) in enumerate(zip(names, models, strict=True)):
+        hardware, faults = hardware_findings(name)
         unknown += faults
-        own = (
-            (model, *further)[index] if further else model or _own_model(variant, index)
-        )
-        types.append(HostType(str(instance_type), hardware, own))
+        types.append(HostType(str(name), hardware, own or _own_model(variant, index)))
     variant = _with_sizes_of_models(variant, types)
     hardware_of_types = [one.hardware for one in types]
     first_model = types[0].model

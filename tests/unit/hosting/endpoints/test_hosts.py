@@ -306,7 +306,7 @@ def test_a_model_that_is_wrong_is_not_checked_on_its_hosts() -> None:
     """
     broken = defined(TensorRtLlm("0.26.9", model_loading_timeout=7200))
 
-    assert host().model_findings(broken, None) == []
+    assert host().model_findings([broken], None) == []
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_the_containers_patience_is_held_against_sagemakers(
     model = defined(TensorRtLlm("0.26.0", model_loading_timeout=loading))
     chosen = None if start_up is None else Duration.seconds(start_up)
     old_host = host(cuda_version="12.2")
-    found = [each.message for each in old_host.model_findings(model, chosen)]
+    found = [each.message for each in old_host.model_findings([model], chosen)]
 
     assert len(found) == len(expected)
     assert all(part in whole for part, whole in zip(expected, found, strict=True))

@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 G5 = "ml.g5.12xlarge"
 
 
-def told(*, has_model: bool, **purpose: Any) -> list[str]:  # noqa: ANN401 - any keyword
+def messages_of(*, has_model: bool, **purpose: Any) -> list[str]:  # noqa: ANN401 - any keyword
     """
     Return what is found of hosts for a purpose.
     """
@@ -51,13 +51,13 @@ def test_what_is_for_components_is_refused_beside_a_model(
     """
     Once, whatever else is given.
     """
-    assert told(has_model=True, **purpose) == [
+    assert messages_of(has_model=True, **purpose) == [
         (
             f"LLM196 {name} is for hosts of inference components; the host image of a "
             "variant with a model follows the model's image; leave it out"
         )
     ]
-    assert told(has_model=True, inference_ami_version="x") == []
+    assert messages_of(has_model=True, inference_ami_version="x") == []
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,10 @@ def test_a_cuda_version_has_one_or_two_numbers(version: str, *, is_one: bool) ->
     """
     message = f"LLM196 cuda_version must be a version such as '12.8', got {version!r}"
 
-    assert told(has_model=False, cuda_version=version) == ([] if is_one else [message])
-    assert (message in told(has_model=True, cuda_version=version)) is not is_one
+    assert messages_of(has_model=False, cuda_version=version) == (
+        [] if is_one else [message]
+    )
+    assert (message in messages_of(has_model=True, cuda_version=version)) is not is_one
 
 
 def test_a_cuda_version_that_deployment_decides_passes(stack: Stack) -> None:
