@@ -126,17 +126,17 @@ def make_models(
         types: The names of the types.
     """
     first: Model = DefinedModel(scope, "Model", models[0])
-    made = [first]
+    constructs = [first]
     for index, model in enumerate(models[1:], start=1):
         alike = (old for old, one in enumerate(models[:index]) if _is_same(one, model))
         same = next(alike, None)
         if same is not None:
-            made.append(made[same])
+            constructs.append(constructs[same])
             continue
         # One role and one security group are for all.
         shared = replace(model, role=first.role, network=first.network)
-        made.append(DefinedModel(scope, f"Model{_in_id(types[index])}", shared))
-    return tuple(made)
+        constructs.append(DefinedModel(scope, f"Model{_in_id(types[index])}", shared))
+    return tuple(constructs)
 
 
 def _is_same(one: ModelDefinition, other: ModelDefinition) -> bool:

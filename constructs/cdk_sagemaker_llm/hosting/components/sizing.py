@@ -56,7 +56,9 @@ class Sizing:
     hardware: InstanceType | None
     requested: ResourceRequirements | None
     assumptions: Assumptions | None
-    _made: tuple[Demand | None, Plan | NoPlan] | None = field(default=None, init=False)
+    _last_plan: tuple[Demand | None, Plan | NoPlan] | None = field(
+        default=None, init=False
+    )
 
     def accelerators(self, demand: Demand | None) -> int | None:
         """
@@ -113,13 +115,13 @@ class Sizing:
         return self._plan(demand)
 
     def _plan(self, demand: Demand | None) -> Plan | NoPlan:
-        if self._made is None or self._made[0] != demand:
+        if self._last_plan is None or self._last_plan[0] != demand:
             devices = None if self.requested is None else self.requested.accelerators
             found = plan_of(
                 demand, self.hardware, devices, assumptions=self.assumptions
             )
-            self._made = demand, found
-        return self._made[1]
+            self._last_plan = demand, found
+        return self._last_plan[1]
 
 
 def with_same_copies(

@@ -149,8 +149,10 @@ class EndpointConfigDefinition:
         """
         Return a variant by its name; ``None`` if there is none.
         """
-        named = (each for each in self.variants if each.variant.variant_name == name)
-        return next(named, None)
+        for each in self.variants:
+            if each.variant.variant_name == name:
+                return each
+        return None
 
     def filled_by(self, model: Model, *further: Model) -> EndpointConfigDefinition:
         """

@@ -194,16 +194,16 @@ class Placements:
 
 
 def _place(fleet: Fleet, name: str, needs: ResourceRequirements) -> Placement:
-    tried = fleet.with_model(name, needs)
-    return Placement(name=name, fleet=tried, packing=tried.pack())
+    with_model = fleet.with_model(name, needs)
+    return Placement(name=name, fleet=with_model, packing=with_model.pack())
 
 
 def _free_name(name: str, fleet: Fleet) -> str:
-    taken, number = name, 1
-    while taken in fleet.models:
+    free_name, number = name, 1
+    while free_name in fleet.models:
         number += 1
-        taken = f"{name} ({number})"
-    return taken
+        free_name = f"{name} ({number})"
+    return free_name
 
 
 def _without_room(placement: Placement) -> Iterator[str]:

@@ -153,12 +153,10 @@ class VariantDefinition:
         may be of; none if not known.
         """
         instances = self.variant.most_instances
-        known = [one.hardware for one in self.types if one.hardware is not None]
-        if len(known) < len(self.types) or is_unresolved(instances):
+        hardware = [one.hardware for one in self.types if one.hardware is not None]
+        if len(hardware) < len(self.types) or is_unresolved(instances):
             return ()
-        return tuple(
-            Fleet(instance_type=hardware, instances=instances) for hardware in known
-        )
+        return tuple(Fleet(instance_type=one, instances=instances) for one in hardware)
 
     @property
     def has_model(self) -> bool:
@@ -244,10 +242,10 @@ def define_variant(
     """
     names = variant.instance_types
     models = (model, *further) if further else (model,) * len(names)
-    types, unknown = [], []
+    types, type_findings = [], []
     for index, (name, own) in enumerate(zip(names, models, strict=True)):
         hardware, faults = hardware_findings(name)
-        unknown += faults
+        type_findings += faults
         types.append(HostType(str(name), hardware, own or _own_model(variant, index)))
     variant = _with_sizes_of_models(variant, types)
     hardware_of_types = [one.hardware for one in types]
@@ -262,7 +260,7 @@ def define_variant(
             variant.routing_strategy,
             has_model=variant.model is not None,
         ),
-        *unknown,
+        *type_findings,
         *_volume_findings(variant, hardware_of_types),
         *_count_findings(variant, has_model=has_model),
         *_timeout_findings(variant, capacity),
