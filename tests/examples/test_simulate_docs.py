@@ -15,7 +15,7 @@ import pytest
 from aws_cdk import App
 
 from app import define
-from cdk_sagemaker_llm.cli.simulate import simulate as simulate_command
+from cdk_sagemaker_llm.cli.commands.simulate import simulate as simulate_command
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "simulate.md").read_text(encoding="utf-8")

@@ -27,9 +27,8 @@ from werkzeug.test import Client
 from cdk_sagemaker_llm.local import monitoring, regions, scaling
 from cdk_sagemaker_llm.local.clock import CLOCK
 from cdk_sagemaker_llm.local.gateway import Gateway
-from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
-from cdk_sagemaker_llm.local.settings import Settings
+from cdk_sagemaker_llm.local.settings import BY_HAND, Settings
 from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.local.watching.watch import Watching
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
@@ -86,10 +85,12 @@ class HandRunAws:
 
     def run(self, seconds: float) -> None:
         """
-        Let time pass.
+        Let time pass, on the wall as in there.
         """
         self._wall += seconds
-        CLOCK.catch_up()
+        if CLOCK.is_by_hand:
+            with CLOCK.lock:
+                CLOCK.advance(seconds)
 
     def run_to_the_hour(self) -> float:
         """
@@ -153,33 +154,27 @@ class _Raw:
 
 @contextmanager
 def hand_run_aws(
-    speed: float | None = 1.0, times: FleetTimes | None = None
+    times: FleetTimes | None = None, *, takes_time: bool = True
 ) -> Iterator[HandRunAws]:
     """
-    Give an AWS of an account of its own; without a speed nothing takes time.
+    Give an AWS of an account of its own, with a clock by hand.
 
     Args:
-        speed: How fast time is said to pass.
+        times: How long instances and copies take. If omitted, they take no time.
 
-        times: How long instances and copies take. If left out, they take no time.
+        takes_time: Whether anything takes time, as by default nothing does.
     """
     account = str(next(_accounts))
-    wall = CLOCK._wall  # noqa: SLF001 - the test's own time instead
-    settings = Settings()
-    if speed is not None:
-        settings = Settings(
-            speed=speed,
-            times=times or FleetTimes.instant(),
-            latency=Latency(first_token=0.0, per_token=0.0),
-        )
-    with mock.patch.dict(os.environ, {"MOTO_ACCOUNT_ID": account}):
-        aws = HandRunAws(account)
-        CLOCK._wall = aws.wall  # noqa: SLF001 - as above
-        regions.configure(settings)
+    aws = HandRunAws(account)
+    settings = Settings(clock=BY_HAND, times=times or FleetTimes.instant())
+    with (
+        mock.patch.dict(os.environ, {"MOTO_ACCOUNT_ID": account}),
+        mock.patch.object(CLOCK, "_wall", aws.wall),
+    ):
+        regions.configure(settings if takes_time else Settings())
         try:
             yield aws
         finally:
-            CLOCK._wall = wall  # noqa: SLF001 - as above
             regions.configure(Settings())
 
 

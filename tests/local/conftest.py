@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.deployments import Deployer
 from tests.secrecy import in_aws
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +70,22 @@ def _bootstrapped(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) ->
     bootstrapped = run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
     assert bootstrapped.returncode == 0, bootstrapped.stdout
     return run
+
+
+@pytest.fixture(name="deployer", scope="session")
+def _deployer(embedded_aws: EmbeddedAws) -> Deployer:
+    """
+    Deploy to the shared server without the CLI.
+    """
+    return Deployer(embedded_aws)
+
+
+@pytest.fixture(name="fresh_deployer", scope="module")
+def _fresh_deployer(fresh_aws: EmbeddedAws) -> Deployer:
+    """
+    Deploy likewise to the module's own server.
+    """
+    return Deployer(fresh_aws)
 
 
 def cdk_runner(aws: EmbeddedAws, home: Path) -> Cdk:

@@ -5,7 +5,6 @@ LoRA adapters on the embedded AWS: on their base's copies, by names of their own
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
@@ -22,7 +21,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
 )
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.conftest import ROOT, Cdk
+from tests.deployments import ROOT, Deployer, synthesised
 from tests.local.hosting_requests import (
     LMI_36,
     TGI,
@@ -363,13 +362,6 @@ class Callers:
                 self.outcomes.append("answered")
 
 
-def synth_command(app: Path) -> str:
-    """
-    Return the command with which the CDK CLI runs an app.
-    """
-    return f"{sys.executable} {app}"
-
-
 def renamed(bucket: str, base_name: str) -> dict[str, object]:
     """
     Return the template of a base of this name, with two adapters that have none.
@@ -417,10 +409,10 @@ def test_adapters_move_with_a_base_that_is_replaced(
 
 
 def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
-    The real CLI; the second deployment touches nothing of the base, and the last
+    The second deployment touches nothing of the base, and the last
     deletes adapters first.
     """
     tenants = ("bakery", "library", "museum", "theatre")
@@ -430,9 +422,7 @@ def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
     more.write_text(APP.read_text().replace('"Museum"]', '"Museum", "Theatre"]'))
     stacks = Stacks(embedded_aws)
 
-    deploy = ("deploy", "--require-approval", "never")
-    first = cdk(*deploy, app=synth_command(APP), outdir=tmp_path / "first")
-    assert first.returncode == 0, first.stdout
+    deployer.deploy(synthesised(APP, tmp_path / "first")).checked()
     names = stacks.outputs("LoraAdapters")
     before = described(embedded_aws, names["BaseName"])
     answers = {
@@ -442,8 +432,8 @@ def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
     with Callers(embedded_aws, names["EndpointName"]) as callers:
         for name in (names["BaseName"], names["BakeryName"]):
             callers.keep_calling(name)
-        second = cdk(*deploy, app=synth_command(more), outdir=tmp_path / "second")
-    assert second.returncode == 0, second.stdout
+        second = deployer.deploy(synthesised(more, tmp_path / "second"))
+    second.checked()
     changed = [
         logical
         for logical, status, _ in stacks.events("LoraAdapters")
@@ -452,8 +442,7 @@ def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
     theatre = stacks.outputs("LoraAdapters")["TheatreName"]
     after = described(embedded_aws, names["BaseName"])
     spoken = chat_with(embedded_aws, names["EndpointName"], theatre)
-    gone = cdk("destroy", "--force", app=synth_command(more), outdir=tmp_path / "gone")
-    assert gone.returncode == 0, gone.stdout
+    deployer.destroy(tmp_path / "second").checked()
 
     assert [answers[each]["model"] for each in ("Bakery", "Library", "Museum")] == [
         names["BakeryName"],

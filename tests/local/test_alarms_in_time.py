@@ -308,7 +308,7 @@ def test_without_time_nothing_goes_off() -> None:
     """
     The default: alarms stay as they were made, and are told of at once.
     """
-    with hand_run_aws(speed=None) as aws:
+    with hand_run_aws(takes_time=False) as aws:
         aws.client("cloudwatch").put_metric_alarm(AlarmName="Busy", **_ALARM)
         for _ in range(4):
             _put(aws, 9)

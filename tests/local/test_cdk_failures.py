@@ -1,5 +1,5 @@
 """
-What the real CDK CLI shows of a deployment that fails, and that the stack recovers.
+What a deployment that fails tells, and that the stack recovers.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
+from tests.deployments import Deployer
 from tests.local import tiny_app
-from tests.local.conftest import ACCOUNT, REGION, Cdk, cdk_runner
+from tests.local.conftest import ACCOUNT, REGION
 
 FAULTS = (
     ("no-capacity", "ml.g5.12xlarge", "due to InsufficientInstanceCapacity error"),
@@ -35,40 +36,18 @@ FAULTS = (
 
 
 @pytest.fixture(name="instant", scope="module")
-def _instant(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[EmbeddedAws, Cdk]]:
+def _instant() -> Iterator[tuple[EmbeddedAws, Deployer]]:
     with EmbeddedAws(region=REGION) as aws:
-        yield aws, bootstrapped(aws, tmp_path_factory.mktemp("home"))
+        yield aws, Deployer(aws)
 
 
-def bootstrapped(aws: EmbeddedAws, home: Path) -> Cdk:
-    """
-    Return what runs the CDK CLI in a bootstrapped account.
-    """
-    run = cdk_runner(aws, home)
-    done = run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
-    assert done.returncode == 0, done.stdout
-    return run
-
-
-def deploy(run: Cdk, app: Path) -> None:
-    """
-    Deploy successfully.
-    """
-    done = run("deploy", "--require-approval", "never", app=app)
-    assert done.returncode == 0, done.stdout
-
-
-def fail(run: Cdk, app: Path, *words: str) -> None:
+def fail(deployer: Deployer, app: Path, *words: str) -> None:
     """
     Deploy, and see it fail with the words.
     """
-    done = run("deploy", "--require-approval", "never", app=app)
-    assert done.returncode == 1, done.stdout
-    # The CLI breaks lines where its summary would be too long.
-    shown = " ".join(done.stdout.split())
-    assert all(word in shown for word in words), done.stdout
+    done = deployer.deploy(app)
+    assert not done.succeeded, done.events
+    assert all(word in done.events for word in words), done.events
 
 
 def endpoints(aws: EmbeddedAws) -> list[Untyped]:
@@ -79,55 +58,60 @@ def endpoints(aws: EmbeddedAws) -> list[Untyped]:
 
 
 def test_an_endpoint_that_fails_rolls_back_and_can_be_deployed_again(
-    instant: tuple[EmbeddedAws, Cdk], tmp_path: Path
+    instant: tuple[EmbeddedAws, Deployer], tmp_path: Path
 ) -> None:
     """
     The reason is the resource's, nothing is left, and the next deployment may succeed.
     """
-    aws, run = instant
+    aws, deployer = instant
     app = tiny_app.synth(tmp_path / "app")
     for kind, target, words in FAULTS:
         aws.fault(kind, target)
-        fail(run, app, words, "ROLLBACK_COMPLETE")
+        fail(deployer, app, words, "ROLLBACK_COMPLETE")
         assert endpoints(aws) == []
         aws.clear_faults()
 
-    deploy(run, app)
-    assert run("destroy", "--force", app=app).returncode == 0
+    deployer.deploy(app).checked()
+    deployer.destroy(app).checked()
     assert endpoints(aws) == []
 
 
 def test_an_update_that_fails_leaves_what_served(
-    instant: tuple[EmbeddedAws, Cdk], tmp_path: Path
+    instant: tuple[EmbeddedAws, Deployer], tmp_path: Path
 ) -> None:
     """
     The new fleet fails, and the endpoint goes on with the old one.
     """
-    aws, run = instant
+    aws, deployer = instant
     first = tiny_app.synth(tmp_path / "first")
     second = tiny_app.synth(tmp_path / "second", batch_size="32")
-    deploy(run, first)
+    deployer.deploy(first).checked()
     before = describe(aws)
     aws.fault("never-healthy", tiny_app.ENDPOINT)
 
-    fail(run, second, "did not pass the ping health check", "UPDATE_ROLLBACK_COMPLET")
+    fail(
+        deployer,
+        second,
+        "did not pass the ping health check",
+        "UPDATE_ROLLBACK_COMPLET",
+    )
     after = describe(aws)
     assert after["EndpointStatus"] == "InService"
     assert after["EndpointConfigName"] == before["EndpointConfigName"]
 
     aws.clear_faults()
-    deploy(run, second)
+    deployer.deploy(second).checked()
     assert describe(aws)["EndpointConfigName"] != before["EndpointConfigName"]
-    assert run("destroy", "--force", app=second).returncode == 0
+    deployer.destroy(second).checked()
 
 
 def test_a_component_that_fails_rolls_back_and_can_be_deployed_again(
-    instant: tuple[EmbeddedAws, Cdk], tmp_path: Path
+    instant: tuple[EmbeddedAws, Deployer], tmp_path: Path
 ) -> None:
     """
     So does an endpoint with it.
     """
-    aws, run = instant
+    aws, deployer = instant
     app = App(outdir=str(tmp_path), analytics_reporting=False)
     stack = Stack(app, "Hosted", env=Environment(account=ACCOUNT, region=REGION))
     host = InferenceComponentEndpoint(
@@ -141,12 +125,12 @@ def test_a_component_that_fails_rolls_back_and_can_be_deployed_again(
     )
     app.synth()
     aws.fault("never-healthy", "hosted")
-    fail(run, tmp_path, "did not pass the ping health check")
+    fail(deployer, tmp_path, "did not pass the ping health check")
     assert endpoints(aws) == []
 
     aws.clear_faults()
-    deploy(run, tmp_path)
-    assert run("destroy", "--force", app=tmp_path).returncode == 0
+    deployer.deploy(tmp_path).checked()
+    deployer.destroy(tmp_path).checked()
 
 
 def test_in_time_a_stack_is_in_progress_fails_and_recovers(tmp_path: Path) -> None:
@@ -154,15 +138,20 @@ def test_in_time_a_stack_is_in_progress_fails_and_recovers(tmp_path: Path) -> No
     It takes its time, as its events tell afterwards; ten minutes are a second.
     """
     with EmbeddedAws(region=REGION, speed=600.0) as aws:
-        run = bootstrapped(aws, tmp_path)
+        deployer = Deployer(aws)
         app = tiny_app.synth(tmp_path / "app")
         aws.fault("no-capacity", "ml.g5.12xlarge")
-        fail(run, app, "due to InsufficientInstanceCapacity error", "ROLLBACK_COMPLETE")
+        fail(
+            deployer,
+            app,
+            "due to InsufficientInstanceCapacity error",
+            "ROLLBACK_COMPLETE",
+        )
         assert endpoints(aws) == []
 
         aws.clear_faults()
-        deploy(run, app)
-        assert run("destroy", "--force", app=app).returncode == 0
+        deployer.deploy(app).checked()
+        deployer.destroy(app).checked()
         assert endpoints(aws) == []
         failed, deployed = stack_events(aws)
     # Half an hour without capacity, an endpoint that comes, one that goes.

@@ -1,5 +1,5 @@
 """
-What the service refuses, as the real CDK CLI shows it.
+What the service refuses, as the events of a deployment show it.
 
 The constructs refuse all of this at synth; each stack is therefore defined well and
 then bent through its L1 resources.
@@ -22,7 +22,8 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
-from tests.local.conftest import ACCOUNT, REGION, Cdk
+from tests.deployments import Deployer
+from tests.local.conftest import ACCOUNT, REGION
 
 MODEL = HuggingFaceModel("mistralai/Mistral-7B-v0.1")
 TGI = Tgi("1.4.5")
@@ -136,13 +137,13 @@ def a_name_that_exists(stack: Stack) -> None:
 )
 def test_a_refusal_is_shown_and_rolled_back(
     embedded_aws: EmbeddedAws,
-    cdk: Cdk,
+    deployer: Deployer,
     tmp_path: Path,
     define: Callable[[Stack], None],
     message: str,
 ) -> None:
     """
-    The service's words are on the screen, and nothing of the stack is left.
+    The service's words are in the event, and nothing of the stack is left.
     """
     _take_the_name(embedded_aws)
     name = define.__name__.replace("_", "-")
@@ -150,19 +151,19 @@ def test_a_refusal_is_shown_and_rolled_back(
     define(Stack(app, name, env=Environment(account=ACCOUNT, region=REGION)))
     app.synth()
 
-    done = cdk("deploy", "--require-approval", "never", app=tmp_path / "cdk.out")
+    before = _endpoints(embedded_aws)
+    done = deployer.deploy(tmp_path / "cdk.out")
     described = embedded_aws.client("cloudformation").describe_stacks(StackName=name)
-    endpoints = embedded_aws.client("sagemaker").list_endpoints()["Endpoints"]
 
-    assert done.returncode == 1
-    (line, *_) = [line for line in done.stdout.splitlines() if "CREATE_FAILED" in line]
+    assert not done.succeeded
+    (line, *_) = [line for line in done.events.splitlines() if "CREATE_FAILED" in line]
     assert re.search(message, line)
     assert described["Stacks"][0]["StackStatus"] == "ROLLBACK_COMPLETE"
-    assert not [e for e in endpoints if e["EndpointName"].startswith(("Host", "Llm"))]
+    assert _endpoints(embedded_aws) == before
 
 
 def test_an_endpoint_with_components_is_not_deleted(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     A component that another team added stops the destruction, and says so.
@@ -172,8 +173,7 @@ def test_an_endpoint_with_components_is_not_deleted(
     hosted(stack, endpoint_name="shared")
     app.synth()
     assembly = tmp_path / "cdk.out"
-    deployed = cdk("deploy", "--require-approval", "never", app=assembly)
-    assert deployed.returncode == 0, deployed.stdout
+    deployer.deploy(assembly).checked()
     sagemaker = embedded_aws.client("sagemaker")
     (theirs,) = sagemaker.list_inference_components(EndpointNameEquals="shared")[
         "InferenceComponents"
@@ -192,13 +192,17 @@ def test_an_endpoint_with_components_is_not_deleted(
         RuntimeConfig={"CopyCount": 1},
     )
 
-    refused = cdk("destroy", "--force", app=assembly)
+    refused = deployer.destroy(assembly)
     sagemaker.delete_inference_component(InferenceComponentName="theirs")
-    repeated = cdk("destroy", "--force", app=assembly)
+    deployer.destroy(assembly).checked()
 
-    assert refused.returncode == 1
-    assert "Cannot delete endpoint with inference component" in refused.stdout
-    assert repeated.returncode == 0, repeated.stdout
+    assert not refused.succeeded
+    assert "Cannot delete endpoint with inference component" in refused.events
+
+
+def _endpoints(aws: EmbeddedAws) -> set[str]:
+    found = aws.client("sagemaker").list_endpoints()["Endpoints"]
+    return {endpoint["EndpointName"] for endpoint in found}
 
 
 def _take_the_name(aws: EmbeddedAws) -> None:

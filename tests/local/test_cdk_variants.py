@@ -1,44 +1,20 @@
 """
-The examples of asynchronous inference and of a shadow, deployed by the real CDK CLI.
+The examples of asynchronous inference and of a shadow, deployed.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.deployments import example
 from tests.local.hosting_requests import prompt
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from tests.local.conftest import Cdk
-
-ROOT = Path(__file__).parents[2]
-
-
-def synth(example: str, folder: Path) -> Path:
-    """
-    Synthesise an example as its user would.
-    """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-    subprocess.run(
-        [sys.executable, ROOT / "examples" / example / "app.py"],
-        check=True,
-        env={**kept, "CDK_OUTDIR": str(folder)},
-    )
-    return folder
-
-
-def deploy(cdk: Cdk, app: Path) -> None:
-    """
-    Deploy all there is.
-    """
-    done = cdk("deploy", "--all", "--require-approval", "never", app=app)
-    assert done.returncode == 0, done.stdout
+    from tests.deployments import Deployer
 
 
 def only_endpoint(aws: EmbeddedAws, stack: str) -> dict[str, Any]:
@@ -58,13 +34,13 @@ def only_endpoint(aws: EmbeddedAws, stack: str) -> dict[str, Any]:
 
 
 def test_the_asynchronous_example_is_deployed(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     It answers a request that lies in its bucket, and is set up to go to zero.
     """
-    app = synth("async_endpoint", tmp_path / "out")
-    deploy(cdk, app)
+    app = example("async_endpoint", tmp_path / "out")
+    deployer.deploy(app).checked()
     endpoint = only_endpoint(embedded_aws, "Batch")
     name, s3 = endpoint["EndpointName"], embedded_aws.client("s3")
     output = endpoint["AsyncInferenceConfig"]["OutputConfig"]["S3OutputPath"]
@@ -95,19 +71,19 @@ def test_the_asynchronous_example_is_deployed(
         "StepScaling",
         "TargetTrackingScaling",
     ]
-    assert cdk("destroy", "--all", "--force", app=app).returncode == 0
+    deployer.destroy(app).checked()
     # It outlives its stack.
     assert bucket in {each["Name"] for each in s3.list_buckets()["Buckets"]}
 
 
 def test_the_shadow_example_is_deployed(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     Of four requests the shadow gets two, and both variants' answers are kept.
     """
-    app = synth("shadow_variant", tmp_path / "out")
-    deploy(cdk, app)
+    app = example("shadow_variant", tmp_path / "out")
+    deployer.deploy(app).checked()
     endpoint = only_endpoint(embedded_aws, "Trial")
     runtime = embedded_aws.client("sagemaker-runtime")
     for _ in range(4):
@@ -123,4 +99,4 @@ def test_the_shadow_example_is_deployed(
 
     assert (shadow["VariantName"], shadow["CurrentWeight"]) == ("Shadow", 0.5)
     assert variants == ["AllTraffic"] * 4 + ["Shadow"] * 2
-    assert cdk("destroy", "--all", "--force", app=app).returncode == 0
+    deployer.destroy(app).checked()

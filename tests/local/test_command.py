@@ -19,7 +19,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cdk_sagemaker_llm.cli.local import register
+from cdk_sagemaker_llm.cli.commands.local import register
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
@@ -107,6 +107,7 @@ def test_ctrl_c_stops_it_cleanly() -> None:
     assert "Traceback" not in shown
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("foreground", [True, False])
 def test_sigterm_stops_it_as_ctrl_c_does(foreground: bool) -> None:  # noqa: FBT001 - by name
     """
@@ -122,6 +123,7 @@ def test_sigterm_stops_it_as_ctrl_c_does(foreground: bool) -> None:  # noqa: FBT
     assert "Traceback" not in shown
 
 
+@pytest.mark.whole
 def test_a_background_job_goes_on_ignoring_ctrl_c() -> None:
     """
     That key is for what runs in the foreground.
@@ -140,6 +142,7 @@ def test_a_background_job_goes_on_ignoring_ctrl_c() -> None:
     assert status == 200
 
 
+@pytest.mark.whole
 def test_sigterm_while_it_starts_stops_it_as_well() -> None:
     """
     It is no error, and the server has ended by then.

@@ -16,7 +16,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from typer.testing import CliRunner
 
-from cdk_sagemaker_llm.cli.local import register
+from cdk_sagemaker_llm.cli.commands.local import register
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
 from tests.local.conftest import ACCOUNT, REGION
 from tests.local.hosting_requests import unique
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.local.conftest import Cdk
+    from tests.deployments import Deployer
 
 # It asks for its own stack while that is being made, and writes down each request.
 PYTHON = """
@@ -367,8 +367,8 @@ def test_the_command_takes_callables() -> None:
     assert "must be Custom::Name=module:function" in shown.output
 
 
-def test_cdk_deploys_custom_resources_and_empties_buckets(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+def test_custom_resources_of_an_app_are_deployed_and_empty_buckets(
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     The function as an asset; a bucket that the CDK's own resource empties.
@@ -401,14 +401,12 @@ def test_cdk_deploys_custom_resources_and_empties_buckets(
     CfnOutput(stack, "Word", value=made.get_att_string("Word"))
     app.synth()
 
-    deployed = cdk("deploy", "--require-approval", "never", app=outdir)
+    deployed = deployer.deploy(outdir).checked()
     body = b"text"
     embedded_aws.client("s3").put_object(Bucket="emptied-bucket", Key="k", Body=body)
-    destroyed = cdk("destroy", "--force", app=outdir)
+    deployer.destroy(outdir).checked()
 
-    assert deployed.returncode == 0, deployed.stdout
-    assert "Customised.Word = emptied-bucket" in deployed.stdout
-    assert destroyed.returncode == 0, destroyed.stdout
+    assert deployed.outputs["Customised"]["Word"] == "emptied-bucket"
     buckets = embedded_aws.client("s3").list_buckets()["Buckets"]
     assert "emptied-bucket" not in [found["Name"] for found in buckets]
 

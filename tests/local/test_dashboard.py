@@ -1,40 +1,31 @@
 """
-The example of a dashboard, deployed by the real CDK CLI.
+The example of a dashboard, deployed.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
-from tests.local.conftest import ROOT
+from tests.deployments import example
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from tests.local.conftest import Cdk
+    from tests.deployments import Deployer
 
 STACK = "Watched"
 
 
 def test_the_example_is_deployed(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     Its dashboard names what was made: the component, its alarms, its region.
     """
-    app = tmp_path / "cdk.out"
-    subprocess.run(
-        [sys.executable, ROOT / "examples" / "dashboard" / "app.py"],
-        env={**os.environ, "CDK_OUTDIR": str(app)},
-        check=True,
-    )
-    done = cdk("deploy", "--require-approval", "never", app=app)
-    assert done.returncode == 0, done.stdout
+    app = example("dashboard", tmp_path / "cdk.out")
+    deployer.deploy(app).checked()
 
     cloudwatch = embedded_aws.client("cloudwatch")
     described = embedded_aws.client("cloudformation").describe_stacks(StackName=STACK)
@@ -61,6 +52,6 @@ def test_the_example_is_deployed(
     assert len(states["properties"]["alarms"]) == 8
     assert {*states["properties"]["alarms"]} <= {each["AlarmArn"] for each in made}
 
-    assert cdk("destroy", "--force", app=app).returncode == 0
+    deployer.destroy(app).checked()
     entries = cloudwatch.list_dashboards()["DashboardEntries"]
     assert output["OutputValue"] not in {each["DashboardName"] for each in entries}

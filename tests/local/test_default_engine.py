@@ -1,5 +1,5 @@
 """
-What is served where nothing is said: deployed by the real CDK CLI, and asked by the
+What is served where nothing is said: deployed, and asked by the
 client and the command as users do, without saying how.
 """
 
@@ -16,17 +16,13 @@ import pytest
 
 from cdk_sagemaker_llm.client import LlmClient, ModelError
 from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.deployments import Deployer, synthesised
 from tests.local.client import commands
-from tests.local.conftest import Cdk
 from tests.local.hosting_requests import REGISTRY
-from tests.local.stacks import Stacks
 from tests.local.test_engines import SGLANG, TEI, VLLM_UBUNTU, serve
 
-APP = f"{sys.executable} {Path(__file__).with_name('default_app.py')}"
-DEPLOY = ("deploy", "--require-approval", "never")
+APP = Path(__file__).with_name("default_app.py")
 LLAMA_CPP = f"{REGISTRY}/llama-cpp:server-sagemaker-cuda-v1"
-# A deployment by the real CLI, and the command many times.
-pytestmark = pytest.mark.timeout(600)
 COMMAND = str(Path(sys.executable).with_name("sagemaker-llm"))
 _WRONG = f"""
 import boto3
@@ -69,15 +65,10 @@ def client_of(aws: EmbeddedAws, endpoint: str) -> LlmClient:
 
 @pytest.fixture(name="outputs", scope="module")
 def _outputs(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path_factory: pytest.TempPathFactory
+    deployer: Deployer, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, str]:
-    """
-    Deploy with the real CLI.
-    """
-    outdir = tmp_path_factory.mktemp("unsaid")
-    done = cdk(*DEPLOY, "Unsaid", app=APP, outdir=outdir)
-    assert done.returncode == 0, done.stdout
-    return Stacks(embedded_aws).outputs("Unsaid")
+    app = synthesised(APP, tmp_path_factory.mktemp("unsaid"))
+    return deployer.deploy(app, "Unsaid").checked().outputs["Unsaid"]
 
 
 @pytest.fixture(name="endpoint", scope="module")
@@ -244,13 +235,12 @@ def test_embeddings_by_inputs_stay_so(embedded_aws: EmbeddedAws) -> None:
 
 
 def test_a_wrong_argument_fails_where_a_user_looks(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     The deployment in the service's words; vLLM's own in the endpoint's log group.
     """
-    done = cdk(*DEPLOY, "Wrong", "--no-rollback", app=APP, outdir=tmp_path)
-    shown = " ".join(done.stdout.split())
+    done = deployer.deploy(synthesised(APP, tmp_path), "Wrong", rollback=False)
     reason = "did not pass the ping health check"
     described = embedded_aws.client("sagemaker").describe_endpoint(
         EndpointName="wrong-engine"
@@ -259,8 +249,8 @@ def test_a_wrong_argument_fails_where_a_user_looks(
     group = "/aws/sagemaker/Endpoints/wrong-engine"
     events = logs.filter_log_events(logGroupName=group)["events"]
 
-    assert done.returncode == 1, done.stdout
-    assert reason in shown
+    assert not done.succeeded
+    assert reason in done.events
     assert described["EndpointStatus"] == "Failed"
     assert reason in described["FailureReason"]
     told = "unrecognized arguments: --max-model-length"

@@ -1,5 +1,5 @@
 """
-The example of embeddings, deployed by the real CDK CLI and asked by both clients; and
+The example of embeddings, deployed and asked by both clients; and
 an embedding model on vLLM.
 """
 
@@ -12,19 +12,19 @@ import boto3
 import pytest
 
 from cdk_sagemaker_llm.client import AsyncLlmClient, LlmClient, ModelError, Schema
+from tests.deployments import example
 from tests.local.hosting_requests import (
     REGISTRY,
     make_config,
     make_endpoint,
     make_model,
 )
-from tests.local.test_cdk_variants import deploy, synth
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from tests.local.conftest import Cdk
+    from tests.deployments import Deployer
 
 TEXTS = ["a stone", "a red apple", "red"]
 QUERY = "red apple"
@@ -56,13 +56,13 @@ async def best(client: AsyncLlmClient) -> list[int]:
 
 
 def test_the_example_is_deployed(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     Both endpoints answer, on a GPU and on processors, and instances follow requests.
     """
-    app = synth("embeddings", tmp_path / "out")
-    deploy(cdk, app)
+    app = example("embeddings", tmp_path / "out")
+    deployer.deploy(app).checked()
     (stack,) = embedded_aws.client("cloudformation").describe_stacks(
         StackName="Search"
     )["Stacks"]
@@ -92,7 +92,7 @@ def test_the_example_is_deployed(
     assert tracked["PredefinedMetricSpecification"]["PredefinedMetricType"] == (
         "SageMakerVariantInvocationsPerInstance"
     )
-    assert cdk("destroy", "--all", "--force", app=app).returncode == 0
+    deployer.destroy(app).checked()
 
 
 def test_an_embedding_model_on_vllm(embedded_aws: EmbeddedAws) -> None:

@@ -89,7 +89,16 @@ def gone(met: list[socket.socket]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        *(
+            pytest.param(number, marks=pytest.mark.whole)
+            for number in (signal.SIGINT, signal.SIGHUP)
+        ),
+    ],
+)
 def test_a_signal_to_it_alone_ends_all_of_the_command(
     number: signal.Signals, listener: Listener
 ) -> None:
@@ -105,6 +114,7 @@ def test_a_signal_to_it_alone_ends_all_of_the_command(
         assert gone(met)
 
 
+@pytest.mark.whole
 def test_a_killed_one_takes_its_command_with_it(listener: Listener) -> None:
     """
     Although it cannot do anything any more.
@@ -116,6 +126,7 @@ def test_a_killed_one_takes_its_command_with_it(listener: Listener) -> None:
         assert gone(met)
 
 
+@pytest.mark.whole
 def test_a_command_that_goes_on_is_killed(listener: Listener) -> None:
     """
     After its time for cleaning up.
@@ -140,6 +151,7 @@ def test_a_command_that_goes_on_is_killed(listener: Listener) -> None:
         assert gone(met)
 
 
+@pytest.mark.whole
 def test_a_child_that_goes_on_is_killed_as_well(listener: Listener) -> None:
     """
     When the command itself has ended.
@@ -168,6 +180,7 @@ def test_a_child_that_goes_on_is_killed_as_well(listener: Listener) -> None:
         assert gone(met)
 
 
+@pytest.mark.whole
 def test_a_server_that_is_killed_ends_all_of_the_command(listener: Listener) -> None:
     """
     There is nothing left to work on.
@@ -191,6 +204,7 @@ def _server_of(parent: int) -> int:
     pytest.fail("there is no server")
 
 
+@pytest.mark.whole
 def test_what_a_command_leaves_running_is_left(listener: Listener) -> None:
     """
     One that ends by itself knows what it does.
@@ -218,7 +232,7 @@ def test_what_a_command_leaves_running_is_left(listener: Listener) -> None:
 
 BEFORE = """
 import os, signal, subprocess, sys
-from cdk_sagemaker_llm.cli import around, main
+from cdk_sagemaker_llm.cli import main
 from cdk_sagemaker_llm.local import EmbeddedAws
 real = subprocess.Popen
 def early(command, **given):
@@ -230,6 +244,7 @@ main()
 """
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "when",
     [
@@ -322,6 +337,7 @@ def test_a_terminal_is_the_commands(typed: bytes, status: int) -> None:
     assert ("answered yes" in shown) is (status == 0)
 
 
+@pytest.mark.whole
 def test_ctrl_c_ends_a_script_around_it_as_well() -> None:
     """
     As if the command had no group of its own.

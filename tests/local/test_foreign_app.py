@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
 
+from tests.deployments import ROOT, Deployer
 from tests.local import foreign_app
-from tests.local.conftest import ACCOUNT, REGION, ROOT, cdk_runner
 from tests.local.foreign_app import TWELVE, Choices
 from tests.local.hosting_requests import put_weights
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from tests.local.conftest import Cdk
 
 CHECKOV = ROOT / ".venv-checkov" / "bin" / "checkov"
 SHARED, TRAFFIC = "Prod-Shared", "Prod-Traffic"
@@ -36,17 +35,17 @@ class Team:
     Args:
         aws: Where it is deployed.
 
-        cdk: The CDK CLI.
+        deployer: What deploys it.
 
         folder: Where the assemblies are written.
     """
 
-    def __init__(self, aws: EmbeddedAws, cdk: Cdk, folder: Path) -> None:
+    def __init__(self, aws: EmbeddedAws, deployer: Deployer, folder: Path) -> None:
         self.sagemaker = aws.client("sagemaker")
         self._scaling = aws.client("application-autoscaling")
         self._cloudformation = aws.client("cloudformation")
         self._iam = aws.client("iam")
-        self._cdk = cdk
+        self._deployer = deployer
         self._folder = folder
         self._steps = 0
         self._seen: set[str] = set()
@@ -67,23 +66,16 @@ class Team:
 
             fails: What the failure must say. If left out, there is none.
         """
-        done = self._cdk(
-            "deploy",
-            "Prod/*",
-            "--require-approval",
-            "never",
-            app=self.synth(choices),
-        )
-        assert (fails in done.stdout) if fails else done.returncode == 0, done.stdout
-        assert bool(done.returncode) is bool(fails), done.stdout
+        done = self._deployer.deploy(self.synth(choices))
+        assert fails in done.events, done.events
+        assert done.succeeded is not bool(fails), done.events
         return {name: self._news(name) for name in (SHARED, TRAFFIC)}
 
     def destroy(self, choices: Choices) -> None:
         """
         Destroy all stacks.
         """
-        done = self._cdk("destroy", "Prod/*", "--force", app=self.synth(choices))
-        assert done.returncode == 0, done.stdout
+        self._deployer.destroy(self.synth(choices)).checked()
 
     def component(self, name: str) -> str:
         """
@@ -136,21 +128,10 @@ def of(news: dict[str, str], *parts: str) -> dict[str, str]:
 
 @pytest.fixture(name="team", scope="module")
 def _team(fresh_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Team:
-    home = tmp_path_factory.mktemp("home")
-    cdk = cdk_runner(fresh_aws, home)
-    bootstrapped = cdk(
-        "bootstrap",
-        f"aws://{ACCOUNT}/{REGION}",
-        "--qualifier",
-        foreign_app.QUALIFIER,
-        "--toolkit-stack-name",
-        "AcmeToolkit",
-        cwd=home,
-    )
-    assert bootstrapped.returncode == 0, bootstrapped.stdout
+    deployer = Deployer(fresh_aws, foreign_app.QUALIFIER)
     models = (*TWELVE, "M13", "reranker", "Stable", "Canary")
     put_weights(fresh_aws, "team-weights", *(name.lower() for name in models))
-    return Team(fresh_aws, cdk, tmp_path_factory.mktemp("app"))
+    return Team(fresh_aws, deployer, tmp_path_factory.mktemp("app"))
 
 
 def test_the_linters_find_nothing(tmp_path: Path) -> None:
@@ -166,6 +147,7 @@ def test_the_linters_find_nothing(tmp_path: Path) -> None:
     assert [str(m) for m in found if m.rule.id != "W3010"] == []
 
 
+@pytest.mark.whole
 def test_checkov_finds_nothing(tmp_path: Path) -> None:
     """
     What is acknowledged has its reason in the template.
@@ -199,8 +181,6 @@ def test_checkov_finds_nothing(tmp_path: Path) -> None:
     )
 
 
-# Thirteen deployments by the real CLI.
-@pytest.mark.timeout(600)
 def test_the_app_is_deployed_changed_and_destroyed(team: Team) -> None:
     """
     In each way that the service, or CloudFormation, makes difficult.

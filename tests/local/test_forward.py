@@ -18,7 +18,7 @@ from botocore.config import Config
 from typer.testing import CliRunner
 from werkzeug.datastructures import Headers
 
-from cdk_sagemaker_llm.cli.local import register
+from cdk_sagemaker_llm.cli.commands.local import register
 from cdk_sagemaker_llm.client import (
     ConnectionCutError,
     FinishReason,

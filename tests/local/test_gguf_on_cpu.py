@@ -1,42 +1,32 @@
 """
-A GGUF file on AWS Graviton: deployed with the CDK CLI, and asked.
+A GGUF file on AWS Graviton: deployed and asked.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import boto3
 
 from cdk_sagemaker_llm.client import LlmClient
-from tests.local.test_cdk import succeed
-from tests.local.test_scale_to_zero import synthesise
+from tests.deployments import example
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from tests.local.conftest import Cdk
+    from tests.deployments import Deployer
 
 
 def test_the_example_is_deployed_and_chats(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     Its image for Graviton starts with the model that it names, and answers a chat
     whole and in parts.
     """
-    app, outputs = tmp_path / "cdk.out", tmp_path / "outputs.json"
-    synthesise("gguf_on_cpu", app)
-
-    deployed = cdk(
-        *("deploy", "--require-approval", "never", "--method", "direct"),
-        *("--outputs-file", str(outputs)),
-        app=app,
-    )
-    succeed(deployed)
-    name = json.loads(outputs.read_text())["GgufOnCpu"]["EndpointName"]
+    deployed = deployer.deploy(example("gguf_on_cpu", tmp_path)).checked()
+    name = deployed.outputs["GgufOnCpu"]["EndpointName"]
     sagemaker = embedded_aws.client("sagemaker")
     config = sagemaker.describe_endpoint_config(
         EndpointConfigName=sagemaker.describe_endpoint(EndpointName=name)[

@@ -5,21 +5,19 @@ An app whose instances are of several types, where the first has no capacity.
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from tests.local.conftest import ACCOUNT, REGION, ROOT, cdk_runner
+from tests.deployments import Deployer, example
+from tests.local.conftest import REGION
+from tests.local.test_drift import detected
 
 WHOLE, SHARED = "WholeInstances", "SharedInstances"
-DEPLOY = ("deploy", "--all", "--require-approval", "never")
-APP = ROOT / "examples" / "instance_pools" / "app.py"
-
-pytestmark = pytest.mark.timeout(300)
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,8 @@ class Deployment:
     """
 
     aws: EmbeddedAws
-    run: Callable[..., str]
+    deployer: Deployer
+    app: Path
     outputs: dict[str, dict[str, str]]
 
     def instances(self, stack: str) -> dict[str, int]:
@@ -74,21 +73,13 @@ def _deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment
     """
     Neither stack can have instances of its first choice.
     """
-    home = tmp_path_factory.mktemp("home")
+    app = example("instance_pools", tmp_path_factory.mktemp("out"))
     with EmbeddedAws(region=REGION) as aws:
         aws.fault("no-capacity", "ml.g6e.12xlarge")
         aws.fault("no-capacity", "ml.g6e.2xlarge")
-        cdk = cdk_runner(aws, home)
-
-        def run(*arguments: str) -> str:
-            done = cdk(*arguments, cwd=home)
-            assert done.returncode == 0, done.stdout
-            return done.stdout
-
-        app = ("--app", f"{sys.executable} {APP}")
-        run("bootstrap", f"aws://{ACCOUNT}/{REGION}")
-        run(*DEPLOY, *app, "--outputs-file", "out.json")
-        yield Deployment(aws, run, json.loads((home / "out.json").read_text()))
+        deployer = Deployer(aws)
+        outputs = deployer.deploy(app).checked().outputs
+        yield Deployment(aws, deployer, app, outputs)
 
 
 def test_instances_of_the_second_type_start(deployment: Deployment) -> None:
@@ -133,8 +124,8 @@ def test_what_runs_is_what_was_asked_for(deployment: Deployment) -> None:
     """
     The same again changes nothing, and nothing has drifted.
     """
-    app = ("--app", f"{sys.executable} {APP}")
+    again = deployment.deployer.deploy(deployment.app).checked()
 
-    assert deployment.run(*DEPLOY, *app).count("(no changes)") == 2
+    assert again.events.count("(no changes)") == 2
     for stack in (WHOLE, SHARED):
-        assert "No drift detected" in deployment.run("drift", stack, *app)
+        assert detected(deployment.aws, stack)["StackDriftStatus"] == "IN_SYNC"

@@ -94,6 +94,7 @@ def test_users_stream(endpoint: str) -> None:
     assert result.measured.delays[1].count > 5
 
 
+@pytest.mark.whole
 def test_processes_share_the_work_and_failures_are_counted(
     embedded_aws: EmbeddedAws, endpoint: str
 ) -> None:
@@ -166,6 +167,7 @@ def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.whole
 def test_the_benchmarks_stand_in_is_an_endpoint(endpoint: str) -> None:
     """
     It streams fifty tokens an answer, at its pace, and says how late it was.
@@ -204,6 +206,7 @@ def test_missing_settings_of_aws_are_told(
         load(endpoint)
 
 
+@pytest.mark.whole
 def test_the_code_of_the_page_runs(
     endpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,6 +301,7 @@ def test_a_benchmark_sweeps_saves_and_compares(
     assert facts["scaling_target"]["users"] in {2, 4}
 
 
+@pytest.mark.whole
 def test_a_benchmark_is_drawn_and_counts_tokens(
     embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ def test_three_workers_share_the_work_whatever_their_clocks_say(
     assert two.wait(30) == odd.wait(30) == 0
 
 
+@pytest.mark.whole
 def test_requests_arrive_at_the_rate_of_all_workers_together(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -163,6 +164,7 @@ def test_requests_arrive_at_the_rate_of_all_workers_together(
     assert figures.requests_per_second == pytest.approx(50, rel=0.4)
 
 
+@pytest.mark.whole
 def test_a_worker_that_dies_is_told(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -183,6 +185,7 @@ def test_a_worker_that_dies_is_told(
     assert result.figures.requests > 0
 
 
+@pytest.mark.whole
 def test_a_test_that_lost_all_its_workers_ends(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -199,6 +202,7 @@ def test_a_test_that_lost_all_its_workers_ends(
         run_load(lead(endpoint, address, workers=1, run_time=600.0), kill)
 
 
+@pytest.mark.whole
 def test_another_version_does_not_join(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -213,6 +217,7 @@ def test_another_version_does_not_join(
     assert "has cdk-sagemaker-llm 9.9, locust " in said
 
 
+@pytest.mark.whole
 def test_one_worker_too_many_is_sent_home(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -229,6 +234,7 @@ def test_one_worker_too_many_is_sent_home(
     assert result.figures.success_rate == 1.0
 
 
+@pytest.mark.whole
 def test_workers_that_do_not_come_are_not_waited_for_for_ever(
     endpoint: str, address: str
 ) -> None:

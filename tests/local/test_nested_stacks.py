@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cdk_sagemaker_llm.local import EmbeddedAws
+    from tests.deployments import Deployer
     from tests.local.conftest import Cdk
 
 
@@ -141,8 +142,8 @@ def test_a_change_set_reaches_into_nested_stacks(
     assert inner["Changes"][0]["ResourceChange"]["LogicalResourceId"] == "Topic"
 
 
-def test_cdk_deploys_shows_and_destroys_an_app_with_a_nested_stack(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+def test_an_app_with_a_nested_stack_is_deployed_changed_and_destroyed(
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     An endpoint in the nested stack, its name in an output of the parent.
@@ -150,22 +151,35 @@ def test_cdk_deploys_shows_and_destroys_an_app_with_a_nested_stack(
     first, edited = synth(tmp_path / "a", 1), synth(tmp_path / "b", 2)
     sagemaker = embedded_aws.client("sagemaker")
 
+    deployed = deployer.deploy(first).checked()
+    deployer.deploy(edited).checked()
+
+    assert deployed.outputs["Nesting"]["EndpointName"] == "nested-endpoint"
+    found = sagemaker.describe_endpoint(EndpointName="nested-endpoint")
+    assert found["ProductionVariants"][0]["CurrentInstanceCount"] == 2
+    deployer.destroy(first).checked()
+    names = [e["EndpointName"] for e in sagemaker.list_endpoints()["Endpoints"]]
+    assert "nested-endpoint" not in names
+
+
+@pytest.mark.whole
+def test_cdk_diff_looks_into_a_nested_stack(cdk: Cdk, tmp_path: Path) -> None:
+    """
+    By the real CLI, which deploys and destroys it as well.
+    """
+    first, edited = synth(tmp_path / "a", 1), synth(tmp_path / "b", 2)
+
     deployed = cdk("deploy", "--require-approval", "never", app=first)
     same = cdk("diff", "--fail", app=first)
     differing = cdk("diff", "--fail", app=edited)
-    updated = cdk("deploy", "--require-approval", "never", app=edited)
+    destroyed = cdk("destroy", "--force", app=first)
 
     assert deployed.returncode == 0, deployed.stdout
     assert "Nesting.EndpointName = nested-endpoint" in deployed.stdout
     assert same.returncode == 0, same.stdout
     assert differing.returncode == 1
     assert "AWS::SageMaker::EndpointConfig Config replace" in differing.stdout
-    assert updated.returncode == 0, updated.stdout
-    found = sagemaker.describe_endpoint(EndpointName="nested-endpoint")
-    assert found["ProductionVariants"][0]["CurrentInstanceCount"] == 2
-    assert cdk("destroy", "--force", app=first).returncode == 0
-    names = [e["EndpointName"] for e in sagemaker.list_endpoints()["Endpoints"]]
-    assert "nested-endpoint" not in names
+    assert destroyed.returncode == 0, destroyed.stdout
 
 
 def child(**properties: str) -> Template:

@@ -1,5 +1,5 @@
 """
-A closed VPC: deployed with the CDK CLI, with the endpoints that are called there, and
+A closed VPC: deployed with the endpoints that are called there, and
 asked by its own function's code.
 """
 
@@ -12,14 +12,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.test_cdk import succeed
-from tests.local.test_scale_to_zero import synthesise
+from tests.deployments import example
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from tests.local.conftest import Cdk
+    from tests.deployments import Deployer
 
 BUCKET = "model-weights"
 SERVICES = {
@@ -34,25 +33,18 @@ ASK = "import index; print(index.handler({'prompt': 'Who are you?'}, None))"
 
 
 def test_the_example_is_deployed_asked_and_deleted(
-    fresh_aws: EmbeddedAws, fresh_cdk: Cdk, tmp_path: Path
+    fresh_aws: EmbeddedAws, fresh_deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     Both stacks, each endpoint with its policy, and nothing of the network left.
     """
-    app, outputs = tmp_path / "cdk.out", tmp_path / "outputs.json"
-    synthesise("private_vpc", app)
+    app = example("private_vpc", tmp_path / "cdk.out")
     s3 = fresh_aws.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     s3.put_object(Bucket=BUCKET, Key="mistral-7b/config.json", Body=b"{}")
     ec2 = fresh_aws.client("ec2")
 
-    deployed = fresh_cdk(
-        *("deploy", "--all", "--require-approval", "never", "--method", "direct"),
-        *("--outputs-file", str(outputs)),
-        app=app,
-    )
-    succeed(deployed)
-    told = json.loads(outputs.read_text())["PrivateVpc"]
+    told = fresh_deployer.deploy(app).checked().outputs["PrivateVpc"]
     found = ec2.describe_vpc_endpoints()["VpcEndpoints"]
     endpoint = fresh_aws.client("sagemaker").describe_endpoint(
         EndpointName=told["EndpointName"]
@@ -60,7 +52,7 @@ def test_the_example_is_deployed_asked_and_deleted(
     model = _model_of(fresh_aws, endpoint["EndpointConfigName"])
     in_vpc = {each["VpcId"] for each in found}
     answer = _asked(fresh_aws, app, told["FunctionName"], tmp_path)
-    succeed(fresh_cdk("destroy", "--all", "--force", app=app))
+    fresh_deployer.destroy(app).checked()
 
     made = {each["ServiceName"].split("us-east-1.")[1]: each for each in found}
     assert {name: each["VpcEndpointType"] for name, each in made.items()} == SERVICES

@@ -1,27 +1,25 @@
 """
-The reference app and the real CDK CLI: deploy, repeat, change, destroy.
+The reference app: deployed, deployed again, changed, destroyed.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
+import tempfile
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from tests.local.conftest import ACCOUNT, REGION, ROOT, Cdk, cdk_runner
-
-DEPLOY = ("deploy", "--all", "--require-approval", "never")
-METHODS = [[], ["--method", "direct"]]
-
-# The first of them deploys three stacks.
-pytestmark = pytest.mark.timeout(300)
+from tests.deployments import ROOT, Deployer, synthesised
+from tests.local.conftest import REGION
 
 
 @dataclass(frozen=True)
@@ -31,16 +29,27 @@ class Deployment:
     """
 
     aws: EmbeddedAws
-    cdk: Cdk
+    deployer: Deployer
     folder: Path
 
-    def run(self, *arguments: str) -> str:
+    def synth(self, **context: str) -> Path:
         """
-        Run the CDK CLI in the copy; it must succeed.
+        Synthesise the copy as it is now.
         """
-        done = self.cdk(*arguments, cwd=self.folder)
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        settings = json.loads((self.folder / "cdk.json").read_text())["context"]
+        with mock.patch.dict(sys.modules), mock.patch.object(sys, "path", sys.path[:]):
+            # The checkout's own stacks may be imported already.
+            for name in [one for one in sys.modules if one.split(".")[0] == "stacks"]:
+                del sys.modules[name]
+            sys.path.insert(0, str(self.folder))
+            outdir = Path(tempfile.mkdtemp(dir=self.folder))
+            return synthesised(self.folder / "app.py", outdir, **settings, **context)
+
+    def deploy(self, *stacks: str) -> str:
+        """
+        Deploy stacks of the copy, which succeeds; return what happened.
+        """
+        return self.deployer.deploy(self.synth(), *stacks).checked().events
 
     def change(self, file: str, old: str, new: str) -> None:
         """
@@ -78,16 +87,12 @@ def _deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment
         shutil.copytree(ROOT / name, folder / name)
     for name in ("app.py", "cdk.json"):
         shutil.copyfile(ROOT / name, folder / name)
-    home = tmp_path_factory.mktemp("home")
     with EmbeddedAws(region=REGION) as aws:
         aws.client("secretsmanager").create_secret(
             Name="hugging-face-token", SecretString="a-secret-of-the-test"
         )
-        cdk = cdk_runner(aws, home)
-        done = cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
-        assert done.returncode == 0, done.stdout
-        deployment = Deployment(aws, cdk, folder)
-        deployment.run(*DEPLOY)
+        deployment = Deployment(aws, Deployer(aws), folder)
+        deployment.deploy()
         yield deployment
 
 
@@ -140,26 +145,18 @@ def test_the_token_arrives_and_is_in_no_template(deployment: Deployment) -> None
     assert "a-secret-of-the-test" not in str(template)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=["change set", "direct"])
-def test_deploying_again_changes_nothing(
-    deployment: Deployment, method: list[str]
-) -> None:
+def test_deploying_again_changes_nothing(deployment: Deployment) -> None:
     """
-    Not one resource is touched, forced or not.
+    Not one resource is touched.
     """
     before = (deployment.hosting(), deployment.models())
 
-    shown = deployment.run(*DEPLOY, "--force", *method)
-
-    assert shown.count("(no changes)") == 3
+    assert deployment.deploy().count("(no changes)") == 3
     assert (deployment.hosting(), deployment.models()) == before
 
 
-@pytest.mark.parametrize(
-    ("method", "batch"), [(METHODS[0], 64), (METHODS[1], 128)], ids=["set", "direct"]
-)
 def test_a_changed_artifact_is_a_new_model_on_the_same_endpoint(
-    deployment: Deployment, method: list[str], batch: int
+    deployment: Deployment,
 ) -> None:
     """
     The old Model goes when the endpoint runs the new one.
@@ -168,11 +165,11 @@ def test_a_changed_artifact_is_a_new_model_on_the_same_endpoint(
     models = deployment.models()
     deployment.change(
         "assets/mixtral-8x7b/serving.properties",
-        f"max_rolling_batch_size={batch // 2}",
-        f"max_rolling_batch_size={batch}",
+        "max_rolling_batch_size=32",
+        "max_rolling_batch_size=64",
     )
 
-    deployment.run("deploy", "Mixtral", "--require-approval", "never", *method)
+    deployment.deploy("Mixtral")
     after = deployment.hosting()["Mixtral"]
 
     assert after["EndpointName"] == before["EndpointName"]
@@ -193,7 +190,7 @@ def test_no_copy_is_lost_when_a_shared_model_changes(deployment: Deployment) -> 
         "max_batch_total_tokens=8192",
     )
 
-    deployment.run("deploy", "Llama13BX8", "--require-approval", "never")
+    deployment.deploy("Llama13BX8")
 
     assert deployment.hosting()["Host"] == before
     assert len(deployment.models() - models) == 1
@@ -216,7 +213,7 @@ def test_a_scaled_count_survives_an_update(deployment: Deployment) -> None:
         "max_rolling_batch_size=32",
     )
 
-    deployment.run("deploy", "MistralTrtLlm", "--require-approval", "never")
+    deployment.deploy("MistralTrtLlm")
 
     assert deployment.hosting()["Mistral"]["Variants"][0]["InstanceCount"] == 3
 
@@ -227,15 +224,12 @@ def test_another_instance_type_is_refused_while_it_scales(
     """
     The service's rule; the endpoint goes on with what it had.
     """
-    done = deployment.cdk(
-        *("deploy", "MistralTrtLlm", "--require-approval", "never"),
-        *("-c", "mistral_instance_type=ml.g5.48xlarge"),
-        cwd=deployment.folder,
-    )
+    app = deployment.synth(mistral_instance_type="ml.g5.48xlarge")
+    done = deployment.deployer.deploy(app, "MistralTrtLlm")
     variant = deployment.hosting()["Mistral"]["Variants"][0]
 
-    assert done.returncode == 1
-    assert "scalable target" in done.stdout
+    assert not done.succeeded
+    assert "scalable target" in done.events
     assert variant["InstanceType"] == "ml.g5.12xlarge"
 
 
@@ -243,7 +237,7 @@ def test_destroying_leaves_nothing(deployment: Deployment) -> None:
     """
     The last test of this file: no endpoint, model, component, target or role is left.
     """
-    deployment.run("destroy", "--all", "--force")
+    deployment.deployer.destroy(deployment.synth()).checked()
     sagemaker = deployment.aws.client("sagemaker")
     scaling = deployment.aws.client("application-autoscaling")
     roles = deployment.aws.client("iam").list_roles()["Roles"]

@@ -247,7 +247,7 @@ def test_without_time_metrics_are_published_when_they_are_read() -> None:
     """
     The default: with the time on the wall, the running minute too, and no zeros.
     """
-    with hand_run_aws(speed=None) as aws:
+    with hand_run_aws(takes_time=False) as aws:
         variant = scaled_variant(aws)
         variant.invoke()
         aws.run(120)

@@ -5,12 +5,8 @@ Scale to zero, end to end: the example's own template, in an AWS where time runs
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.conftest import ROOT, cdk_runner
+from tests.deployments import Deployer, example
 
 _SPEED = 300.0  # Five minutes a second.
 _PATIENCE = 90.0  # Seconds on the wall, for a machine that is busy.
@@ -118,35 +114,8 @@ class Sleepy:
 
 @pytest.fixture(name="sleepy", scope="module")
 def _sleepy(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Sleepy:
-    home = tmp_path_factory.mktemp("home")
-    assembly, outputs = home / "cdk.out", home / "outputs.json"
-    synthesise("scale_to_zero", assembly)
-    cdk = cdk_runner(aws, home)
-    bootstrapped = cdk("bootstrap", f"aws://123456789012/{aws.region}", cwd=home)
-    assert bootstrapped.returncode == 0, bootstrapped.stdout
-    deployed = cdk(
-        *("deploy", "--all", "--require-approval", "never"),
-        *("--outputs-file", str(outputs)),
-        app=assembly,
-        cwd=home,
-    )
-    assert deployed.returncode == 0, deployed.stdout
-    return Sleepy(aws, json.loads(outputs.read_text())["Sleepy"])
-
-
-def synthesise(example: str, outdir: Path) -> None:
-    """
-    Run an example's app as its user would.
-    """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / example / "app.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**kept, "CDK_OUTDIR": str(outdir)},
-    )
-    assert done.returncode == 0, done.stderr
+    app = example("scale_to_zero", tmp_path_factory.mktemp("out"))
+    return Sleepy(aws, Deployer(aws).deploy(app).checked().outputs["Sleepy"])
 
 
 @pytest.mark.timeout(300)  # It waits for several things, each up to 90 seconds.

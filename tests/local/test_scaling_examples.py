@@ -1,75 +1,51 @@
 """
-What the constructs can make of scaling, deployed by the real CLI.
+What the constructs can make of scaling, deployed.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.local.conftest import ROOT, Cdk
+from tests.deployments import ROOT, Deployer, example, synthesised
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cdk_sagemaker_llm.local import EmbeddedAws
 
 COMPONENT = "every-policy"
 
 
-def _deployed(cdk: Cdk, app: Path, folder: Path) -> None:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-    assembly = folder / "cdk.out"
-    made = subprocess.run(
-        [sys.executable, app],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**kept, "CDK_OUTDIR": str(assembly)},
-    )
-    assert made.returncode == 0, made.stderr
-    done = cdk(
-        *("deploy", "--all", "--require-approval", "never"), app=assembly, cwd=folder
-    )
-    assert done.returncode == 0, done.stdout
-    destroyed = cdk("destroy", "--all", "--force", app=assembly, cwd=folder)
-    assert destroyed.returncode == 0, destroyed.stdout
-
-
 @pytest.mark.parametrize(
     "name", ["concurrency_scaling", "scheduled_scaling", "step_scaling"]
 )
-def test_an_example_deploys(name: str, cdk: Cdk, tmp_path: Path) -> None:
+def test_an_example_deploys(name: str, deployer: Deployer, tmp_path: Path) -> None:
     """
     Policies, alarms and schedules are taken, and go with the stack.
     """
-    _deployed(cdk, ROOT / "examples" / name / "app.py", tmp_path)
+    app = example(name, tmp_path)
+
+    deployer.deploy(app).checked()
+    deployer.destroy(app).checked()
 
 
 def test_every_policy_deploys(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     What is described is what was asked for.
     """
     app = ROOT / "tests" / "local" / "scaling_app.py"
-    assembly = tmp_path / "cdk.out"
-    done = cdk(
-        *("deploy", "--all", "--require-approval", "never"),
-        app=f"{sys.executable} {app}",
-        outdir=assembly,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stdout
+    assembly = synthesised(app, tmp_path)
+    deployer.deploy(assembly).checked()
     scaling = embedded_aws.client("application-autoscaling")
     of = {"ServiceNamespace": "sagemaker"}
     policies = scaling.describe_scaling_policies(**of, MaxResults=50)
     actions = scaling.describe_scheduled_actions(**of)["ScheduledActions"]
     alarms = embedded_aws.client("cloudwatch").describe_alarms()["MetricAlarms"]
-    cdk("destroy", "--all", "--force", app=assembly, cwd=tmp_path)
+    deployer.destroy(assembly).checked()
 
     of_copies = _of_copies(policies["ScalingPolicies"])
     assert sorted(one["PolicyName"] for one in of_copies) == [

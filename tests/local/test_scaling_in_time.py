@@ -598,7 +598,7 @@ def test_without_time_no_policy_acts() -> None:
     """
     The default: alarms are made, metrics can be read, and that is all.
     """
-    with hand_run_aws(speed=None) as aws:
+    with hand_run_aws(takes_time=False) as aws:
         variant = scaled_variant(aws)
         variant.register(1, 4)
         made = variant.track(5.0)

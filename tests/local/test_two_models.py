@@ -5,20 +5,15 @@ Two models that fill one instance, as the example has them.
 from __future__ import annotations
 
 import json
-import sys
 import urllib.request
 from pathlib import Path
 
-import pytest
-
 from cdk_sagemaker_llm.local import EmbeddedAws
-from tests.local.conftest import ACCOUNT, REGION, ROOT, cdk_runner
+from tests.deployments import Deployer, example
+from tests.local.conftest import REGION
 from tests.secrecy import TOKEN
 
-APP = ROOT / "examples" / "two_models_one_instance" / "app.py"
 
-
-@pytest.mark.timeout(300)
 def test_four_copies_of_two_models_share_one_instance(tmp_path: Path) -> None:
     """
     All eight have a place, and each model answers by its component.
@@ -27,15 +22,8 @@ def test_four_copies_of_two_models_share_one_instance(tmp_path: Path) -> None:
         aws.client("secretsmanager").create_secret(
             Name="hugging-face-token", SecretString=TOKEN
         )
-        cdk = cdk_runner(aws, tmp_path)
-        app = ("--app", f"{sys.executable} {APP}", "--outputs-file", "out.json")
-        for command in (
-            ("bootstrap", f"aws://{ACCOUNT}/{REGION}"),
-            ("deploy", "--require-approval", "never", *app),
-        ):
-            done = cdk(*command, cwd=tmp_path)
-            assert done.returncode == 0, done.stdout
-        outputs = json.loads((tmp_path / "out.json").read_text())["TwoModels"]
+        app = example("two_models_one_instance", tmp_path)
+        outputs = Deployer(aws).deploy(app).checked().outputs["TwoModels"]
         with urllib.request.urlopen(f"{aws.url}/_embedded/hosting") as answer:  # noqa: S310 - our own server
             (endpoint,) = json.load(answer)["Endpoints"]
         (variant,) = endpoint["Variants"]

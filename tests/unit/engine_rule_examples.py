@@ -10,10 +10,13 @@ from typing import Any
 
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.component_specification import variable_findings
-from cdk_sagemaker_llm.serving.configuration import Container
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
-from cdk_sagemaker_llm.serving.environment import check_environment, container_findings
+from cdk_sagemaker_llm.serving.base import Container
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
+from cdk_sagemaker_llm.serving.families import (
+    check_environment,
+    container_findings,
+    variable_findings,
+)
 
 SERVER, UBUNTU = ("vllm-server", "2.6"), ("vllm", "0.20.2")
 SGLANG, OMNI = ("sglang-server", "1.4"), ("vllm-omni", "1.8")

@@ -62,7 +62,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving import check_environment, check_properties
-from cdk_sagemaker_llm.serving.lmi.environment.findings import lmi_findings
+from cdk_sagemaker_llm.serving.lmi.lmi_family import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.engine_rule_examples import ENGINES

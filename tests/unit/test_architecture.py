@@ -55,6 +55,20 @@ def test_the_list_of_rooms_is_whole() -> None:
     assert rooms == set(architecture.FLOORS)
 
 
+@pytest.mark.parametrize("inside", architecture.INNER_FLOORS)
+def test_the_list_of_rooms_inside_a_room_is_whole(inside: str) -> None:
+    """
+    Likewise.
+    """
+    rooms = {
+        name.split(".")[1]
+        for name, _ in architecture.modules()
+        if name.startswith(f"{inside}.")
+    }
+
+    assert rooms == set(architecture.INNER_FLOORS[inside])
+
+
 def test_the_page_is_the_one_the_code_makes() -> None:
     """
     ``make docs`` writes it anew.

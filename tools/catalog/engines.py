@@ -1,11 +1,11 @@
 """
 Rebuilding the tables of the engines' arguments: ``python -m tools.catalog.engines``.
 
-Releases that no table describes yet are read and added; with ``--check`` nothing is
-written, and it fails unless the newest described ones are as the tables say. The
-packages' sources are read by their syntax trees and never imported; of a wheel only
-those files are fetched that are asked for. What cannot be read is said, and then that
-release is not added: ``arguments/known.json`` is where a hand helps.
+Releases that no table describes yet are asked and added; with ``--check`` nothing is
+written, and it fails unless the newest described ones are as the tables say. Of a wheel
+only the modules are fetched, and they are asked in an environment of its own: see
+``asking.py``. What cannot be asked is reported, and then that release is not added:
+``known.json`` is where a hand helps.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ import argparse
 import datetime as dt
 import json
 import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.engine_arguments import ENGINES, TABLES, Engine
-from tools.catalog import wheels
-from tools.catalog.arguments import tables
-from tools.catalog.arguments.reading import Release, read
-from tools.catalog.reading.values import CannotRead
+from tools.catalog import tables, wheels
+from tools.catalog.tables import Release
 
-CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
+ROOT = Path(__file__).parents[2]
+CATALOG = ROOT / "constructs" / "cdk_sagemaker_llm" / "catalog"
+# What asks a release; the packages that engines declare their arguments with are there.
+PYTHON = ROOT / ".venv-catalog" / "bin" / "python"
 _NEWEST = 3
 
 
@@ -110,14 +113,23 @@ def differences(table: tables.Table, release: str, found: Release) -> Iterator[s
 
 def _read(engine: Engine, release: str, table: tables.Table) -> Release | None:
     """
-    Read a release; say what wants a hand, if something does.
+    Ask a release; report what wants a hand, if something does.
     """
-    texts = wheels.opened(engine, release)
-    try:
-        found = read(engine, texts, frozenset(table.get("schemas", ())))
-    except CannotRead as error:
-        _say(f"{engine} {release}: cannot be read: {error}")
+    with tempfile.TemporaryDirectory() as folder:
+        wheels.unpack(engine, release, Path(folder))
+        program = [str(PYTHON), "-m", "tools.catalog.asking", engine, folder]
+        done = subprocess.run(
+            [*program, *table.get("schemas", ())],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        )
+    if done.returncode:
+        reason = done.stderr.strip().rpartition("\n")[2]
+        _say(f"{engine} {release}: cannot be asked: {reason}")
         return None
+    found = Release(**json.loads(done.stdout))
     for name, why in found.wanting.items():
         _say(f"{engine} {release}: --{name} wants a hand: {why}")
     return None if found.wanting else found

@@ -1,5 +1,5 @@
 """
-Reading a few files out of a published wheel without downloading the whole of it.
+Fetching the modules of a published wheel without downloading the whole of it.
 
 Where the wheel is, pip says, which asks the index that it is configured with.
 """
@@ -12,8 +12,8 @@ import subprocess
 import sys
 import urllib.request
 import zipfile
-from collections.abc import Callable
 from http.client import HTTPResponse
+from pathlib import Path
 from typing import Any
 
 _PIP = (sys.executable, "-m", "pip")
@@ -91,14 +91,16 @@ def published(package: str) -> list[str]:
     return list(dict.fromkeys(release for _, release in _links(package)))
 
 
-def opened(package: str, release: str) -> Callable[[str], str | None]:
+def unpack(package: str, release: str, folder: Path) -> None:
     """
-    Return what reads a release's wheel: a file's text by its path in it, or ``None``.
+    Put the modules of a release into a folder; nothing else of its wheel is fetched.
 
     Args:
         package: The package's name.
 
         release: Its version.
+
+        folder: Where they go.
 
     Raises:
         ValueError: If there is no such wheel.
@@ -107,8 +109,9 @@ def opened(package: str, release: str) -> Callable[[str], str | None]:
     if address is None:
         raise ValueError(f"the index has no wheel of {package} {release}")
     archive = zipfile.ZipFile(io.BufferedReader(RemoteFile(address), _BUFFER))
-    names = set(archive.namelist())
-    return lambda path: archive.read(path).decode() if path in names else None
+    modules = [one for one in archive.infolist() if one.filename.endswith(".py")]
+    for one in sorted(modules, key=lambda one: one.header_offset):
+        archive.extract(one, folder)
 
 
 def _ask(address: str, method: str, **headers: str) -> HTTPResponse:

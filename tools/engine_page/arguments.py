@@ -15,13 +15,13 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     engine_releases,
     find_argument,
 )
+from cdk_sagemaker_llm.serving.engines.arguments import argument_fields
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     SGLANG_PREFIX,
     VLLM_PREFIX,
 )
-from cdk_sagemaker_llm.serving.engines.parameters import argument_fields
 from cdk_sagemaker_llm.serving.engines.sglang import Sglang
-from cdk_sagemaker_llm.serving.engines.spans import way_out
+from cdk_sagemaker_llm.serving.engines.telling import way_out
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from tools.engine_page.tables import code, codes, table
 

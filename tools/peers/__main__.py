@@ -24,7 +24,7 @@ from cdk_nag import AwsSolutionsChecks
 from cfnlint.api import lint as cfn_lint  # type: ignore[import-untyped] # it ships no types
 
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.cli.assembly import read_stacks
+from cdk_sagemaker_llm.cli.app.assembly import read_stacks
 from tools.policies import ROOT, lint
 
 FOUND = Path(__file__).with_name("found.json")

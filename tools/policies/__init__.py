@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.cli.assembly import Stack, read_stacks
-from cdk_sagemaker_llm.cli.references import resolve
-from cdk_sagemaker_llm.permissions.documents import pasted
+from cdk_sagemaker_llm.cli.app.assembly import Stack, read_stacks
+from cdk_sagemaker_llm.cli.app.intrinsics import resolve
+from cdk_sagemaker_llm.permissions import pasted
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-checkov" / "bin" / "python"
@@ -139,13 +139,19 @@ def documents(assembly: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     Return every identity policy of an app with its place.
     """
-    for stack in read_stacks(assembly):
+    stacks = read_stacks(assembly)
+    kinds = {
+        f"{stack.name}/{name}": str(resource.get("Type"))
+        for stack in stacks
+        for name, resource in stack.resources.items()
+    }
+    for stack in stacks:
         for kind in ("Policy", "ManagedPolicy"):
             for name, properties in stack.of_type(kind, "IAM"):
-                yield f"{stack.name}/{name}", _filled(stack, properties)
+                yield f"{stack.name}/{name}", _filled(stack, properties, kinds)
         for name, properties in stack.of_type("Role", "IAM"):
             for each in properties.get("Policies", ()):
-                yield f"{stack.name}/{name}", _filled(stack, each)
+                yield f"{stack.name}/{name}", _filled(stack, each, kinds)
 
 
 def lint(apps: Iterable[Path]) -> list[Found]:
@@ -168,21 +174,22 @@ def lint(apps: Iterable[Path]) -> list[Found]:
     )
 
 
-def _filled(stack: Stack, properties: Mapping[str, Any]) -> dict[str, Any]:
-    document: dict[str, Any] = _with_arns(stack, properties["PolicyDocument"])
+def _filled(
+    stack: Stack, properties: Mapping[str, Any], kinds: Mapping[str, str]
+) -> dict[str, Any]:
+    document: dict[str, Any] = _with_arns(stack, properties["PolicyDocument"], kinds)
     return document
 
 
-def _with_arns(stack: Stack, value: Any) -> Any:  # noqa: ANN401 - JSON
+def _with_arns(stack: Stack, value: Any, kinds: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, list):
-        return [_with_arns(stack, each) for each in value]
+        return [_with_arns(stack, each, kinds) for each in value]
     if not isinstance(value, Mapping):
         return value
     if "Fn::Join" in value or "Fn::Sub" in value:
         text = pasted(value, _KNOWN)
         return _OPEN.sub("it", _MAPPED.sub(_KNOWN["AWS::AccountId"], text))
     if len(value) == 1 and next(iter(value)).startswith(("Ref", "Fn::")):
-        found = resolve(stack, value)
-        kind = found[0].resources[found[1]]["Type"] if found else ""
+        kind = kinds.get(resolve(stack, value) or "", "")
         return _ARNS.get(kind, _ELSEWHERE)
-    return {key: _with_arns(stack, each) for key, each in value.items()}
+    return {key: _with_arns(stack, each, kinds) for key, each in value.items()}

@@ -1,20 +1,37 @@
 """
 Arguments that are not of their declared kind: one message each, in the caller's words.
 
-What belongs here reads the kind from the annotation, so that nothing is said twice. It
-knows no range and no service: those are checked where the value is used.
+What belongs here reads the kind from the annotation, so that nothing is said twice;
+annotations are text, as many name classes that are imported for types alone. It knows
+no range and no service: those are checked where the value is used.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from cdk_sagemaker_llm.arguments.declared import UnknownKindError, kind_of
-from cdk_sagemaker_llm.arguments.kinds import Fault
+from cdk_sagemaker_llm.arguments.kinds import (
+    ALIASES,
+    CLASSES,
+    CONTENTS,
+    JSON,
+    NONE,
+    NUMBER,
+    SWITCH,
+    TEXT,
+    WHOLE_NUMBER,
+    Fault,
+    Kind,
+    either,
+    list_of,
+    map_of,
+    one_of,
+)
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -24,7 +41,75 @@ P = ParamSpec("P")
 R = TypeVar("R")
 D = TypeVar("D", bound="DataclassInstance")
 
+_BUILT_IN: Mapping[str, Kind] = {
+    "Any": JSON,
+    "bool": SWITCH,
+    "bytes": CONTENTS,
+    "float": NUMBER,
+    "int": WHOLE_NUMBER,
+    "str": TEXT,
+}
 Refuse = Callable[[list[Fault], Mapping[str, object]], None]
+
+
+class UnknownKindError(LookupError):
+    """
+    An annotation names a class that no kind is known for.
+    """
+
+
+@functools.cache
+def kind_of(annotation: str) -> Kind:
+    """
+    Return the kind that an annotation declares.
+
+    Raises:
+        UnknownKindError: If it names a class without an entry in ``kinds``.
+    """
+    return _read(ast.parse(annotation, mode="eval").body)
+
+
+def _read(node: ast.expr) -> Kind:
+    match node:
+        case ast.BinOp(op=ast.BitOr()):
+            return either(*map(_read, _alternatives(node)))
+        case ast.Constant(value=None):
+            return NONE
+        case ast.Name() | ast.Attribute():
+            return _named(ast.unparse(node))
+        case ast.Subscript(value=ast.Name(id=name), slice=inner):
+            return _of_parts(name, inner)
+    raise UnknownKindError(ast.unparse(node))
+
+
+def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _alternatives(left)
+            yield right
+        case _:
+            yield node
+
+
+def _named(name: str) -> Kind:
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]
+    if name in ALIASES:
+        return kind_of(ALIASES[name])
+    if name in CLASSES:
+        return CLASSES[name]
+    raise UnknownKindError(name)
+
+
+def _of_parts(name: str, inner: ast.expr) -> Kind:
+    items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if name == "Literal":
+        return one_of(*(ast.literal_eval(item) for item in items))
+    if name in ("Sequence", "tuple"):
+        return list_of(_read(items[0]))
+    if name == "Mapping":
+        return map_of(_read(items[1]))
+    raise UnknownKindError(name)
 
 
 def raise_faults(
@@ -133,15 +218,12 @@ def _faults_of_one(annotation: object, name: str, value: object) -> Iterable[Fau
     if value is None and str(annotation).endswith("| None"):
         # What is left out is most of what there is.
         return ()
-    try:
-        return kind_of(str(annotation)).faults(name, value)
-    except UnknownKindError:
-        # The scope and the like: what the CDK itself refuses in good words.
-        return ()
+    return kind_of(str(annotation)).faults(name, value)
 
 
 __all__ = [
     "Fault",
+    "UnknownKindError",
     "held",
     "hold_kinds",
     "hold_known",

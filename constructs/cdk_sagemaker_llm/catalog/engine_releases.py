@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.image_rows import full_version
-
-EngineName = Literal["vllm", "sglang", "llama.cpp", "tei", "vllm-omni", "vllm-neuron"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +23,7 @@ class EngineRelease:
 
         version: The image's version, such as ``2.6``.
 
-        engine: Which engine it is.
+        engine: Which engine it is, such as ``vllm``, ``llama.cpp`` or ``vllm-omni``.
 
         engine_version: The engine's release, such as ``0.30.0``; of ``vllm-omni`` its
             own, which is numbered as the vLLM that it is made for, and of
@@ -54,7 +52,7 @@ class EngineRelease:
 
     family: str
     version: str
-    engine: EngineName
+    engine: str
     engine_version: str | None
     cuda: str | None
     rule: str | None
@@ -102,12 +100,20 @@ def engine_families() -> tuple[str, ...]:
     return tuple(name for name, row in _families().items() if row["engine"] is not None)
 
 
-def engine_of(family: str) -> EngineName | None:
+def engine_of(family: str) -> str | None:
     """
     Return the engine in a family's images; ``None`` for LMI's and TGI's.
     """
-    engine: EngineName | None = _family(family)["engine"]
+    engine: str | None = _family(family)["engine"]
     return engine
+
+
+def entry_point_rows() -> Mapping[str, Mapping[str, Any]]:
+    """
+    Return how each entry point of the images reads variables, by its name.
+    """
+    rows: Mapping[str, Mapping[str, Any]] = load("entry_points.json")["entry_points"]
+    return rows
 
 
 def cuda_inside(family: str, version: str) -> str | None:

@@ -9,41 +9,29 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
+import re
 import sys
 
-# A subcommand's module is imported when it is asked for, or when help lists them all.
-_SUBCOMMANDS = {
-    "benchmark": "cdk_sagemaker_llm.cli.benchmark",
-    "chat": "cdk_sagemaker_llm.cli.chat",
-    "check": "cdk_sagemaker_llm.cli.check",
-    "invoke": "cdk_sagemaker_llm.cli.invoke",
-    "load-test": "cdk_sagemaker_llm.cli.load_test",
-    "local": "cdk_sagemaker_llm.cli.local",
-    "permissions": "cdk_sagemaker_llm.cli.permissions",
-    "plan": "cdk_sagemaker_llm.cli.plan",
-    "simulate": "cdk_sagemaker_llm.cli.simulate",
-    "stream": "cdk_sagemaker_llm.cli.stream",
-}
-_EXTRAS = {
-    "benchmark": "load",
-    "chat": "cli,client",
-    "invoke": "cli,client",
-    "load-test": "load",
-    "local": "local",
-    "stream": "cli,client",
-}
+from cdk_sagemaker_llm.cli import commands
+
+# What a subcommand needs beyond the others, where it says so.
+_EXTRA = re.compile(r'^EXTRA = "(.*)"$', re.MULTILINE)
 
 
 def main() -> None:
     """
     Run the subcommand that the arguments name.
     """
+    modules = _modules()
+    wanted = [name for name in sys.argv[1:2] if name in modules]
     try:
         import typer  # noqa: PLC0415 - an extra: its absence is a message
     except ImportError:
+        extra = _extra(modules[wanted[0]]) if wanted else "cli"
         sys.exit(
             "sagemaker-llm needs typer; install it with: "
-            f"pip install 'cdk-sagemaker-llm[{_extra()}]'"
+            f"pip install 'cdk-sagemaker-llm[{extra}]'"
         )
     app = typer.Typer(
         name="sagemaker-llm",
@@ -53,22 +41,35 @@ def main() -> None:
         pretty_exceptions_enable=False,
     )
     app.callback()(_root)
-    wanted = [name for name in sys.argv[1:2] if name in _SUBCOMMANDS]
-    for name in wanted or _SUBCOMMANDS:
-        importlib.import_module(_SUBCOMMANDS[name]).register(app)
+    # A subcommand is imported when it is asked for, or when help lists them all.
+    for name in wanted or modules:
+        importlib.import_module(modules[name]).register(app)
     for command in app.registered_commands:
         command.help = _flowing(inspect.getdoc(command.callback) or "")
     app()
 
 
+def _modules() -> dict[str, str]:
+    # Each module is a subcommand, but for what they share.
+    return {
+        name.replace("_", "-"): f"{commands.__name__}.{name}"
+        for _, name, _ in pkgutil.iter_modules(commands.__path__)
+        if not name.startswith("_")
+    }
+
+
+def _extra(module: str) -> str:
+    # Its text, since it cannot be imported.
+    from importlib.resources import files  # noqa: PLC0415 - seldom needed
+
+    file = files(commands).joinpath(f"{module.rpartition('.')[2]}.py")
+    found = _EXTRA.search(file.read_text(encoding="utf-8"))
+    return found[1] if found else "cli"
+
+
 def _flowing(text: str) -> str:
     # Where the source breaks a line, a narrow terminal would break it once more.
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def _extra() -> str:
-    # Some need more than the other subcommands.
-    return _EXTRAS.get("".join(sys.argv[1:2]), "cli")
 
 
 def _root() -> None:

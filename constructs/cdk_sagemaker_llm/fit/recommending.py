@@ -20,9 +20,8 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
-from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
+from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm, compiled_since
 
 Traffic = Literal["uneven", "even"]
 # The models of LMI's NeuronX tests (0.27 to 0.29).

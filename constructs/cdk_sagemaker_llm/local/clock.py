@@ -1,5 +1,5 @@
 """
-The server's time: at once, as on the wall, or faster.
+The server's time: at once, as on the wall, faster, or by hand.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ class Clock:
         self._wall = wall
         self._start = wall()
         self.speed: float | None = None
+        self.is_by_hand = False
         self.timeline = Timeline(self._start)
         self.lock = threading.Condition(TURN)
+        self._awaited: list[Callable[[], bool]] = []
 
     def run_at(self, speed: float | None) -> None:
         """
@@ -40,13 +42,41 @@ class Clock:
         """
         self._start = self._wall()
         self.speed = speed
+        self.is_by_hand = False
         self.timeline = Timeline(self._start)
+
+    def run_by_hand(self) -> None:
+        """
+        Let time stand still from now on, but for ``advance``.
+        """
+        self.run_at(1.0)
+        self.is_by_hand = True
+
+    def advance(self, seconds: float) -> None:
+        """
+        Let time pass by hand, with the lock held and let go meanwhile.
+
+        Each thing happens at its own time, and work that waits for it goes on before
+        time does.
+        """
+        end = self.now + seconds
+        while True:
+            upcoming = self.timeline.next
+            moment = end if upcoming is None else min(end, upcoming)
+            self.timeline.run_until(moment)
+            self.lock.notify_all()
+            while any(is_so() for is_so in self._awaited):
+                self.lock.wait(_LONGEST)
+            if moment >= end:
+                return
 
     @property
     def now(self) -> float:
         """
         Seconds since the epoch, in the embedded AWS.
         """
+        if self.is_by_hand:
+            return self.timeline.now
         wall = self._wall()
         if self.speed is None:
             return wall
@@ -76,14 +106,20 @@ class Clock:
 
     def wall_seconds(self, seconds: float) -> float:
         """
-        Return how long embedded seconds take on the wall.
+        Return how long embedded seconds take on the wall; by hand, nobody knows.
         """
-        return 0.0 if self.speed is None else seconds / self.speed
+        at_once = self.speed is None or self.is_by_hand
+        return 0.0 if at_once else seconds / (self.speed or 1.0)
 
     def sleep(self, seconds: float) -> None:
         """
         Wait for embedded seconds; others go on meanwhile.
         """
+        if self.is_by_hand:
+            with self.lock:
+                end = self.now + seconds
+                self.wait_until(lambda: self.now >= end)
+            return
         wall = self.wall_seconds(seconds)
         if wall > 0:
             time.sleep(wall)
@@ -92,14 +128,19 @@ class Clock:
         """
         Wait, with the lock held and let go meanwhile, until something is so.
         """
-        while not done():
-            self.lock.wait(_LONGEST)
+        self._awaited.append(done)
+        try:
+            while not done():
+                self.lock.wait(_LONGEST)
+        finally:
+            self._awaited.remove(done)
+            self.lock.notify_all()
 
     def follow(self) -> None:
         """
         Have a thread let things happen when they are due, for as long as it lives.
         """
-        if self.speed is not None:
+        if self.speed is not None and not self.is_by_hand:
             threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self) -> None:

@@ -27,12 +27,26 @@ def answer(hosting: SageMaker, request: Request) -> Response:
     if page == "hosting":
         return _json(hosting.report())
     if page == "clock":
-        return _json({"now": CLOCK.now, "speed": CLOCK.speed})
+        return _clock(request)
     if page == "log":
         return _json(_log(hosting))
     if page == "faults":
         return _faults(hosting, request)
     return Response("there is no such page", 404)
+
+
+def _clock(request: Request) -> Response:
+    if request.method == "PUT":
+        if not CLOCK.is_by_hand:
+            return Response("time passes by itself: there is no clock by hand\n", 400)
+        CLOCK.advance(json.loads(request.get_data())["advance"])
+    return _json(
+        {
+            "now": CLOCK.now,
+            "speed": None if CLOCK.is_by_hand else CLOCK.speed,
+            "by_hand": CLOCK.is_by_hand,
+        }
+    )
 
 
 def _log(hosting: SageMaker) -> dict[str, Any]:

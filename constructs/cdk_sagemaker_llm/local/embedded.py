@@ -9,6 +9,7 @@ import functools
 import importlib.util
 import io
 import json
+import math
 import os
 import re
 import socket
@@ -68,10 +69,14 @@ class EmbeddedAws:
             ``{"Custom::Name": "module:function"}``. If left out, the functions that
             are deployed with them are run.
 
+        clock: ``"by hand"`` has time stand still until ``advance``, so that a test of
+            an hour takes a moment and always ends alike; answers then take no time.
+            If omitted, time passes by the speed.
+
         speed: How many seconds pass there in one: 1 for real time, 60 for a minute a
             second, at most 86,400. If left out, nothing takes any time.
 
-        times: How long instances and copies take, with a speed.
+        times: How long instances and copies take, with a speed or by hand.
             If left out, the defaults of ``FleetTimes``.
 
         latency: How long answers take, with a speed.
@@ -90,8 +95,8 @@ class EmbeddedAws:
             If left out, their log groups alone have it.
 
     Raises:
-        ValueError: If the account is no account's number, the speed is none, or a
-            model server has no address that is allowed.
+        ValueError: If the account is no account's number, clock or speed is none, or
+            a model server has no address that is allowed.
     """
 
     def __init__(
@@ -100,6 +105,7 @@ class EmbeddedAws:
         region: str = "us-east-1",
         port: int = 0,
         account: str = DEFAULT_ACCOUNT,
+        clock: str | None = None,
         speed: float | None = None,
         times: FleetTimes | None = None,
         latency: Latency | None = None,
@@ -115,6 +121,7 @@ class EmbeddedAws:
         self.account = account
         self.port = port
         self._settings = Settings(
+            clock=clock,
             speed=speed,
             times=times,
             latency=latency,
@@ -221,6 +228,37 @@ class EmbeddedAws:
         return self._settings.speed
 
     @property
+    def is_by_hand(self) -> bool:
+        """
+        Whether time stands still until ``advance``.
+        """
+        return self._settings.is_by_hand
+
+    def advance(self, seconds: float) -> float:
+        """
+        Let time pass in there, and return what time it is then.
+
+        Everything that is due meanwhile has happened when the call returns: instances
+        start, alarms go off, policies scale, stacks go on.
+
+        ``aws.advance(600)``
+
+        Args:
+            seconds: How many seconds pass.
+
+        Raises:
+            ValueError: If the clock is not run by hand, or the seconds are none.
+        """
+        if not self.is_by_hand:
+            raise ValueError(
+                "advance needs a clock by hand: start EmbeddedAws(clock='by hand')"
+            )
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"seconds must be 0 or more, got {seconds}")
+        answer = self._ask("PUT", "clock", {"advance": seconds}, limit=None)
+        return float(answer["now"])
+
+    @property
     def forward(self) -> dict[str, str]:
         """
         The model servers that answer for endpoints and components, by their names.
@@ -260,14 +298,20 @@ class EmbeddedAws:
         """
         self._ask("DELETE", "faults")
 
-    def _ask(self, method: str, page: str, body: object = None) -> Untyped:
+    def _ask(
+        self,
+        method: str,
+        page: str,
+        body: object = None,
+        limit: float | None = _START_LIMIT,
+    ) -> Untyped:
         request = urllib.request.Request(  # noqa: S310 - this server's own address
             f"{self.url}/_embedded/{page}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
         )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=_START_LIMIT) as response:
+        with opener.open(request, timeout=limit) as response:
             return json.load(response)
 
     def start(self) -> None:

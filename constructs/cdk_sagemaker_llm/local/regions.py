@@ -75,6 +75,8 @@ def _region(account: str, region: str) -> tuple[SageMaker, Watching]:
     settings = _SETTINGS[-1]
     world.times = settings.fleet_times
     world.latency = settings.latency or Latency()
+    if settings.is_by_hand:
+        world.latency = Latency(first_token=0.0, per_token=0.0)
     world.forwards = Forwards(settings.forward)
     hosting = SageMaker(world)
     cloudwatch: Untyped = cloudwatch_backends[account][region]
@@ -87,7 +89,10 @@ def configure(settings: Settings) -> None:
     Set how time passes and what goes wrong, before anything is made.
     """
     _SETTINGS.append(settings)
-    CLOCK.run_at(settings.speed)
+    if settings.is_by_hand:
+        CLOCK.run_by_hand()
+    else:
+        CLOCK.run_at(settings.speed)
     for fault in settings.faults:
         _FAULTS.put(fault)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from moto.applicationautoscaling.exceptions import AWSValidationException
 
+from cdk_sagemaker_llm.simulation.api_values import moment
 from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
 
 _RATE = re.compile(r"rate\((\d+) (minute|minutes|hour|hours|day|days)\)")
@@ -41,7 +42,7 @@ def refuse_action(
         )
     if timezone and not _is_timezone(timezone):
         raise AWSValidationException(f"Time zone {timezone} is not valid")
-    start, end = (_seconds(moment) for moment in window)
+    start, end = map(_moment, window)
     if start is not None and end is not None and start >= end:
         raise AWSValidationException("StartTime must be earlier than EndTime")
     if action is not None:
@@ -89,13 +90,8 @@ def _is_timezone(name: str) -> bool:
     return True
 
 
-def _seconds(moment: float | str | None) -> float | None:
-    if not moment:
-        return None
-    if isinstance(moment, str):
-        try:
-            read = dt.datetime.fromisoformat(moment)
-        except ValueError as error:
-            raise AWSValidationException(f"{moment} is not a time") from error
-        return (read if read.tzinfo else read.replace(tzinfo=dt.UTC)).timestamp()
-    return moment
+def _moment(value: float | str | None) -> dt.datetime | None:
+    try:
+        return moment(value)
+    except ValueError as error:
+        raise AWSValidationException(f"{value} is not a time") from error

@@ -18,6 +18,9 @@ from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
 # fall behind a faster clock, and nobody would be answered any more.
 _FASTEST = 86_400
 
+BY_HAND = "by hand"
+"""The clock that stands still until ``advance``."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
@@ -25,6 +28,9 @@ class Settings:
     How time passes, how long things take, and what goes wrong.
 
     Args:
+        clock: ``by hand`` where time passes when the caller says so; ``None`` where it
+            passes by the speed.
+
         speed: Embedded seconds in one; ``None`` where nothing takes any time.
 
         times: How long instances and copies take.
@@ -42,6 +48,7 @@ class Settings:
             a model server has no address that is allowed.
     """
 
+    clock: str | None = None
     speed: float | None = None
     times: FleetTimes | None = None
     latency: Latency | None = None
@@ -66,18 +73,41 @@ class Settings:
             raise ValueError(
                 f"speed must be more than 0 and at most {_FASTEST}, got {self.speed}"
             )
-        if self.speed is None and (self.times or self.latency):
+        if self.clock not in {None, BY_HAND}:
+            raise ValueError(
+                f"clock must be {BY_HAND!r} or left out, got {self.clock!r}"
+            )
+        if self.is_by_hand and (self.speed is not None or self.latency):
+            raise ValueError(
+                f"speed and latency are for a clock that runs by itself, not for "
+                f"clock={BY_HAND!r}, where answers take no time; leave them out"
+            )
+        if not self.takes_time and (self.times or self.latency):
             raise ValueError(
                 "times and latency need a speed: without one nothing takes any time"
             )
         check_forwards(self.forward, anywhere=self.forward_anywhere)
 
     @property
+    def is_by_hand(self) -> bool:
+        """
+        Whether time passes when the caller says so.
+        """
+        return self.clock == BY_HAND
+
+    @property
+    def takes_time(self) -> bool:
+        """
+        Whether anything takes time.
+        """
+        return self.is_by_hand or self.speed is not None
+
+    @property
     def fleet_times(self) -> FleetTimes:
         """
         How long instances and copies take.
         """
-        if self.speed is None:
+        if not self.takes_time:
             return FleetTimes.instant()
         return self.times or FleetTimes()
 
@@ -87,6 +117,7 @@ class Settings:
         """
         return json.dumps(
             {
+                "clock": self.clock,
                 "speed": self.speed,
                 "times": self.times and asdict(self.times),
                 "latency": self.latency and asdict(self.latency),
@@ -104,6 +135,7 @@ class Settings:
         given = json.loads(text)
         times, latency = given["times"], given["latency"]
         return cls(
+            clock=given["clock"],
             speed=given["speed"],
             times=times and _times(times),
             latency=latency and Latency(**latency),

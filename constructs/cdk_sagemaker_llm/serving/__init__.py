@@ -12,28 +12,22 @@ from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.findings import Finding
-    from cdk_sagemaker_llm.serving.configuration import (
-        Container,
-        Prepared,
-        ServingConfiguration,
-    )
+    from cdk_sagemaker_llm.serving.base import Container, Prepared, ServingConfiguration
+    from cdk_sagemaker_llm.serving.checks import Architecture
     from cdk_sagemaker_llm.serving.custom import CustomContainer
     from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-    from cdk_sagemaker_llm.serving.engines.vllm_neuron import VllmNeuron
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron
     from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
-    from cdk_sagemaker_llm.serving.environment import check_environment
+    from cdk_sagemaker_llm.serving.families import check_environment
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
-    from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
-    from cdk_sagemaker_llm.serving.lmi.lmi_dist import LmiDist
     from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
-    from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
+    from cdk_sagemaker_llm.serving.lmi.vllm import LmiDist, LmiVllm
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
@@ -66,19 +60,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Architecture": "serving.lmi.checks.subject",
+    "Architecture": "serving.checks",
     "CacheType": "serving.engines.llama_cpp",
-    "Container": "serving.configuration",
+    "Container": "serving.base",
     "CustomContainer": "serving.custom",
     "DeepSpeed": "serving.lmi.deepspeed",
     "Finding": "findings",
     "LlamaCpp": "serving.engines.llama_cpp",
-    "LmiDist": "serving.lmi.lmi_dist",
+    "LmiDist": "serving.lmi.vllm",
     "LmiVllm": "serving.lmi.vllm",
     "NeuronX": "serving.lmi.neuronx",
-    "Prepared": "serving.configuration",
+    "Prepared": "serving.base",
     "RopeScaling": "serving.lmi.tuning",
-    "ServingConfiguration": "serving.configuration",
+    "ServingConfiguration": "serving.base",
     "ServingFolder": "serving.lmi.folder",
     "Sglang": "serving.engines.sglang",
     "SmoothQuant": "serving.lmi.tuning",
@@ -87,9 +81,9 @@ _HOMES = {
     "Tgi": "serving.tgi.gpu",
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.engines.vllm",
-    "VllmNeuron": "serving.engines.vllm_neuron",
+    "VllmNeuron": "serving.engines.vllm",
     "VllmOmni": "serving.engines.vllm_omni",
-    "check_environment": "serving.environment",
+    "check_environment": "serving.families",
     "check_properties": "serving.lmi.checks",
 }
 

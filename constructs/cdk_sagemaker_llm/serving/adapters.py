@@ -1,52 +1,93 @@
 """
-Whether a container serves LoRA adapters that SageMaker hands to it, and which.
+LoRA adapters that SageMaker hands to a container: where their files are, and whether a
+base takes them.
 
-What belongs here looks at a container that has been checked without them.
+What belongs here goes by what a base was read to do; each wing reads its own images.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from cdk_sagemaker_llm.catalog.engine_releases import EngineName, engine_of
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.configuration import Container
-from cdk_sagemaker_llm.serving.environment import ENGINES, TGI, checked_as, file_of
-from cdk_sagemaker_llm.serving.lmi.checks.vllm import lora_rank_above
-from cdk_sagemaker_llm.serving.lmi.environment.translation import translate
-from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
-from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
-from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
-from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
+from cdk_sagemaker_llm.serving.parameters import lora_rank_above
+from cdk_sagemaker_llm.text import bucket_fault
 from cdk_sagemaker_llm.tokens import is_unresolved
 
-SWITCH = "option.enable_lora"
-SWITCHED_ON = {"OPTION_ENABLE_LORA": "true"}
-"""The variables that let a container take adapters, where its files say nothing."""
-_LARGEST = "option.max_lora_rank"
-# VllmRbProperties, LmiDistRbProperties and vLLM's own engine arguments agree.
-_DEFAULT_LARGEST = 16
-_ENGINES = frozenset({"vllm", "lmi-dist"})
-# Whether vLLM-Omni and vLLM on Neuron take adapters is not known.
-_KNOWN_ENGINES = frozenset({"vllm", "sglang", "llama.cpp", "tei"})
+SCHEME = "s3://"
+ARCHIVE = ".tar.gz"
+# botocore 1.44.5: InferenceComponentContainerSpecification$ArtifactUrl.
+_LONGEST_URI = 1024
+_FORMS = (
+    "'s3://bucket/adapters/tenant.tar.gz' or the folder 's3://bucket/adapters/tenant/'"
+)
+TAKE_VLLM = "serve the base with Vllm(enable_lora=True)"
 
+ADAPTER_ARTIFACT = Rule(
+    "LLM325",
+    "an adapter's artifact is neither a tar.gz nor a folder with a slash at its end",
+    "SageMaker developer guide, realtime-endpoints-adapt; SageMaker Python SDK",
+)
+NOT_OF_ADAPTERS = Rule(
+    "LLM330",
+    "an adapter is asked for what its base alone has",
+    "SageMaker developer guide, realtime-endpoints-adapt",
+)
 NO_ADAPTERS = Rule(
     "LLM326",
     "a base's backend takes no adapters",
     "DJL Serving, adapters; model-hosting-container-standards, of vLLM alone",
 )
-TOO_OLD_FOR_ADAPTERS = Rule(
-    "LLM327",
-    "a base's LMI version does not know SageMaker's adapters",
-    "DJL Serving, AdapterManagementRequestHandler",
-)
 LORA_IS_OFF = Rule("LLM328", "a base says that it takes no LoRA adapters")
 LARGE_RANK = Rule(
     "LLM329", "an adapter's rank is above what its base takes", "vLLM, PEFTHelper"
 )
+
+
+def address_findings(uri: str) -> Iterator[Finding]:
+    """
+    Check where an adapter's files are, as far as that is known at synth.
+    """
+    bucket, _, key = uri.removeprefix(SCHEME).partition("/")
+    if not uri.startswith(SCHEME) or not key.strip("/") or key.startswith("/"):
+        yield ADAPTER_ARTIFACT.finding(f"artifact must be {_FORMS}, got {uri!r}")
+        return
+    fault = bucket_fault(bucket)
+    if fault is not None:
+        yield ADAPTER_ARTIFACT.finding(
+            f"artifact must be {_FORMS}, whose bucket has {fault}, got {uri!r}"
+        )
+    # What ends in a placeholder may end as it should.
+    is_known = not is_unresolved(key.rpartition("/")[2])
+    if is_known and not uri.endswith(("/", ARCHIVE)):
+        yield ADAPTER_ARTIFACT.finding(
+            f"artifact must be {_FORMS}, got {uri!r}",
+            "name a folder with a slash at its end: without it the component comes "
+            "into service, and cannot answer",
+        )
+    if not is_unresolved(uri) and len(uri) > _LONGEST_URI:
+        yield ADAPTER_ARTIFACT.finding(
+            f"artifact must have at most {_LONGEST_URI} characters, got {len(uri)}"
+        )
+
+
+def specification_findings(specification: Mapping[str, Any]) -> Iterator[Finding]:
+    """
+    Check what a template's specification of an adapter says beside its artifact.
+    """
+    if "ComputeResourceRequirements" in specification:
+        yield NOT_OF_ADAPTERS.finding(
+            "an adapter reserves nothing: it runs on what its base reserves",
+            "leave ComputeResourceRequirements out",
+        )
+    if not specification.get("Container", {}).get("ArtifactUrl"):
+        yield ADAPTER_ARTIFACT.finding(
+            "an adapter needs the address of its files",
+            "set ArtifactUrl of its Container",
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,97 +98,21 @@ class AdapterHost:
     Args:
         image: The catalogue's image that it is read as.
 
-        launch: What LMI makes of its settings; ``None`` for another image.
-
         is_on: Whether LoRA is on; ``None`` where nothing is said of it.
 
         largest_rank: The largest rank that it takes; ``None`` if deployment alone
             knows.
 
-        engine: The engine in an image of its own; ``None`` for LMI and TGI.
-
         switches: The variables that it lacks to take adapters.
+
+        refusals: Why it takes none; empty for one that does.
     """
 
     image: ImageRelease
-    launch: Launch | None
-    is_on: bool | None
-    largest_rank: int | None
-    engine: EngineName | None = None
+    is_on: bool | None = None
+    largest_rank: int | None = None
     switches: Mapping[str, str] = field(default_factory=dict)
-
-
-def adapter_host(
-    container: Container,
-    variables: Mapping[str, str],
-    *,
-    architecture: str | None = None,
-) -> AdapterHost | None:
-    """
-    Read what a container does with adapters; ``None`` for an image that is not known.
-
-    Args:
-        container: The container.
-
-        variables: All its variables.
-
-        architecture: The model's class. If left out, it is not known.
-    """
-    image = checked_as(container.image)
-    if image.family in (TGI, TGI_NEURON):
-        return AdapterHost(image=image, launch=None, is_on=None, largest_rank=None)
-    if image.family in ENGINES:
-        return _engine_host(image, variables)
-    if image.family not in LMI:
-        return None
-    version = LmiVersion.parse(image.version)
-    found = translate(
-        variables, file_of(container.files), container=image.family, version=version
-    )
-    largest = found.properties.get(_LARGEST, str(_DEFAULT_LARGEST))
-    is_on = as_bool(found.properties.get(SWITCH))
-    # What deployment decides is taken for on: it is the user's own word.
-    is_on = True if SWITCH in found.unknown else is_on
-    return AdapterHost(
-        image=image,
-        launch=resolve(
-            found.properties,
-            container=image.family,
-            version=version,
-            architecture=architecture,
-        ),
-        is_on=is_on,
-        largest_rank=None if _LARGEST in found.unknown else as_int(largest),
-        switches={} if is_on else SWITCHED_ON,
-    )
-
-
-def _engine_host(
-    image: ImageRelease, variables: Mapping[str, str]
-) -> AdapterHost | None:
-    # What reads an engine's variables loads its parser: no base on LMI needs it.
-    from cdk_sagemaker_llm.serving.engines.adapters import (  # noqa: PLC0415
-        adapter_settings,
-    )
-
-    engine = engine_of(image.family)
-    if engine not in _KNOWN_ENGINES:
-        return None
-    if engine != "vllm":
-        return AdapterHost(
-            image=image, launch=None, is_on=None, largest_rank=None, engine=engine
-        )
-    settings = adapter_settings(variables, image.family, image.version)
-    if settings is None:
-        return None
-    return AdapterHost(
-        image=image,
-        launch=None,
-        is_on=settings.is_on,
-        largest_rank=settings.largest_rank,
-        engine=engine,
-        switches=settings.switches,
-    )
+    refusals: tuple[Finding, ...] = ()
 
 
 def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
@@ -159,37 +124,8 @@ def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
 
         rank: The adapter's rank; ``None`` if it is not known.
     """
-    if host.engine is not None:
-        yield from _engine_findings(host, rank)
-        return
-    launch = host.launch
-    if launch is None:
-        yield NO_ADAPTERS.finding(
-            f"image {host.image.family} {host.image.version} takes no adapter "
-            "components: TGI loads those that its own lora_adapters name",
-            "serve the base with Vllm(enable_lora=True)",
-        )
-        return
-    if _ENGINES.isdisjoint(launch.backends):
-        yield NO_ADAPTERS.finding(
-            f"the base runs {' or '.join(launch.backends)}, and only vLLM and LMI-Dist "
-            "take adapters",
-            "serve the base with Vllm(enable_lora=True)",
-        )
-        return
-    yield from _version_findings(launch)
+    yield from host.refusals
     yield from _setting_findings(host, rank)
-
-
-def _engine_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
-    if host.engine == "vllm":
-        yield from _setting_findings(host, rank)
-        return
-    yield NO_ADAPTERS.finding(
-        f"image {host.image.family} {host.image.version} takes no adapter components: "
-        "of the engines' own images those of vLLM do",
-        "serve the base with Vllm(enable_lora=True)",
-    )
 
 
 def _setting_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
@@ -208,18 +144,3 @@ def _setting_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
         if room
         else "train an adapter of a smaller rank: vLLM takes none of a larger one",
     )
-
-
-def _version_findings(launch: Launch) -> Iterator[Finding]:
-    # From 0.31 on the headers that name an adapter are read; what SageMaker sends to
-    # an older one is answered by the base alone.
-    if launch.version.before("0.31"):
-        yield TOO_OLD_FOR_ADAPTERS.finding(
-            f"LMI {launch.version} does not read which adapter SageMaker asks for",
-            "serve the base with LMI 0.31 or later",
-        )
-    elif launch.asynchronous and launch.version.before("0.34"):
-        yield TOO_OLD_FOR_ADAPTERS.finding(
-            f"the asynchronous service of LMI {launch.version} takes no adapters",
-            "serve the base with LMI 0.34 or later, or with rolling batch",
-        )

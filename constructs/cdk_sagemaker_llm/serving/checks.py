@@ -1,20 +1,141 @@
 """
-Gathering the checks of an engine, so that a new one need not be listed anywhere.
+What the checks of every image family look at, and how they are gathered.
+
+What belongs here knows no rule; the registry of the families stands in ``families``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments.kinds import shown
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
-from cdk_sagemaker_llm.tokens import is_unresolved
+from cdk_sagemaker_llm.models import class_of, sized
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.serving.adapters import AdapterHost
+    from cdk_sagemaker_llm.serving.base import Container
 
 _PREFIX = "check_"
 
 Check = Callable[[Any], Iterator[Finding]]
+
+
+@runtime_checkable
+class Architecture(Protocol):
+    """
+    What the checks ask of a model: its class and how its heads divide.
+    """
+
+    @property
+    def architecture(self) -> str:
+        """
+        The class in config.json, such as ``MistralForCausalLM``.
+        """
+
+    @property
+    def num_attention_heads(self) -> int | None:
+        """
+        The attention heads, which tensor parallelism divides.
+        """
+
+
+Config = str | Architecture | Mapping[str, Any] | None
+"""
+What is known of a model: its class, its config.json, or its sizes.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Environment:
+    """
+    The variables of a container, and what is known around them.
+
+    Args:
+        variables: The variables, as the container gets them.
+
+        family: The image family, such as ``djl-lmi``.
+
+        version: The catalogued version of the image.
+
+        accelerators: Devices that each copy of the model has; ``None`` skips what
+            depends on them.
+
+        architecture: What is known of the model.
+            If omitted, it is what the catalogue knows of the model that is named.
+
+        instance_type: What it runs on. If omitted, that is not known.
+
+        container: The container, with its files.
+            If omitted, nothing but the variables is known.
+
+        has_model_data: Whether SageMaker puts something into ``/opt/ml/model``.
+            If omitted, that is not known.
+
+        network_isolation: Whether the container is cut off from the network.
+    """
+
+    variables: Mapping[str, str]
+    family: str
+    version: str
+    accelerators: int | None
+    architecture: Config = None
+    instance_type: str | None = None
+    container: Container | None = None
+    has_model_data: bool | None = None
+    network_isolation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """
+    How a container wants requests.
+
+    Args:
+        schema: How it wants a prompt; ``None`` if that is not known, or it takes none.
+
+        takes_chats: Whether it is known to answer chats in OpenAI's form.
+    """
+
+    schema: Literal["lmi", "tgi", "openai", "chat"] | None = None
+    takes_chats: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    """
+    What the library knows of the images of one family.
+
+    Args:
+        findings: Checks the variables of a container.
+
+        adapters: Reads what a container does with adapters; ``None`` where that is not
+            known. It takes the container, all its variables and the model's class.
+
+        dialect: Says how a container wants requests. It takes the container, all its
+            variables and what is known of the model.
+
+        needs_catalogue: Whether variables are checked for catalogued versions alone.
+
+        has_own_server: Whether the engine's own server runs, in images that are built
+            for certain instances, and whose tags AWS may move.
+
+        takes_variables: Whether variables that are added to a prepared container are
+            checked with it.
+    """
+
+    findings: Callable[[Environment], list[Finding]]
+    adapters: Callable[[Container, Mapping[str, str], str | None], AdapterHost | None]
+    dialect: Callable[
+        [Container, Mapping[str, str], ModelArchitecture | str | None], Dialect
+    ]
+    needs_catalogue: bool = True
+    has_own_server: bool = False
+    takes_variables: bool = True
 
 
 def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
@@ -34,12 +155,49 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
     )
 
 
-def device_findings(accelerators: int | None) -> list[Finding]:
+def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, object]:
     """
-    Find a number of devices that no copy can have; on a host without any it is 0.
+    Return what is known of the model's config.json, as the checks of a file take it.
     """
-    if accelerators is None or is_unresolved(accelerators) or accelerators >= 0:
-        return []
-    return [
-        OUTSIDE_RANGE.finding(f"accelerators must be at least 0, got {accelerators}")
-    ]
+    known = sized(architecture)
+    return {
+        "architectures": [class_of(architecture)],
+        "num_attention_heads": known.num_attention_heads if known else None,
+    }
+
+
+def class_in(config: Config) -> str | None:
+    """
+    Return a model's class; ``None`` if it is not known.
+
+    Raises:
+        ValueError: If it is none of what describes a model.
+    """
+    if config is None or isinstance(config, str):
+        return config
+    if isinstance(config, Mapping):
+        names = config.get("architectures") or [None]
+        name: str | None = names[0]
+        return name
+    if not hasattr(config, "architecture"):
+        raise ValueError(
+            "architecture must be a class such as 'MistralForCausalLM', a config.json "
+            f"as a mapping, or a ModelArchitecture, got {shown(config)}"
+        )
+    return config.architecture
+
+
+def heads_of(config: Config) -> int | None:
+    """
+    Return a model's attention heads; ``None`` if they are not known.
+
+    Raises:
+        ValueError: If it is none of what describes a model.
+    """
+    class_in(config)
+    if config is None or isinstance(config, str):
+        return None
+    if isinstance(config, Mapping):
+        heads = config.get("num_attention_heads")
+        return heads if isinstance(heads, int) else None
+    return config.num_attention_heads

@@ -8,20 +8,19 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.arguments import held, hold_kinds
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, kind_of
-from cdk_sagemaker_llm.serving.configuration import (
-    Accelerators,
-    Container,
-    Prepared,
-    settled,
+from cdk_sagemaker_llm.serving.base import Accelerators, Case, Serving, Settings
+from cdk_sagemaker_llm.serving.checks import config_of
+from cdk_sagemaker_llm.serving.families import container_findings
+from cdk_sagemaker_llm.serving.images import ChosenImage
+from cdk_sagemaker_llm.serving.parameters import (
+    TOKEN_VARIABLES,
+    credential_findings,
+    file_findings,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
-from cdk_sagemaker_llm.serving.environment import container_findings
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from cdk_sagemaker_llm.serving.lmi.base import config_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ecr as ecr
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomContainer:
+class CustomContainer(Serving):
     """
     Serve with an image that the catalogue does not have, or one of yours.
 
@@ -62,12 +61,6 @@ class CustomContainer:
     files: Mapping[str, bytes] = field(default_factory=dict)
     model_variable: str = "HF_MODEL_ID"
     token_variables: tuple[str, ...] = TOKEN_VARIABLES
-
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
 
     @classmethod
     @held
@@ -161,46 +154,46 @@ class CustomContainer:
             model_variable=model_variable,
         )
 
-    def prepare(
+    def _image(
         self,
-        model: ModelSource | None,
+        model: ModelSource | None,  # noqa: ARG002 - the base's signature
         accelerators: Accelerators,
-    ) -> Prepared:
-        """
-        Check for credentials in plain text, and the variables where the image is
-        known; pass on what was given, and the model's address.
-        """
-        found = credential_findings("environment", self.environment)
-        found += file_findings(self.files)
-        if found:
-            return Prepared(None, tuple(found))
-        named = {}
-        if isinstance(model, HuggingFaceModel):
-            named[self.model_variable] = model.model_id
-        container = Container(
-            image=self.image,
-            files=self.files,
-            environment={**named, **self.environment},
-            token_variables=self.token_variables,
-            weights_uri=getattr(model, "uri", None),
-        )
-        found = self._known_findings(container, model, settled(accelerators, None))
-        if errors_of(found):
-            return Prepared(None, tuple(found))
-        return Prepared(container, tuple(found))
+    ) -> tuple[ChosenImage, Accelerators]:
+        image = self.image
+        return ChosenImage(image, image.family, image.version, ()), accelerators
 
-    def _known_findings(
-        self, container: Container, model: ModelSource | None, devices: int | None
-    ) -> list[Finding]:
+    def _general_findings(self, case: Case) -> list[Finding]:  # noqa: ARG002 - the base's signature
+        found = credential_findings("environment", self.environment)
+        return found + file_findings(self.files)
+
+    def _settings(self, case: Case, *, is_sound: bool) -> Settings:
+        """
+        Pass on what was given, and the model's address; check the variables where the
+        image is known.
+        """
+        if not is_sound:
+            return Settings()
+        named = {}
+        if isinstance(case.model, HuggingFaceModel):
+            named[self.model_variable] = case.model.model_id
+        settings = Settings(files=self.files, environment={**named, **self.environment})
+        return replace(settings, findings=tuple(self._known_findings(case, settings)))
+
+    def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:  # noqa: ARG002 - the base's signature
+        return self.token_variables
+
+    def _known_findings(self, case: Case, settings: Settings) -> list[Finding]:
+        container = self._container(case, self.image, settings)
         # A token is set by reference, after all that is known here.
-        tokens = self.token_variables if getattr(model, "token", None) else ()
+        has_token = case.model is not None and case.model.token is not None
+        tokens = self.token_variables if has_token else ()
         environment = {
             **container.environment,
             **dict.fromkeys(tokens, "{{resolve:token}}"),
         }
         return container_findings(
             replace(container, environment=environment),
-            accelerators=devices,
-            architecture=config_of(kind_of(model)),
+            accelerators=case.devices,
+            architecture=config_of(kind_of(case.model)),
             has_model_data=bool(container.files or container.weights_uri),
         )

@@ -1,5 +1,5 @@
 """
-Choosing the image that runs, and the checks that every backend shares of it.
+The image that runs: choosing it, and whether it can start on an instance.
 """
 
 from __future__ import annotations
@@ -7,17 +7,21 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease, find_engine_release
+from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
     find_image,
+    image_families,
     image_versions,
     named_version,
     nearest_version,
 )
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.catalog.known_images import family_at, of_catalogue
-from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
+from cdk_sagemaker_llm.serving.parameters import UNKNOWN_IMAGE, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 # What is known of the end of a family, from the AWS Deep Learning Containers
@@ -30,17 +34,64 @@ _ENDED = {
     "huggingface-llm": "Text Generation Inference was archived in 2026-03",
     "huggingface-llm-neuronx": "Text Generation Inference was archived in 2026-03",
 }
-
 # Repositories that hold several families, which are told apart by their tags alone.
 _SHARED = frozenset({"vllm", "sglang", "llama-cpp", "huggingface-llamacpp"})
+# torch-neuronx, which it is built on, is not for the first Inferentia.
+_NEURONX_ONLY = frozenset({"huggingface-vllm-neuronx"})
+# Compute capability by the names of instances.json.
+_CAPABILITIES = {
+    "K80": "3.7",
+    "V100": "7.0",
+    "T4": "7.5",
+    "A100-40GB": "8.0",
+    "A100-80GB": "8.0",
+    "A10G": "8.6",
+    "L4": "8.9",
+    "L40S": "8.9",
+    "H100": "9.0",
+    "H200": "9.0",
+    "B200": "10.0",
+    "B200(GB200)": "10.0",
+    "B300": "10.3",
+    "RTX-PRO-4500": "12.0",
+    "RTX-PRO-6000-Server": "12.0",
+}
 
 ENDED_FAMILY = Rule(
     "LLM201", "the image family gets no more releases", "AWS Deep Learning Containers"
 )
-
-
 BESIDE_CATALOGUE = Rule(
     "LLM224", "an image beside the catalogue is checked as the version nearest to it"
+)
+OTHER_DEVICES = Rule("LLM127", "a GPU image on Neuron chips, or the other way round")
+NO_ACCELERATORS = Rule(
+    "LLM521",
+    "an image for accelerators on an instance type that has none",
+    "the images' own build files; EC2 instance types",
+)
+OTHER_PROCESSOR = Rule(
+    "LLM523",
+    "an image that is built for other processors than the instance type's",
+    "EC2 instance types; aws/deep-learning-containers, llama-cpp-arm64",
+)
+OTHER_DRIVER = Rule(
+    "LLM198",
+    "a container's CUDA version does not start with the host's driver",
+    "SageMaker developer guide; djl-serving issue 2987; "
+    "deep-learning-containers PR 6187",
+)
+DOUBTFUL_DRIVER = Rule(
+    "LLM221",
+    "a container's CUDA version may not start with the host's driver",
+    "SageMaker developer guide",
+)
+NO_KERNELS = Rule(
+    "LLM518", "TEI's image has no program for the GPU", "the entry point of TEI 1.9.3"
+)
+OTHER_ARCHITECTURE = Rule(
+    "LLM620",
+    "the image is not built for the GPU's architecture",
+    "the build files of aws/deep-learning-containers",
 )
 
 
@@ -52,12 +103,15 @@ class ChosenImage:
     Args:
         release: The image; ``None`` where an error stands in the way.
 
+        family: The container family that was asked for.
+
         version: The version whose rules hold for it.
 
         findings: What was found of it, errors and warnings.
     """
 
     release: ImageRelease | None
+    family: str
     version: str
     findings: tuple[Finding, ...]
 
@@ -90,30 +144,32 @@ def _named(family: str, version: str, image: str | None) -> ChosenImage:
         return _catalogued(family, version)
     if is_unresolved(image):
         unknown = "image is known only at deployment, and is checked at synth"
-        return _refused(version, UNREADABLE.finding(unknown, "use CustomContainer"))
+        return _refused(
+            family, version, UNREADABLE.finding(unknown, "use CustomContainer")
+        )
     try:
         near = nearest_version(family, asked_version(version, image))
         release = ImageRelease.of(family, image, near=near)
     except ValueError as fault:
-        return _refused(version, UNKNOWN_IMAGE.finding(str(fault)))
+        return _refused(family, version, UNKNOWN_IMAGE.finding(str(fault)))
     other = _other_family(family, image, release)
     if other is not None:
-        return _refused(version, other)
+        return _refused(family, version, other)
     found = tuple(image_findings(family, near))
     if release == find_image(family, near):
-        return ChosenImage(release, near, found)
+        return ChosenImage(release, family, near, found)
     beside = BESIDE_CATALOGUE.finding(
         f"image {image} is not in the catalogue: it is checked as {family} {near}"
     )
-    return ChosenImage(release, near, (*found, beside))
+    return ChosenImage(release, family, near, (*found, beside))
 
 
 def _catalogued(family: str, version: str) -> ChosenImage:
     found = tuple(image_findings(family, version))
     if UNKNOWN_IMAGE.code in {each.code for each in found}:
-        return ChosenImage(None, version, found)
+        return ChosenImage(None, family, version, found)
     known = find_image(family, version)
-    return ChosenImage(known, known.version, found)
+    return ChosenImage(known, family, known.version, found)
 
 
 def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
@@ -124,7 +180,7 @@ def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
             f"write version={image.version!r} where that is one of the same class, or "
             "use CustomContainer",
         )
-        return _refused(version, other)
+        return _refused(family, version, other)
     found = image_findings(family, image.version)
     if of_catalogue(image) != find_image(family, image.version):
         found.append(
@@ -133,7 +189,7 @@ def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
                 f"{family} {image.version}"
             )
         )
-    return ChosenImage(image, image.version, tuple(found))
+    return ChosenImage(image, family, image.version, tuple(found))
 
 
 def _other_family(family: str, image: str, release: ImageRelease) -> Finding | None:
@@ -188,8 +244,8 @@ def named_image(version: str, image: str | ImageRelease | None) -> str:
     return image.tag if isinstance(image, ImageRelease) else image or version
 
 
-def _refused(version: str, fault: Finding) -> ChosenImage:
-    return ChosenImage(None, version, (fault,))
+def _refused(family: str, version: str, fault: Finding) -> ChosenImage:
+    return ChosenImage(None, family, version, (fault,))
 
 
 def image_findings(family: str, version: str) -> list[Finding]:
@@ -208,3 +264,205 @@ def image_findings(family: str, version: str) -> list[Finding]:
             )
         ]
     return []
+
+
+def host_findings(
+    hardware: InstanceType | None,
+    image: ImageRelease,
+    host_image: str | None,
+    *,
+    hosts_components: bool,
+) -> list[Finding]:
+    """
+    Check that an instance has the devices and the driver that an image needs.
+
+    Args:
+        hardware: The instance type; ``None`` if it is not known.
+
+        image: The image that is to run.
+
+        host_image: The host image; ``None`` for the type's default.
+
+        hosts_components: Whether the hosts are shared by inference components.
+    """
+    found = instance_findings(hardware, image)
+    image = of_catalogue(image)
+    if hardware is None or image.registry is not None or is_unresolved(host_image):
+        return found
+    if errors_of(found):
+        return found
+    return found + _driver_findings(
+        hardware, image, host_image, hosts_components=hosts_components
+    )
+
+
+def instance_findings(
+    hardware: InstanceType | None, image: ImageRelease
+) -> list[Finding]:
+    """
+    Check that an instance has the processors and devices that an image is built for.
+
+    Args:
+        hardware: The instance type; ``None`` if it is not known.
+
+        image: The image that is to run.
+    """
+    image = of_catalogue(image)
+    if hardware is None or image.registry is not None:
+        return []
+    if image.is_for_cpu:
+        return _processor_findings(hardware, image)
+    if hardware.accelerators == 0:
+        return [
+            NO_ACCELERATORS.finding(
+                f"image {image.family} {image.version} runs on accelerators, and "
+                f"{hardware} has none",
+                _without_accelerators(image),
+            )
+        ]
+    wanted = _wanted_devices(hardware, image)
+    if wanted:
+        return [
+            OTHER_DEVICES.finding(
+                f"image {image.family} {image.version} runs on {wanted}, and "
+                f"{hardware} has {hardware.accelerator_model}",
+                "choose another image or another instance type",
+            )
+        ]
+    return _kernel_findings(hardware, image)
+
+
+def _driver_findings(
+    hardware: InstanceType,
+    image: ImageRelease,
+    host_image: str | None,
+    *,
+    hosts_components: bool,
+) -> list[Finding]:
+    found = match(hardware, host_image, image)
+    if found is Match.RUNS:
+        return []
+    rule = OTHER_DRIVER if found is Match.FAILS else DOUBTFUL_DRIVER
+    return [
+        rule.finding(
+            f"image {image.family} {image.version} of CUDA {image.cuda_version} "
+            f"{found.value} with {_driver_words(hardware, host_image)} of {hardware}",
+            _driver_remedy(
+                hardware, image, host_image, hosts_components=hosts_components
+            ),
+        ),
+    ]
+
+
+def _wanted_devices(hardware: InstanceType, image: ImageRelease) -> str:
+    """
+    Return what devices an image needs in place of an instance's; empty for none other.
+    """
+    if image.family in _NEURONX_ONLY and hardware.accelerator_model == "Inferentia":
+        return "Inferentia2 or Trainium"
+    if image.is_for_neuron == hardware.has_neuron_cores:
+        return ""
+    return "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
+
+
+def _processor_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
+    if image.processor in {None, hardware.processor}:
+        return []
+    return [
+        OTHER_PROCESSOR.finding(
+            f"image {image.family} {image.version} is built for {image.processor}, and "
+            f"the processors of {hardware} are {hardware.processor}",
+            f"choose an instance type of {image.processor}"
+            + _for_processor(hardware, image),
+        )
+    ]
+
+
+def _for_processor(hardware: InstanceType, image: ImageRelease) -> str:
+    """
+    Say how to get the image for other processors, where there is one.
+    """
+    if not image.family.startswith("llama-cpp"):
+        return ""
+    return (
+        f", or the image for {hardware.processor}, such as with "
+        f'LlamaCpp(processor="{hardware.processor}")'
+    )
+
+
+def _without_accelerators(image: ImageRelease) -> str:
+    """
+    Say what runs on a type without accelerators, or else where the image does.
+    """
+    if f"{image.family}-cpu" in image_families():
+        return (
+            f"take {image.family}-cpu, which a model that is defined with "
+            "accelerators=0 gets, or another instance type"
+        )
+    return (
+        "choose an instance type with accelerators, or serve a GGUF file with "
+        "LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
+    )
+
+
+def _kernel_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
+    release = find_engine_release(image.family, image.version)
+    if release is None or release.gpu_architectures is None:
+        return []
+    return gpu_findings(release, hardware.accelerator_model)
+
+
+def gpu_findings(image: EngineRelease, model: str | None) -> list[Finding]:
+    """
+    Find that an image has no kernels for a GPU: TEI's ends without, others may have
+    some that run.
+
+    Args:
+        image: What is inside the image.
+
+        model: The GPU's name, as the catalogue has it; ``None`` if it is not known.
+    """
+    built, capability = image.gpu_architectures, _CAPABILITIES.get(model or "")
+    if built is None or capability is None or capability in built:
+        return []
+    rule = NO_KERNELS if image.engine == "tei" else OTHER_ARCHITECTURE
+    return [
+        rule.finding(
+            f"{image.family} {image.version} is built for compute capability "
+            f"{', '.join(built)}, and {model} has {capability}",
+            "take another instance type, or another image",
+        )
+    ]
+
+
+def _driver_words(hardware: InstanceType, host_image: str | None) -> str:
+    if host_image is not None:
+        return f"the driver of {host_image}"
+    default = hardware.default_inference_ami
+    return f"the default driver{f' ({default})' if default else ''}"
+
+
+def _driver_remedy(
+    hardware: InstanceType,
+    image: ImageRelease,
+    host_image: str | None,
+    *,
+    hosts_components: bool,
+) -> str:
+    right = host_image_for(hardware, image.cuda_version)
+    if match(hardware, right, image) is not Match.RUNS:
+        return "choose another image or another instance type"
+    if hosts_components:
+        return (
+            f"define the host with cuda_version={image.cuda_version!r}, or serve the "
+            "model from a host of its own"
+        )
+    if host_image is None:
+        # Nothing was asked for: by a template, or of types that share no host image.
+        return (
+            f"ask for the host image {right}, which all types of the variant must "
+            "have, or choose another image"
+        )
+    return "leave inference_ami_version out" + (
+        f": it is {right} then" if right else ""
+    )

@@ -1,5 +1,5 @@
 """
-A stack that waits for a build, deployed by the real CLI.
+A stack that waits for a build.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.local.conftest import Cdk
+    from tests.deployments import Deployer
 
     Deploy = Callable[[str, str], tuple[bool, str]]
 
 
 @pytest.fixture(name="deploy")
-def _deploy(embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path) -> Iterator[Deploy]:
+def _deploy(
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
+) -> Iterator[Deploy]:
     """
-    Deploy the app with the real CLI; return whether it went well, and what it said.
+    Deploy the app; return whether it went well, and what it said.
     """
 
     def deploy(order: str, key: str) -> tuple[bool, str]:
         assembly = app.synth(tmp_path / order, order=order, key=key)
-        done = cdk(
-            "deploy", "--all", "--require-approval", "never", app=assembly, cwd=tmp_path
-        )
-        return done.returncode == 0, " ".join(done.stdout.split())
+        done = deployer.deploy(assembly)
+        return done.succeeded, done.events
 
     yield deploy
     Stacks(embedded_aws).delete(app.STACK)

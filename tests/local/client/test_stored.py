@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from cdk_sagemaker_llm.client import (
     Schema,
 )
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
-from tests.local.conftest import ROOT, Cdk
+from tests.deployments import ROOT, Deployer, synthesised
 
 if TYPE_CHECKING:
     import boto3
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.client import ClientOptions
     from cdk_sagemaker_llm.local import EmbeddedAws
 
-APP = f"{sys.executable} {ROOT / 'tests' / 'local' / 'connection_app.py'}"
+APP = ROOT / "tests" / "local" / "connection_app.py"
 STACK = "Connections"
 PROMPT = "Who are you?"
 STORY = continue_prompt(PROMPT, 8).text
@@ -36,19 +35,15 @@ STORY = continue_prompt(PROMPT, 8).text
 
 @pytest.fixture(name="outputs", scope="module")
 def _outputs(
-    embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path_factory: pytest.TempPathFactory
+    deployer: Deployer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, str]]:
     """
-    Deploy the app by the real CDK CLI, and return the stack's outputs.
+    Deploy the app, and return the stack's outputs.
     """
-    outdir = tmp_path_factory.mktemp("out")
-    done = cdk("deploy", "--require-approval", "never", app=APP, outdir=outdir)
-    assert done.returncode == 0, done.stdout
-    client = embedded_aws.client("cloudformation")
-    (stack,) = client.describe_stacks(StackName=STACK)["Stacks"]
-    yield {each["OutputKey"][:-8]: each["OutputValue"] for each in stack["Outputs"]}
-    done = cdk("destroy", "--force", app=APP, outdir=outdir)
-    assert done.returncode == 0, done.stdout
+    app = synthesised(APP, tmp_path_factory.mktemp("out"))
+    outputs = deployer.deploy(app).checked().outputs[STACK]
+    yield {key[:-8]: value for key, value in outputs.items()}
+    deployer.destroy(app).checked()
 
 
 @pytest.fixture(name="near")

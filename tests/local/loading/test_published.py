@@ -29,7 +29,7 @@ COMMAND = str(Path(sys.executable).parent / "sagemaker-llm")
 SPEEDS = (4.0, 2.0)
 HEADS = "| concurrent users | requests | requests/s | median latency s | success |"
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.whole]
 
 
 @dataclass(frozen=True)

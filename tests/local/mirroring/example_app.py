@@ -1,18 +1,15 @@
 """
-The example as it stands, with builds that are told where Amazon ECR is.
+The example as it stands, with builds that the context tells where Amazon ECR is.
 """
 
 from __future__ import annotations
 
-import os
 import runpy
 
 import aws_cdk
 from aws_cdk import aws_codebuild as codebuild
 
-from tests.local.conftest import ROOT
-
-URL = "MIRRORING_TEST_REGISTRY"
+from tests.deployments import EXAMPLES
 
 
 class Told(aws_cdk.App):
@@ -27,7 +24,7 @@ class Told(aws_cdk.App):
         told = {
             "Name": "AWS_ENDPOINT_URL_ECR",
             "Type": "PLAINTEXT",
-            "Value": os.environ[URL],
+            "Value": self.node.try_get_context("registry"),
         }
         for one in self.node.find_all():
             if isinstance(one, codebuild.CfnProject):
@@ -38,5 +35,5 @@ class Told(aws_cdk.App):
 
 if __name__ == "__main__":
     aws_cdk.App = Told  # type: ignore[misc] # a class of the same base
-    example = ROOT / "examples" / "mirrored_image" / "app.py"
+    example = EXAMPLES / "mirrored_image" / "app.py"
     runpy.run_path(str(example), run_name="__main__")

@@ -1,13 +1,10 @@
 """
-The example deployed with the real CDK CLI: the worker's own code runs in a build of the
+The example, deployed: the worker's own code runs in a build of the
 embedded AWS, against a registry on a socket.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,23 +12,18 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.conftest import Cdk
-from tests.local.mirroring.example_app import URL
+from tests.deployments import Deployer, synthesised
 from tests.local.mirroring.registry_server import (
     RegistryServer,
     Repository,
     digest_of,
 )
 from tests.local.staging.test_staged_model import log_of
-from tests.local.test_cdk import succeed
 
-# Several deployments by the real CLI.
-pytestmark = pytest.mark.timeout(600)
-
-APP = f"{sys.executable} -m tests.local.mirroring.example_app"
+APP = Path(__file__).with_name("example_app.py")
 LAYERS = (b"base" * 50_000, bytes(range(256)) * 800)
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Synthesise = Callable[[RegistryServer, str], Path]
 
 
 @pytest.fixture(name="ecr")
@@ -39,25 +31,17 @@ def _ecr(embedded_aws: EmbeddedAws) -> Untyped:
     return embedded_aws.client("ecr")
 
 
-@pytest.fixture(name="run")
-def _run(cdk: Cdk, tmp_path: Path) -> Run:
+@pytest.fixture(name="synthesise")
+def _synthesise(tmp_path: Path) -> Synthesise:
     """
-    Deploy the example with a digest, or destroy it.
+    Synthesise the example with a digest.
     """
 
-    def run(
-        verb: str, server: RegistryServer, digest: str
-    ) -> subprocess.CompletedProcess[str]:
-        force = ("--force",) if verb == "destroy" else ("--require-approval", "never")
-        outputs = ("--outputs-file", str(tmp_path / "outputs.json"))
-        return cdk(
-            *(verb, "--all", *force, "--context", f"digest={digest}"),
-            *(outputs if verb == "deploy" else ()),
-            app=f"env {URL}={server.url} {APP}",
-            outdir=tmp_path / "cdk.out",
-        )
+    def synthesise(server: RegistryServer, digest: str) -> Path:
+        outdir = tmp_path / digest.replace(":", "-")
+        return synthesised(APP, outdir, digest=digest, registry=server.url)
 
-    return run
+    return synthesise
 
 
 class Repositories(dict[str, Repository]):
@@ -80,7 +64,10 @@ class Repositories(dict[str, Repository]):
 
 
 def test_the_example_runs_the_copy(
-    embedded_aws: EmbeddedAws, ecr: Untyped, run: Run, tmp_path: Path
+    embedded_aws: EmbeddedAws,
+    ecr: Untyped,
+    deployer: Deployer,
+    synthesise: Synthesise,
 ) -> None:
     """
     A repository is made, the build copies every byte, the endpoint runs the digest;
@@ -90,8 +77,8 @@ def test_the_example_runs_the_copy(
     digest = theirs.add_image(*LAYERS)
     newer = theirs.add_image(*LAYERS, b"patched")
     with RegistryServer(Repositories(theirs, ecr)) as server:
-        succeed(run("deploy", server, digest))
-        told = json.loads((tmp_path / "outputs.json").read_text())["MirroredImage"]
+        deployed = deployer.deploy(synthesise(server, digest)).checked()
+        told = deployed.outputs["MirroredImage"]
         address, _, at = told["ImageUri"].partition("@")
         name = address.partition("/")[2]
         mine = server.repositories[name]
@@ -104,12 +91,13 @@ def test_the_example_runs_the_copy(
         lines = log_of(embedded_aws, f"vllm@{digest[:19]} is mirrored")
         assert any(line.startswith("[3/3] ") for line in lines)
         server.written.clear()
-        succeed(run("deploy", server, newer))
+        app = synthesise(server, newer)
+        deployed = deployer.deploy(app).checked()
         assert digest_of(LAYERS[0]) not in server.written
-        told = json.loads((tmp_path / "outputs.json").read_text())["MirroredImage"]
+        told = deployed.outputs["MirroredImage"]
         assert told["ImageUri"] == f"{address}@{newer}"
         assert sorted(mine.tags.values()) == sorted([digest, newer])
-        succeed(run("destroy", server, newer))
+        deployer.destroy(app).checked()
     (kept,) = ecr.describe_repositories(repositoryNames=[name])["repositories"]
     assert kept["imageTagMutability"] == "IMMUTABLE"
 
@@ -127,7 +115,9 @@ def image_of(aws: EmbeddedAws, endpoint: str) -> str:
     return str(model["PrimaryContainer"]["Image"])
 
 
-def test_what_cannot_be_copied_fails_with_its_reason(ecr: Untyped, run: Run) -> None:
+def test_what_cannot_be_copied_fails_with_its_reason(
+    ecr: Untyped, deployer: Deployer, synthesise: Synthesise
+) -> None:
     """
     In the stack's event, and no model was made of what is not there.
     """
@@ -135,11 +125,10 @@ def test_what_cannot_be_copied_fails_with_its_reason(ecr: Untyped, run: Run) -> 
     theirs.add_image(*LAYERS)
     missing = "sha256:" + "0" * 64
     with RegistryServer(Repositories(theirs, ecr)) as server:
-        failed = run("deploy", server, missing)
-        run("destroy", server, missing)
+        app = synthesise(server, missing)
+        failed = deployer.deploy(app)
+        deployer.destroy(app)
 
-    assert failed.returncode == 1
-    assert f"/vllm has no {missing}; name a digest of that repository" in (
-        " ".join(failed.stdout.split())
-    )
-    assert "AWS::SageMaker::Endpoint " not in failed.stdout
+    assert not failed.succeeded
+    assert f"/vllm has no {missing}; name a digest of that repository" in failed.events
+    assert "AWS::SageMaker::Endpoint " not in failed.events

@@ -1,5 +1,5 @@
 """
-Engines compiled ahead of time, deployed with the real CDK CLI: the embedded AWS runs
+Engines compiled ahead of time, deployed: the embedded AWS runs
 the job, where an emulation of LMI's script holds its command line to the real one's.
 """
 
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import boto3
@@ -16,16 +15,12 @@ import pytest
 from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.conftest import Cdk
+from tests.deployments import Deployer, example, synthesised
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, STAGED, contents
-from tests.local.test_cdk import succeed
 from tests.secrecy import TOKEN
 
-pytestmark = pytest.mark.timeout(600)
-
-APP = f"{sys.executable} -m tests.local.staging.staged_app"
-EXAMPLE = f"{sys.executable} examples/compiled_engine/app.py"
+APP = Path(__file__).with_name("staged_app.py")
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 # LMI's script takes a tokenizer along, of which it asks this file.
 TOKENIZER = {"tokenizer_config.json": b"{}"}
@@ -38,25 +33,22 @@ def _s3(embedded_aws: EmbeddedAws) -> Untyped:
 
 
 def test_the_example_serves_what_it_compiled(
-    embedded_aws: EmbeddedAws, cdk: Cdk, s3: Untyped, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, s3: Untyped, tmp_path: Path
 ) -> None:
     """
     Weights and engines lie beside each other, each with its manifest; nothing of the
     job is left but its note and its log; and the endpoint answers.
     """
-    outputs, outdir = tmp_path / "outputs.json", tmp_path / "cdk.out"
-    deploy = ("--require-approval", "never", "--outputs-file", str(outputs))
-    succeed(cdk("deploy", "Engines", *deploy, app=EXAMPLE, outdir=outdir))
-    shared = json.loads(outputs.read_text())["Engines"]
+    first = example("compiled_engine", tmp_path / "first")
+    shared = deployer.deploy(first, "Engines").checked().outputs["Engines"]
     secret, bucket = shared["TokenSecret"], shared["BucketName"]
     embedded_aws.client("secretsmanager").put_secret_value(
         SecretId=secret, SecretString=TOKEN
     )
     gated = Repository({**FILES, **TOKENIZER}, token=TOKEN, revision=COMMIT)
     with Hub({MISTRAL: gated}) as hub:
-        context = ("--context", f"hub_url={hub.url}")
-        succeed(cdk("deploy", "Mistral", *deploy, *context, app=EXAMPLE, outdir=outdir))
-    told = json.loads(outputs.read_text())["Mistral"]
+        app = example("compiled_engine", tmp_path / "second", hub_url=hub.url)
+        told = deployer.deploy(app, "Mistral").checked().outputs["Mistral"]
     weights = f"models/mistralai--Mistral-7B-v0.1/{COMMIT}"
     found = contents(s3, bucket)
     (manifest,) = (
@@ -95,14 +87,13 @@ def test_the_example_serves_what_it_compiled(
         endpoint_url=embedded_aws.url,
     )
     assert client.generate("Who is Roger Federer?", max_new_tokens=4).text
-    gone = cdk("destroy", "Mistral", "--force", app=EXAMPLE, outdir=outdir)
-    succeed(gone)
+    deployer.destroy(app, "Mistral").checked()
     # No stack wants them any more; what the job noted stays.
     assert {key for key in contents(s3, bucket) if ".jobs/" not in key} == set()
 
 
 def test_a_compilation_that_fails_is_told_to_the_stack(
-    cdk: Cdk, s3: Untyped, tmp_path: Path
+    deployer: Deployer, s3: Untyped, tmp_path: Path
 ) -> None:
     """
     With the job's own reason and where its log is; no endpoint, and no manifest.
@@ -119,18 +110,13 @@ def test_a_compilation_that_fails_is_told_to_the_stack(
             "compile": "0.30.0",
             "endpoint": True,
         }
-        failed = cdk(
-            *("deploy", "--all", "--require-approval", "never"),
-            *("--context", f"said={json.dumps(said)}"),
-            app=APP,
-            outdir=tmp_path / "cdk.out",
-        )
+        app = synthesised(APP, tmp_path, said=json.dumps(said))
+        failed = deployer.deploy(app)
 
-    assert failed.returncode == 1
-    words = " ".join(failed.stdout.split())
-    assert "ended as Failed: AlgorithmError" in words
-    assert "in /aws/sagemaker/ProcessingJobs" in words
-    assert "AWS::SageMaker::Model " not in failed.stdout
+    assert not failed.succeeded
+    assert "ended as Failed: AlgorithmError" in failed.events
+    assert "in /aws/sagemaker/ProcessingJobs" in failed.events
+    assert "AWS::SageMaker::Model " not in failed.events
     assert not [
         key
         for key in contents(s3, "compile-fails")
@@ -139,7 +125,7 @@ def test_a_compilation_that_fails_is_told_to_the_stack(
 
 
 def test_graphs_of_neuron_are_served(
-    embedded_aws: EmbeddedAws, cdk: Cdk, s3: Untyped, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, s3: Untyped, tmp_path: Path
 ) -> None:
     """
     A training job writes them, and the endpoint that loads them answers.
@@ -147,7 +133,6 @@ def test_graphs_of_neuron_are_served(
     s3.create_bucket(Bucket="compile-graphs")
     config = b'{"architectures": ["LlamaForCausalLM"], "model_type": "llama"}'
     files = {**FILES, **TOKENIZER, "config.json": config}
-    deploy = ("--require-approval", "never", "--outputs-file", str(tmp_path / "told"))
     with Hub({"tiny/model": Repository(files)}) as hub:
         said = {
             "stack": "CompileGraphs",
@@ -159,9 +144,8 @@ def test_graphs_of_neuron_are_served(
             "degree": 2,
             "endpoint": True,
         }
-        context = ("--context", f"said={json.dumps(said)}")
-        outdir = tmp_path / "cdk.out"
-        succeed(cdk("deploy", "--all", *deploy, *context, app=APP, outdir=outdir))
+        app = synthesised(APP, tmp_path, said=json.dumps(said))
+        deployer.deploy(app).checked()
         found = contents(s3, "compile-graphs")
         resources = embedded_aws.client("cloudformation").describe_stack_resources(
             StackName="CompileGraphs"
@@ -177,8 +161,7 @@ def test_graphs_of_neuron_are_served(
             endpoint_url=embedded_aws.url,
         )
         answer = client.generate("Who is Roger Federer?", max_new_tokens=4).text
-        gone = cdk(*("destroy", "--all", "--force"), *context, app=APP, outdir=outdir)
-        succeed(gone)
+        deployer.destroy(app).checked()
     (manifest,) = (
         key
         for key in found

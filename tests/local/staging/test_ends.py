@@ -12,7 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import TENSORRT_LLM
 from cdk_sagemaker_llm.staging import jobs, starting
 from cdk_sagemaker_llm.staging.jobs import Made
 from cdk_sagemaker_llm.staging.signalling import put, signal

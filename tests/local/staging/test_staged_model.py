@@ -1,13 +1,11 @@
 """
-Staged models deployed with the real CDK CLI: the worker's own code runs in a build of
+Staged models, deployed: the worker's own code runs in a build of
 the embedded AWS, against a server that speaks the Hub's protocol.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,22 +16,17 @@ import pytest
 from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.untyped import Untyped
-from tests.local.conftest import Cdk
+from tests.deployments import Deployer, Outcome, example, synthesised
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, MODEL, STAGED, contents
-from tests.local.test_cdk import succeed
 from tests.secrecy import TOKEN
-
-# Several deployments by the real CLI.
-pytestmark = pytest.mark.timeout(600)
 
 QWEN = "Qwen/Qwen3-0.6B"
 COMMIT = "c1899de289a04d12100db370d81485cdf75e47ca"
-EXAMPLE = f"{sys.executable} examples/staged_weights/app.py"
-APP = f"{sys.executable} -m tests.local.staging.staged_app"
+APP = Path(__file__).with_name("staged_app.py")
 SECRET = "staged/token"  # noqa: S105 - its name
 
-Deploy = Callable[..., "subprocess.CompletedProcess[str]"]
+Deploy = Callable[..., Outcome]
 
 
 @pytest.fixture(name="s3")
@@ -42,19 +35,16 @@ def _s3(embedded_aws: EmbeddedAws) -> Untyped:
 
 
 @pytest.fixture(name="deploy")
-def _deploy(cdk: Cdk, tmp_path: Path) -> Deploy:
+def _deploy(deployer: Deployer, tmp_path: Path) -> Deploy:
     """
-    Deploy, or destroy, the app with what it is told.
+    Deploy the app with what it is told.
     """
 
-    def run(verb: str, **said: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401 - JSON
-        context = ("--context", f"said={json.dumps(said)}")
-        force = ("--force",) if verb == "destroy" else ("--require-approval", "never")
-        return cdk(
-            *(verb, "--all", *force, *context), app=APP, outdir=tmp_path / "cdk.out"
-        )
+    def deploy(**said: Any) -> Outcome:  # noqa: ANN401 - JSON
+        app = synthesised(APP, tmp_path / said["stack"], said=json.dumps(said))
+        return deployer.deploy(app)
 
-    return run
+    return deploy
 
 
 def asked(bucket: str, hub: Hub, **more: object) -> dict[str, object]:
@@ -72,24 +62,15 @@ def asked(bucket: str, hub: Hub, **more: object) -> dict[str, object]:
 
 
 def test_the_example_serves_what_it_staged(
-    embedded_aws: EmbeddedAws, cdk: Cdk, s3: Untyped, tmp_path: Path
+    embedded_aws: EmbeddedAws, deployer: Deployer, s3: Untyped, tmp_path: Path
 ) -> None:
     """
     Every byte is there, the manifest lists it, the build's log tells it file by file,
     and the endpoint answers.
     """
-    outputs = tmp_path / "outputs.json"
     with Hub({QWEN: Repository(FILES, revision=COMMIT)}) as hub:
-        succeed(
-            cdk(
-                *("deploy", "--all", "--require-approval", "never"),
-                *("--context", f"hub_url={hub.url}"),
-                *("--outputs-file", str(outputs)),
-                app=EXAMPLE,
-                outdir=tmp_path / "cdk.out",
-            )
-        )
-    told = json.loads(outputs.read_text())
+        app = example("staged_weights", tmp_path, hub_url=hub.url)
+        told = deployer.deploy(app).checked().outputs
     bucket = told["Models"]["BucketName"]
     prefix = f"models/Qwen--Qwen3-0.6B/{COMMIT}"
     found = contents(s3, bucket)
@@ -109,13 +90,7 @@ def test_the_example_serves_what_it_staged(
     assert client.generate("Who is Roger Federer?", max_new_tokens=4).text
     lines = log_of(embedded_aws, f"s3://{bucket}/{prefix}/")
     assert any(line.startswith("[4/4] ") for line in lines)
-    succeed(
-        cdk(
-            *("destroy", "--all", "--force", "--context", f"hub_url={hub.url}"),
-            app=EXAMPLE,
-            outdir=tmp_path / "cdk.out",
-        )
-    )
+    deployer.destroy(app).checked()
     # The bucket is retained, and so is what was staged.
     assert f"{prefix}.json" in contents(s3, bucket)
 
@@ -150,18 +125,18 @@ def test_a_gated_model_says_what_is_missing_and_goes_on(
     s3.create_bucket(Bucket="staged-gated")
     with Hub({MODEL: Repository(FILES, token=TOKEN)}) as hub:
         given = asked("staged-gated", hub, secret=SECRET)
-        failed = deploy("deploy", **given)
+        failed = deploy(**given)
         secrets.put_secret_value(SecretId=SECRET, SecretString=TOKEN)
-        second = deploy("deploy", **given)
+        second = deploy(**given)
 
-    assert failed.returncode == 1
+    assert not failed.succeeded
     assert "tiny/model is gated, and the token that was given has no access" in (
-        failed.stdout
+        failed.events
     )
-    succeed(second)
+    second.checked()
     prefix = f"models/tiny--model/{REVISION}"
     assert f"{prefix}.json" in contents(s3, "staged-gated")
-    assert TOKEN not in failed.stdout + second.stdout
+    assert TOKEN not in failed.events + second.events
     assert TOKEN not in "".join(log_of(embedded_aws, "s3://staged-gated/"))
 
 
@@ -188,13 +163,13 @@ def test_a_key_that_locks_the_role_out_says_so_and_goes_on(
     )
     with Hub({MODEL: Repository(FILES)}) as hub:
         given = asked(bucket, hub)
-        refused = deploy("deploy", **given)
+        refused = deploy(**given)
         policy({"Effect": "Allow", "Action": "kms:*", **everyone})
-        succeed(deploy("deploy", **given))
+        deploy(**given).checked()
     prefix = f"models/tiny--model/{REVISION}"
 
-    assert refused.returncode == 1
-    words = " ".join(refused.stdout.split())
+    assert not refused.succeeded
+    words = refused.events
     assert f"the role may not use bucket {bucket} or its key (User is not" in words
     assert "let it in by their policies" in words
     assert f"{prefix}.json" in contents(s3, bucket)
@@ -225,15 +200,17 @@ def test_bad_input_fails_with_one_message(
     s3.create_bucket(Bucket=bucket)
     pickles = {"config.json": b"{}", "pytorch_model.bin": b"pickle"}
     with Hub({MODEL: Repository(FILES), "tiny/pickles": Repository(pickles)}) as hub:
-        done = deploy("deploy", **asked(bucket, hub, endpoint=True, **more))
+        done = deploy(**asked(bucket, hub, endpoint=True, **more))
 
-    assert done.returncode == 1
-    assert words in done.stdout
-    assert "AWS::SageMaker::Model " not in done.stdout
+    assert not done.succeeded
+    assert words in done.events
+    assert "AWS::SageMaker::Model " not in done.events
     assert not [key for key in contents(s3, bucket) if key.endswith(".json")]
 
 
-def test_two_stacks_share_a_revision(s3: Untyped, deploy: Deploy) -> None:
+def test_two_stacks_share_a_revision(
+    deployer: Deployer, s3: Untyped, deploy: Deploy, tmp_path: Path
+) -> None:
     """
     The second asks the Hub for nothing, and the last to go takes the weights along.
     """
@@ -242,13 +219,13 @@ def test_two_stacks_share_a_revision(s3: Untyped, deploy: Deploy) -> None:
     with Hub({MODEL: Repository(FILES)}) as hub:
         first = asked(bucket, hub)
         second = {**first, "stack": "StagedSharedToo"}
-        succeed(deploy("deploy", **first))
+        deploy(**first).checked()
         hub.asked.clear()
-        succeed(deploy("deploy", **second))
+        deploy(**second).checked()
         assert hub.asked == []
-        succeed(deploy("destroy", **first))
+        deployer.destroy(tmp_path / str(first["stack"])).checked()
         assert f"models/tiny--model/{REVISION}.json" in contents(s3, bucket)
-        succeed(deploy("destroy", **second))
+        deployer.destroy(tmp_path / str(second["stack"])).checked()
     assert contents(s3, bucket) == {}
 
 
@@ -268,8 +245,8 @@ def test_a_build_that_was_stopped_is_told_to_the_stack(
                 codebuild.stop_build(id=build)
 
     with Hub({MODEL: Repository(FILES)}, on_file=stop) as hub:
-        stopped = deploy("deploy", **asked("staged-stopped", hub))
+        stopped = deploy(**asked("staged-stopped", hub))
 
-    assert stopped.returncode == 1
-    assert "ended as STOPPED" in stopped.stdout
+    assert not stopped.succeeded
+    assert "ended as STOPPED" in stopped.events
     assert f"models/tiny--model/{REVISION}.json" not in contents(s3, "staged-stopped")

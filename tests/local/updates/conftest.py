@@ -12,12 +12,12 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws, Latency
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
-from tests.local.conftest import ACCOUNT, REGION, cdk_runner
+from tests.deployments import Deployer
+from tests.local.conftest import REGION
 from tests.local.updates import versions_app
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.untyped import Untyped
-    from tests.local.conftest import Cdk
     from tests.local.updates.versions_app import Version
 
 _TIMES = FleetTimes(
@@ -34,26 +34,26 @@ class Team:
     Args:
         aws: Where it is deployed.
 
-        cdk: The CDK CLI.
+        deployer: What deploys it.
 
         folder: Where the assemblies are written.
     """
 
-    def __init__(self, aws: EmbeddedAws, cdk: Cdk, folder: Path) -> None:
+    def __init__(self, aws: EmbeddedAws, deployer: Deployer, folder: Path) -> None:
         self.aws = aws
         self.sagemaker: Untyped = aws.client("sagemaker")
-        self._cdk = cdk
+        self._deployer = deployer
         self._folder = folder
         self._steps = 0
 
     def deploy(self, stack: str, version: Version) -> tuple[bool, str]:
         """
-        Deploy a stack; return whether that succeeded, and what the CLI said.
+        Deploy a stack; return whether that succeeded, and what happened.
         """
         self._steps += 1
         assembly = versions_app.synth(self._folder / f"step{self._steps}", version)
-        done = self._cdk("deploy", stack, "--require-approval", "never", app=assembly)
-        return done.returncode == 0, done.stdout
+        done = self._deployer.deploy(assembly, stack)
+        return done.succeeded, done.events
 
     def must_deploy(self, stack: str, version: Version) -> None:
         """
@@ -91,8 +91,4 @@ class Team:
 @pytest.fixture(name="team", scope="session")
 def _team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     with EmbeddedAws(region=REGION, speed=300.0, times=_TIMES, latency=_LATENCY) as aws:
-        home = tmp_path_factory.mktemp("home")
-        cdk = cdk_runner(aws, home)
-        done = cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
-        assert done.returncode == 0, done.stdout
-        yield Team(aws, cdk, tmp_path_factory.mktemp("versions"))
+        yield Team(aws, Deployer(aws), tmp_path_factory.mktemp("versions"))

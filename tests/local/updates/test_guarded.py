@@ -15,7 +15,7 @@ from tests.local.waiting import endpoint_status, until
 if TYPE_CHECKING:
     from tests.local.updates.conftest import Team
 
-# Seconds on the wall, in which the CDK CLI starts on a machine that is busy.
+# Seconds on the wall, for a machine that is busy.
 _PATIENCE = 120.0
 
 

@@ -9,8 +9,7 @@ import math
 import pytest
 
 from cdk_sagemaker_llm import ProductionVariant
-from cdk_sagemaker_llm.arguments import is_later, kind_of
-from cdk_sagemaker_llm.arguments.declared import UnknownKindError
+from cdk_sagemaker_llm.arguments import UnknownKindError, is_later, kind_of
 from cdk_sagemaker_llm.arguments.kinds import shown
 
 NUMBER_TOKEN = -1.8881545897087626e289

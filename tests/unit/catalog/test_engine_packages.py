@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -14,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.catalog import engines, wheels
-from tools.catalog.arguments import tables
+from tools.catalog import engines, tables, wheels
 
 Served = tuple[Path, list[int]]
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
@@ -163,6 +163,7 @@ def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "catalog"
     folder.mkdir()
     monkeypatch.setattr(engines, "CATALOG", folder)
+    monkeypatch.setattr(engines, "PYTHON", sys.executable)
     path = folder / "sglang_args.json"
     path.write_text(tables.render(TABLE), "utf-8")
     return path
@@ -227,16 +228,23 @@ def test_newer_releases_are_added(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (CLASS.replace("default=0", "default=found()"), "--rank wants a hand: found"),
+        (
+            "def rank(text): ..." + CLASS.replace("type=int", "type=rank"),
+            "--rank wants a hand: known.json has no parser rank",
+        ),
+        (
+            CLASS.replace("default=0", "default=object"),
+            "--rank wants a hand: <class 'object'> is no value that a table keeps",
+        ),
         (
             CLASS.replace("parser.add", "other.add"),
-            "cannot be read: other is not bound",
+            "cannot be asked: NameError: name 'other' is not defined",
         ),
-        ("", "cannot be read: this release keeps its server's arguments elsewhere"),
+        ("", "cannot be asked: AttributeError: module 'sglang.srt.server_args' has no"),
     ],
-    ids=["a default", "a parser", "another place"],
+    ids=["a kind", "a default", "a parser", "another place"],
 )
-def test_what_cannot_be_read_is_not_written(
+def test_what_cannot_be_asked_is_not_written(
     index: Served,
     table: Path,
     capsys: pytest.CaptureFixture[str],
@@ -244,7 +252,7 @@ def test_what_cannot_be_read_is_not_written(
     said: str,
 ) -> None:
     """
-    It is said, and the table stays as it is.
+    The command reports it, and the table stays as it is.
     """
     publish(index[0], "sglang", "1.1", **{SERVER: text})
 
@@ -253,16 +261,17 @@ def test_what_cannot_be_read_is_not_written(
     assert table.read_text("utf-8") == tables.render(TABLE)
 
 
-def test_only_what_is_read_is_fetched(index: Served) -> None:
+def test_only_modules_are_fetched(index: Served, tmp_path: Path) -> None:
     """
-    By ranges, wherever it stands.
+    By ranges, wherever they stand.
     """
     publish(index[0], "vllm", "0.99.0", **{"vllm/a.py": "x = 1"})
 
-    read = wheels.opened("vllm", "0.99.0")
-    assert read("vllm/a.py") == "x = 1"
-    assert read("vllm/b.py") is None
+    wheels.unpack("vllm", "0.99.0", tmp_path / "modules")
+    files = [one for one in (tmp_path / "modules").rglob("*") if one.is_file()]
+    assert files == [tmp_path / "modules/vllm/a.py"]
+    assert files[0].read_text("utf-8") == "x = 1"
     assert sum(index[1]) < LARGE / 2
     with pytest.raises(ValueError, match=r"the index has no wheel of vllm 0\.1\.0"):
-        wheels.opened("vllm", "0.1.0")
+        wheels.unpack("vllm", "0.1.0", tmp_path)
     assert wheels.published("vllm") == ["0.99.0"]

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm import ServingFolder
-from cdk_sagemaker_llm.cli.reports import Target
-from cdk_sagemaker_llm.cli.subjects import reports_of
+from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
 from cdk_sagemaker_llm.hosting.models.artifact import tarball
-from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files
+from cdk_sagemaker_llm.serving.lmi.artifact import folder_files
 from tests.unit.serving.answers import findings_of
 from tests.unit.serving.lmi.artifacts import (
     GIB,

@@ -10,15 +10,18 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.assembly import (
+from cdk_sagemaker_llm.cli.app.assembly import (
     Stack,
     artifact_files,
     image_of,
     read_stacks,
-    target_of,
+)
+from cdk_sagemaker_llm.cli.app.intrinsics import resolve
+from cdk_sagemaker_llm.cli.app.template_shapes import (
+    AssemblyError,
+    is_assembly,
     text_of,
 )
-from cdk_sagemaker_llm.cli.shapes import AssemblyError, is_assembly
 from cdk_sagemaker_llm.hosting.models.artifact import tarball
 
 HASH = "ab" * 32
@@ -144,8 +147,10 @@ def test_intrinsic_functions_are_read(
     """
     As text with the references left in it, and as the resource that is meant.
     """
+    stack = Stack("S", Path(), {"It": {}})
+
     assert text_of(value) == text
-    assert target_of(value) == target
+    assert resolve(stack, value) == (f"S/{target}" if target else None)
 
 
 @pytest.mark.parametrize(

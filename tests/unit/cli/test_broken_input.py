@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.fleets import read_variants
-from cdk_sagemaker_llm.cli.hosted import hosted_reports
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.app.findings import hosted_reports
+from cdk_sagemaker_llm.cli.app.fleets import variant_plans
+from cdk_sagemaker_llm.cli.app.hosting import App
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from tests.unit.cli.test_foreign_apps import LMI, MODEL, llm, run, stack_of, synthesised
 
 TEMPLATE = "Prod.template.json"
@@ -268,7 +269,7 @@ def test_nothing_in_the_place_of_anything_ends_in_a_traceback(
             with contextlib.suppress(AssemblyError):
                 hosted_reports(path)
             with contextlib.suppress(AssemblyError):
-                assert all(variant.quota for variant in read_variants(path))
+                assert all(variant.quota for variant in variant_plans(App.read(path)))
 
 
 def put(whole: Any, way: tuple[Any, ...], value: object) -> Any:  # noqa: ANN401 - JSON

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.cli.chat import cut_off
+from cdk_sagemaker_llm.cli.commands.chat import cut_off
 from cdk_sagemaker_llm.client import FinishReason, Generation
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.cli.choices import Choice
+from cdk_sagemaker_llm.cli.output.plans import Choice
 from cdk_sagemaker_llm.fit import plan
 
 LLAMA_13B = "meta-llama/Llama-2-13b-hf"

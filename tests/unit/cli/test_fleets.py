@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli import fleet_text
-from cdk_sagemaker_llm.cli.fleets import HostedVariant, quotas, read_variants
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
+from cdk_sagemaker_llm.cli.app.fleets import VariantPlan, quotas, variant_plans
+from cdk_sagemaker_llm.cli.app.hosting import App
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
+from cdk_sagemaker_llm.cli.output import fleets
 from cdk_sagemaker_llm.fit import ResourceRequirements, search
 
 Resources = dict[str, dict[str, Any]]
@@ -61,7 +62,7 @@ def component(
     )
 
 
-def read(folder: Path, resources: Resources) -> list[HostedVariant]:
+def read(folder: Path, resources: Resources) -> list[VariantPlan]:
     """
     Read the variants of an assembly of one stack.
     """
@@ -72,7 +73,7 @@ def read(folder: Path, resources: Resources) -> list[HostedVariant]:
     (folder / "manifest.json").write_text(json.dumps({"artifacts": {"Prod": stack}}))
     template = json.dumps({"Resources": resources})
     (folder / "Prod.template.json").write_text(template)
-    return read_variants(folder)
+    return variant_plans(App.read(folder))
 
 
 def test_a_variant_is_read_with_its_components(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_a_variant_is_read_with_its_components(tmp_path: Path) -> None:
     }
 
     assert read(tmp_path, resources) == [
-        HostedVariant(
+        VariantPlan(
             endpoint="Prod/Chat",
             variant="Blue",
             instance_type="ml.p4d.24xlarge",
@@ -163,7 +164,7 @@ def test_nothing_is_said_of_an_instance_that_is_not_known(
     """
     resources = host(ModelName={"Ref": "Model"}, InstanceType={"Ref": "Type"})
     variants = read(tmp_path, resources)
-    fleet_text.show(variants)
+    fleets.show(variants)
 
     assert (variants[0].fleet, variants[0].accelerators_used) == (None, None)
     assert capsys.readouterr().out == (
@@ -252,7 +253,7 @@ def test_an_endpoint_that_hosts_nothing_yet_has_empty_instances(
     """
     All of it is free.
     """
-    fleet_text.show(read(tmp_path, host(InitialInstanceCount=2)))
+    fleets.show(read(tmp_path, host(InitialInstanceCount=2)))
 
     assert capsys.readouterr().out.splitlines()[1:4] == [
         "  accelerators: 0 used, 16 free",
@@ -267,7 +268,7 @@ def test_an_app_without_endpoints_says_so(
     """
     Not an empty table.
     """
-    fleet_text.show(read(tmp_path, {}))
+    fleets.show(read(tmp_path, {}))
 
     assert capsys.readouterr().out == "the app defines no endpoint\n"
 
@@ -277,7 +278,7 @@ def test_quotas_are_added_up_by_type() -> None:
     The most instances of every variant.
     """
     two, five, other = (
-        HostedVariant(
+        VariantPlan(
             endpoint="Prod/Chat",
             variant="Blue",
             instance_type=name,
@@ -365,7 +366,7 @@ def test_places_are_shown_and_what_has_none(
             NumberOfAcceleratorDevicesRequired=accelerators,
             MinMemoryRequiredInMb=128,
         )
-    fleet_text.show(read(tmp_path, resources))
+    fleets.show(read(tmp_path, resources))
     shown = capsys.readouterr().out.splitlines()
     begin = 2 + len(copies)
 
@@ -394,14 +395,14 @@ def test_what_is_open_is_said_to_be(
         2, NumberOfAcceleratorDevicesRequired=6, MinMemoryRequiredInMb=128
     )
     variants = read(tmp_path, resources)
-    fleet_text.show(variants)
+    fleets.show(variants)
 
     assert capsys.readouterr().out.splitlines()[7:10] == [
         "  no place: 1 x Four",
         "  not decided: all copies may have a place in a packing that was not found",
         "  fewest instances for all copies: 3 to 4",
     ]
-    assert fleet_text.facts(variants)["endpoints"][0]["reasons"] == ()
+    assert fleets.facts(variants)["endpoints"][0]["reasons"] == ()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, LmiVllm
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.cli import check, plan
+from cdk_sagemaker_llm.cli.commands import check, plan
 
 ENVIRONMENT = Environment(account="111111111111", region="us-east-1")
 LMI = find_image("djl-lmi", "0.36.0").uri("us-east-1")

@@ -24,7 +24,7 @@ def parameters(name: str) -> list[Untyped]:
     Return the arguments and options of a subcommand.
     """
     app = typer.Typer(add_completion=False)
-    module = f"cdk_sagemaker_llm.cli.{name.replace('-', '_')}"
+    module = f"cdk_sagemaker_llm.cli.commands.{name.replace('-', '_')}"
     importlib.import_module(module).register(app)
     # Which click they are of, its own or the package, differs by typer's version.
     return list(typer.main.get_command(app).params)

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.cli.hosted import hosted_reports, variants_in
+from cdk_sagemaker_llm.cli.app.assembly import Stack
+from cdk_sagemaker_llm.cli.app.findings import hosted_reports
+from cdk_sagemaker_llm.cli.app.hosting import EndpointConfig, Resource, Variant
 from tests.unit.cli.test_foreign_apps import LMI, MODEL
 from tests.unit.cli.test_subjects import assembly, template
 
@@ -344,9 +346,13 @@ def test_variants_that_deployment_chooses_are_none() -> None:
     """
     one = {"VariantName": "All"}
 
-    assert variants_in({"ProductionVariants": [one]}) == [one]
-    assert variants_in({"ProductionVariants": {"Fn::If": ["A", [one], []]}}) == []
-    assert variants_in({}) == []
+    def variants(**properties: object) -> list[Variant]:
+        stack = Stack("S", Path(), {})
+        return EndpointConfig(Resource(stack, "Config", properties)).variants
+
+    assert variants(ProductionVariants=[one]) == [Variant(one)]
+    assert variants(ProductionVariants="${Fn::If A}") == []
+    assert variants() == []
 
 
 BASE = {"BaseInferenceComponentName": {"Ref": "Base"}}

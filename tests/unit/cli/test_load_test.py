@@ -14,11 +14,19 @@ from pathlib import Path
 import pytest
 import typer
 
-from cdk_sagemaker_llm.cli.benchmark import benchmark, users_of
-from cdk_sagemaker_llm.cli.load_test import load_test
-from cdk_sagemaker_llm.cli.loading.live import line_of
-from cdk_sagemaker_llm.cli.loading.reading import head_room_of, objective_of
-from cdk_sagemaker_llm.cli.loading.shared import Asked, flag_of, parameters_of
+from cdk_sagemaker_llm.cli.commands._loading import (
+    Asked,
+    flag_of,
+    line_of,
+    parameters_of,
+)
+from cdk_sagemaker_llm.cli.commands.benchmark import (
+    benchmark,
+    head_room_of,
+    objective_of,
+    users_of,
+)
+from cdk_sagemaker_llm.cli.commands.load_test import load_test
 from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
 from cdk_sagemaker_llm.load.running import Progress

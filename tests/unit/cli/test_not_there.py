@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.assembly import _SCHEMA
-from cdk_sagemaker_llm.cli.reports import MisuseError, Report, Target
-from cdk_sagemaker_llm.cli.subjects import reports_of
+from cdk_sagemaker_llm.cli.app.assembly import _SCHEMA
+from cdk_sagemaker_llm.cli.app.findings import Report
+from cdk_sagemaker_llm.cli.commands._options import MisuseError
+from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
 from tests.unit.cli.test_check import run
 
 NO_MODEL = "it holds no model to check"

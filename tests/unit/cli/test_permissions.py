@@ -19,7 +19,7 @@ from aws_cdk import aws_s3 as s3
 from typer.testing import CliRunner, Result
 
 from cdk_sagemaker_llm import LlmEndpoint, S3Model, Tgi
-from cdk_sagemaker_llm.cli import permissions
+from cdk_sagemaker_llm.cli.commands import permissions
 
 ENVIRONMENT = Environment(account="111111111111", region="us-east-1")
 LAMBDA = iam.ServicePrincipal("lambda.amazonaws.com")
@@ -387,7 +387,7 @@ def test_it_starts_without_the_cdk() -> None:
     A pipeline runs it after each synthesis.
     """
     code = (
-        "import sys, cdk_sagemaker_llm.cli.permissions;"
+        "import sys, cdk_sagemaker_llm.cli.commands.permissions;"
         "print([m for m in ('aws_cdk', 'jsii', 'boto3', 'moto') if m in sys.modules])"
     )
     done = subprocess.run(

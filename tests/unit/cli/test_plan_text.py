@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.cli.choices import Choice
-from cdk_sagemaker_llm.cli.plan_text import memory_bar, show_plan, show_ranking
+from cdk_sagemaker_llm.cli.output.plans import (
+    Choice,
+    memory_bar,
+    show_plan,
+    show_ranking,
+)
 from cdk_sagemaker_llm.fit import plan
 
 LLAMA_13B = "meta-llama/Llama-2-13b-hf"

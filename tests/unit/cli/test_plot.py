@@ -9,7 +9,7 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
-from cdk_sagemaker_llm.cli.plot import memory_figure
+from cdk_sagemaker_llm.cli.output.plans import memory_figure
 from cdk_sagemaker_llm.fit import plan
 
 MISTRAL = "mistralai/Mistral-7B-v0.1"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli import fleet_text
-from cdk_sagemaker_llm.cli.fleets import HostedVariant, quotas
-from cdk_sagemaker_llm.cli.hosted import hosted_reports
-from cdk_sagemaker_llm.cli.simulating.apps import HostedModel
-from cdk_sagemaker_llm.cli.simulating.containers import Served
-from cdk_sagemaker_llm.cli.simulating.serving import service_of
+from cdk_sagemaker_llm.cli.app.containers import Served
+from cdk_sagemaker_llm.cli.app.findings import hosted_reports
+from cdk_sagemaker_llm.cli.app.fleets import VariantPlan, quotas
+from cdk_sagemaker_llm.cli.app.playing import service_of
+from cdk_sagemaker_llm.cli.app.simulated import HostedModel
+from cdk_sagemaker_llm.cli.output import fleets
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
@@ -68,7 +68,7 @@ def test_a_variant_of_pools_is_read_once_for_each_type(tmp_path: Path) -> None:
     }
     (found,) = read(tmp_path, resources)
 
-    assert found == HostedVariant(
+    assert found == VariantPlan(
         endpoint="Prod/Chat",
         variant="Blue",
         instance_type=LARGE,
@@ -76,7 +76,7 @@ def test_a_variant_of_pools_is_read_once_for_each_type(tmp_path: Path) -> None:
         most_instances=3,
         components={"Llama": ResourceRequirements(copies=2, accelerators=2)},
         fallbacks=(
-            HostedVariant(
+            VariantPlan(
                 endpoint="Prod/Chat",
                 variant="Blue",
                 instance_type=SMALL,
@@ -159,7 +159,7 @@ def test_what_runs_without_capacity_is_shown(
     Below what is tried first.
     """
     found = read(tmp_path, {**pooled(), "Llama": by_type(2, large=2, small=1)})
-    fleet_text.show(found)
+    fleets.show(found)
 
     assert capsys.readouterr().out.splitlines()[:9] == [
         "Prod/Chat (Blue): 1 x ml.g6e.12xlarge, at most 1",
@@ -172,7 +172,7 @@ def test_what_runs_without_capacity_is_shown(
         "    instance 1: 1 x Llama; free 0 accelerators, 8 CPU cores, 31 GiB",
         "    no place: 1 x Llama",
     ]
-    (facts,) = fleet_text.facts(found)["endpoints"]
+    (facts,) = fleets.facts(found)["endpoints"]
     (other,) = facts["fallbacks"]
     assert (facts["instance_type"], other["instance_type"]) == (LARGE, SMALL)
     assert other["left_over"] == {"Llama": 1}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.assembly import Stack
-from cdk_sagemaker_llm.cli.references import full_text_of, means, resolve
+from cdk_sagemaker_llm.cli.app.assembly import Stack
+from cdk_sagemaker_llm.cli.app.intrinsics import evaluate, resolve
 
 MODEL: dict[str, Any] = {"Type": "AWS::SageMaker::Model"}
 
@@ -73,22 +73,20 @@ def test_a_reference_is_followed(
     Through parameters, outputs and exports.
     """
     outer, inner = nested()
-    answer = resolve(inner if is_inner else outer, value)
 
-    assert (f"{answer[0].name}/{answer[1]}" if answer else None) == found
+    assert resolve(inner if is_inner else outer, value) == found
 
 
-def test_a_meaning_is_one_resource_of_one_stack() -> None:
+def test_a_resource_is_one_of_one_stack() -> None:
     """
     Two stacks may use one logical id.
     """
     outer, inner = nested()
     other = Stack("Other", Path(), {"Mine": MODEL})
 
-    assert means(inner, {"Ref": "Given"}, outer, "Mine")
-    assert not means(inner, {"Ref": "Given"}, outer, "Child")
-    assert not means(other, {"Ref": "Mine"}, outer, "Mine")
-    assert not means(outer, "Mine", outer, "Mine")
+    assert resolve(inner, {"Ref": "Given"}) == "Outer/Mine"
+    assert resolve(other, {"Ref": "Mine"}) == "Other/Mine"
+    assert resolve(outer, "Mine") is None
 
 
 def test_text_names_what_is_meant_in_full() -> None:
@@ -100,8 +98,8 @@ def test_text_names_what_is_meant_in_full() -> None:
     def way(name: str) -> dict[str, Any]:
         return {"Fn::Join": ["/", ["endpoint", {"Ref": name}, "variant"]]}
 
-    assert full_text_of(outer, way("Mine")) == "endpoint/${Outer/Mine}/variant"
-    assert full_text_of(inner, way("Given")) == "endpoint/${Outer/Mine}/variant"
-    assert full_text_of(outer, way("Else")) == "endpoint/${Else}/variant"
-    assert full_text_of(outer, {"Fn::Join": ["", {"Ref": "List"}]}) == "${...}"
-    assert full_text_of(outer, "plain") == "plain"
+    assert evaluate(outer, way("Mine")) == "endpoint/${Outer/Mine}/variant"
+    assert evaluate(inner, way("Given")) == "endpoint/${Outer/Mine}/variant"
+    assert evaluate(outer, way("Else")) == "endpoint/${Else}/variant"
+    assert evaluate(outer, {"Fn::Join": ["", {"Ref": "List"}]}) == "${List}"
+    assert evaluate(outer, "plain") == "plain"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.cli.reports import MisuseError, Target
-from cdk_sagemaker_llm.cli.subjects import reports_of
+from cdk_sagemaker_llm.cli.commands._options import MisuseError
+from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
 
 GOOD = "engine=MPI\noption.model_id=a/b\noption.rolling_batch=auto\n"
 TRTLLM = "engine=MPI\noption.model_id=a/b\noption.rolling_batch=trtllm\n"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli import answers
-from cdk_sagemaker_llm.cli.conversation import Conversation
-from cdk_sagemaker_llm.cli.reports import MisuseError
-from cdk_sagemaker_llm.cli.talking import Asked, read_prompt
+from cdk_sagemaker_llm.cli.commands._asking import Asked, read_prompt
+from cdk_sagemaker_llm.cli.commands._options import MisuseError
+from cdk_sagemaker_llm.cli.commands.chat import Conversation
+from cdk_sagemaker_llm.cli.output import answers
 from cdk_sagemaker_llm.client import (
     AnswerTimeoutError,
     AnswerTooLargeError,

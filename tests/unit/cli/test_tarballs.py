@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.reports import Target
-from cdk_sagemaker_llm.cli.subjects import reports_of
+from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
 from tests.unit.cli.test_check import run
 from tests.unit.serving.lmi.artifacts import GIB, GOOD, packed, sparse
 

@@ -32,8 +32,7 @@ from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
-from cdk_sagemaker_llm.serving.loading import loading_seconds
+from cdk_sagemaker_llm.serving.base import ServingConfiguration, loading_seconds
 
 LLAMA_13B = HuggingFaceModel("meta-llama/Llama-2-13b-chat-hf")
 LLAMA_70B = HuggingFaceModel("meta-llama/Llama-2-70b-hf")

@@ -8,8 +8,7 @@ import pytest
 
 from cdk_sagemaker_llm import ModelArchitecture, ResourceRequirements
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.cli.choices import Choice
-from cdk_sagemaker_llm.cli.plan_text import show_plan, show_ranking
+from cdk_sagemaker_llm.cli.output.plans import Choice, show_plan, show_ranking
 from cdk_sagemaker_llm.fit import Assumptions, plan
 from cdk_sagemaker_llm.fit.setting import GIB, visible_bytes
 

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import (
     cores_of,
     shape_of,
 )
-from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX, TENSORRT_LLM
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import NEURONX, TENSORRT_LLM
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 TAGS = {

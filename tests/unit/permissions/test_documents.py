@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.permissions.documents import (
+from cdk_sagemaker_llm.permissions import (
     lacking,
     pasted,
     statements_of,

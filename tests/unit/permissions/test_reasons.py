@@ -8,14 +8,14 @@ from collections import Counter
 
 import pytest
 
-from cdk_sagemaker_llm.permissions.reasons import REASONS, reason_for
+from cdk_sagemaker_llm.permissions import reason_for, reasons
 
 
 def test_each_action_of_a_statement_has_one_reason() -> None:
     """
     The second one would never be shown.
     """
-    counted = Counter((one.sid, action) for one in REASONS for action in one.actions)
+    counted = Counter((one.sid, action) for one in reasons() for action in one.actions)
 
     assert [key for key, number in counted.items() if number > 1] == []
 
@@ -24,7 +24,7 @@ def test_each_reason_is_a_sentence_with_a_source() -> None:
     """
     A reader acts on it.
     """
-    for one in REASONS:
+    for one in reasons():
         assert one.actions
         assert all(":" in action and "*" not in action for action in one.actions)
         assert min(len(one.why), len(one.without), len(one.source)) > 10

@@ -15,13 +15,10 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.serving.adapters import (
-    SWITCHED_ON,
-    AdapterHost,
-    adapter_findings,
-    adapter_host,
-)
-from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
+from cdk_sagemaker_llm.serving.adapters import AdapterHost, adapter_findings
+from cdk_sagemaker_llm.serving.base import Container, ServingConfiguration
+from cdk_sagemaker_llm.serving.families import adapter_host
+from cdk_sagemaker_llm.serving.lmi.lmi_family import SWITCHED_ON
 from tests.unit.serving.lmi.checks.test_rules import LMI
 
 MODEL = HuggingFaceModel("a/b")

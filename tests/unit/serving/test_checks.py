@@ -8,7 +8,7 @@ from types import ModuleType
 
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.lmi.checks import launcher, parallelism
-from cdk_sagemaker_llm.serving.tgi.checks import model
+from cdk_sagemaker_llm.serving.tgi.checks import tgi_variables
 
 
 def test_a_check_is_found_where_it_stands() -> None:
@@ -32,10 +32,10 @@ def test_what_a_module_only_imports_is_no_check_of_its_own() -> None:
     It would be run twice.
     """
     borrowing = ModuleType("checks_of_tomorrow")
-    vars(borrowing).update(check_model_id=model.check_model_id, check_limit=4)
+    vars(borrowing).update(check_model_id=tgi_variables.check_model_id, check_limit=4)
 
     assert checks_of(borrowing) == ()
-    assert model.check_model_id in checks_of(model)
+    assert tgi_variables.check_model_id in checks_of(tgi_variables)
 
 
 def test_helpers_are_no_checks() -> None:

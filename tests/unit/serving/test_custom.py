@@ -12,7 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm import CustomContainer, HuggingFaceModel, S3Model
 from cdk_sagemaker_llm.catalog.images import ImageRelease, Registry, find_image
-from cdk_sagemaker_llm.serving.configuration import Container, Prepared
+from cdk_sagemaker_llm.serving.base import Container, Prepared
 
 URI = "111111111111.dkr.ecr.eu-west-1.amazonaws.com/team/vllm:1.0"
 IMAGE = ImageRelease(

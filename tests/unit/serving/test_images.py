@@ -20,7 +20,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import errors_of
-from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.base import ServingConfiguration
 from cdk_sagemaker_llm.serving.images import (
     ChosenImage,
     asked_version,
@@ -115,10 +115,10 @@ def test_the_image_is_the_catalogues_unless_another_is_named() -> None:
     release = find_image("djl-lmi", "0.36.0-lmi18")
 
     assert choose_image("djl-lmi", "0.36.0-lmi18") == ChosenImage(
-        release, "0.36.0-lmi18", ()
+        release, "djl-lmi", "0.36.0-lmi18", ()
     )
     assert choose_image("djl-lmi", "0.30.0", release.tag) == ChosenImage(
-        release, "0.36.0-lmi18", ()
+        release, "djl-lmi", "0.36.0-lmi18", ()
     )
 
 
@@ -358,7 +358,7 @@ def test_another_name_of_a_version_is_that_version() -> None:
     """
     release = find_image("vllm", "0.30.0")
 
-    assert choose_image("vllm", "0.30") == ChosenImage(release, "0.30.0", ())
+    assert choose_image("vllm", "0.30") == ChosenImage(release, "vllm", "0.30.0", ())
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,11 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime
-from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX, TENSORRT_LLM
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
+    NEURONX,
+    TENSORRT_LLM,
+    AheadOfTime,
+)
 from cdk_sagemaker_llm.staging.jobs import (
     _why,
     arguments,

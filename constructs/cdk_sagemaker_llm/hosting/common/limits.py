@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.rules import API, OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.parameters import API, OUTSIDE_RANGE
 from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
 

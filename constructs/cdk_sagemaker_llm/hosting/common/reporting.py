@@ -13,7 +13,7 @@ from constructs import Construct, IValidation
 
 from cdk_sagemaker_llm.arguments import Fault, held, raise_faults
 from cdk_sagemaker_llm.findings import Finding, Severity, errors_of, raise_errors
-from cdk_sagemaker_llm.serving.rules import WRONG_KIND
+from cdk_sagemaker_llm.serving.parameters import WRONG_KIND
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -40,20 +40,17 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     prefix_condition,
 )
 from cdk_sagemaker_llm.models import class_of, kind_of
-from cdk_sagemaker_llm.serving.adapter_specification import (
+from cdk_sagemaker_llm.serving.adapters import (
     ADAPTER_ARTIFACT,
     ARCHIVE,
     NOT_OF_ADAPTERS,
     SCHEME,
-    address_findings,
-)
-from cdk_sagemaker_llm.serving.adapters import (
     AdapterHost,
     adapter_findings,
-    adapter_host,
+    address_findings,
 )
-from cdk_sagemaker_llm.serving.environment import added_findings
-from cdk_sagemaker_llm.serving.lmi.base import config_of
+from cdk_sagemaker_llm.serving.checks import config_of
+from cdk_sagemaker_llm.serving.families import adapter_host, added_findings
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

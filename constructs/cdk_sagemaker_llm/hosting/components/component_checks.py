@@ -37,7 +37,7 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
     device_fit_findings,
 )
-from cdk_sagemaker_llm.serving.rules import API, REPEATED
+from cdk_sagemaker_llm.serving.parameters import API, REPEATED
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

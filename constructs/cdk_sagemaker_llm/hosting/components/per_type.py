@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.variants.capacity import Capacity
 from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 
 ResourcesByType = ResourceRequirements | Mapping[str, ResourceRequirements]
 

@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.fit.packing import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.common.limits import count_findings, range_findings
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 Copies = int | Literal["fill"]

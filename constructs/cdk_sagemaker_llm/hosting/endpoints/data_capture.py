@@ -24,7 +24,7 @@ from cdk_sagemaker_llm.hosting.roles.places import (
     write_statement,
 )
 from cdk_sagemaker_llm.hosting.roles.statements import Statement
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

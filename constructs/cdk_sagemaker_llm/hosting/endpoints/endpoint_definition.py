@@ -31,7 +31,7 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     LOCAL_STORAGE,
     VariantDefinition,
 )
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
 )
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 
 NO_ROOM_FOR_COPIES = Rule(
     "LLM104", "copies do not fit the most instances the endpoint may have", API

@@ -25,11 +25,11 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     define_variant,
     known_hardware,
 )
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.models import ModelSource
-    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+    from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 ONE_SHADOW = Rule(
     "LLM345", "shadow variants are not one beside one production variant", API

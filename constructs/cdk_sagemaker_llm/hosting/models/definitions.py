@@ -37,22 +37,25 @@ from cdk_sagemaker_llm.hosting.roles.network import (
     zone_findings,
 )
 from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
-from cdk_sagemaker_llm.serving.configuration import (
+from cdk_sagemaker_llm.serving.base import (
+    OTHER_SERVING,
     Accelerators,
     Container,
     Prepared,
     ServingConfiguration,
+    download_seconds,
     settled,
 )
-from cdk_sagemaker_llm.serving.credentials import (
+from cdk_sagemaker_llm.serving.checks import config_of
+from cdk_sagemaker_llm.serving.parameters import (
+    API,
+    REPEATED,
+    UNREADABLE,
+    class_findings,
     credential_findings,
     file_findings,
     model_findings,
 )
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing, config_of
-from cdk_sagemaker_llm.serving.loading import download_seconds
-from cdk_sagemaker_llm.serving.naming import class_findings
-from cdk_sagemaker_llm.serving.rules import API, REPEATED, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -204,7 +207,7 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
     """
     serving, model, region = request.serving, request.model, request.region
     network, environment = request.network or Network(), request.environment or {}
-    prepared = _patient(serving, request.start_up).prepare(model, accelerators)
+    prepared = _prepared(serving, model, accelerators, seconds(request.start_up))
     container = prepared.container
     if container is None and not errors_of(prepared.findings):
         raise ValueError(
@@ -217,9 +220,9 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
     found = [
         *prepared.findings,
         *token_reference_findings(reference),
-        *class_findings(getattr(model or serving, "architecture", None)),
+        *class_findings(model.architecture if model else prepared.architecture),
         *model_findings(model),
-        *_compilation_findings(serving, model),
+        *_compilation_findings(serving, model, prepared),
         *credential_findings("environment", environment),
         *unusable,
         *environment_findings(environment, own=own),
@@ -231,7 +234,7 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
         if not unusable:
             found += zone_findings(network)
             found += way_out_findings(network, model, {**own, **environment})
-        kind = kind_of(model) if model else looked_up(_architecture_in(serving))
+        kind = kind_of(model) if model else looked_up(prepared.architecture)
         found += _further_findings(prepared, environment, kind, accelerators)
     return ModelDefinition(
         prepared=prepared,
@@ -245,17 +248,13 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
 
 
 def _compilation_findings(
-    serving: ServingConfiguration, model: ModelSource | None
+    serving: ServingConfiguration, model: ModelSource | None, prepared: Prepared
 ) -> list[Finding]:
     """
     Check that compiled engines are served by what loads them.
     """
-    if getattr(model, "compiled", None) is None or hasattr(serving, "precompiled"):
+    if model is None or model.compiled is None or prepared.loads_engines:
         return []
-    from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (  # noqa: PLC0415 - few
-        OTHER_SERVING,
-    )
-
     return [
         OTHER_SERVING.finding(
             "the model was compiled ahead of time, got "
@@ -265,16 +264,19 @@ def _compilation_findings(
     ]
 
 
-def _patient(
-    serving: ServingConfiguration, start_up: Duration | None
-) -> ServingConfiguration:
+def _prepared(
+    serving: ServingConfiguration,
+    model: ModelSource | None,
+    accelerators: Accelerators,
+    start_up: float | None,
+) -> Prepared:
     """
-    Let a container that gives up loading by itself wait as long as SageMaker does.
+    Have the container prepared; one that gives up loading by itself waits as long as
+    SageMaker does.
     """
-    wait = seconds(start_up)
-    if wait is None or is_unresolved(wait) or not isinstance(serving, LmiServing):
-        return serving
-    return serving.waiting(int(wait))
+    if start_up is None or is_unresolved(start_up):
+        return serving.prepare(model, accelerators)
+    return serving.prepare(model, accelerators, start_up_seconds=int(start_up))
 
 
 def _own_variables(container: Container, reference: str | None) -> dict[str, str]:
@@ -307,13 +309,6 @@ def _container_findings(
     return found
 
 
-def _architecture_in(serving: ServingConfiguration) -> ModelArchitecture | str | None:
-    """
-    Return the architecture that a folder of the user's own names.
-    """
-    return getattr(serving, "architecture", None)
-
-
 def _further_findings(
     prepared: Prepared,
     environment: Mapping[str, str],
@@ -323,7 +318,7 @@ def _further_findings(
     if not environment or prepared.container is None:
         return []
     # The checks of all engines, which only further variables make worth loading.
-    from cdk_sagemaker_llm.serving.environment import added_findings  # noqa: PLC0415
+    from cdk_sagemaker_llm.serving.families import added_findings  # noqa: PLC0415
 
     return added_findings(
         environment,

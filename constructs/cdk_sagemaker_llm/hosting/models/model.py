@@ -14,8 +14,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.catalog.engine_releases import engine_of
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.hosting.common.limits import count_findings
@@ -42,27 +40,12 @@ from cdk_sagemaker_llm.hosting.roles.access import access_of, make_execution_rol
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.network import Network, s3_findings
 from cdk_sagemaker_llm.hosting.roles.statements import Statement, hosting_statements
-from cdk_sagemaker_llm.models import ModelSource, S3Model, class_of, kind_of
-from cdk_sagemaker_llm.serving.adapters import adapter_host
-from cdk_sagemaker_llm.serving.configuration import Container, ServingConfiguration
-from cdk_sagemaker_llm.serving.environment import TGI, checked_as
-from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
-from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY as TGI_NEURON
+from cdk_sagemaker_llm.models import ModelSource, S3Model, kind_of
+from cdk_sagemaker_llm.serving import families
+from cdk_sagemaker_llm.serving.base import Container, ServingConfiguration
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
-
-# vLLM goes by what a body has, and so does Hugging Face's image of llama.cpp, which
-# alone of its engine looks at more than chats.
-_OPENAI_ENGINES = ("vllm", "vllm-omni", "vllm-neuron")
-_OPENAI_FAMILIES = ("huggingface-llamacpp", "huggingface-llamacpp-cpu")
-_CHATS_ALONE = ("sglang", "llama.cpp")
-# DJL Serving 0.27: chat_completions_utils.py; TGI 2.4.0: compat_generate.
-_LMI_CHATS = "0.27"
-# A file of one's own in the place of LMI's handlers.
-_HANDLER = "model.py"
-_TGI_CHATS = (2, 4)
-_TGI_SWITCH = "MESSAGES_API_ENABLED"
 
 
 class ModelBase(Resource):
@@ -349,29 +332,13 @@ def dialect_of(definition: ModelDefinition | None) -> Dialect:
     """
     if definition is None:
         return UNKNOWN_DIALECT
-    image = checked_as(definition.container.image)
-    if image.family in LMI:
-        return Dialect(Schema.LMI, _lmi_chats(definition))
-    if image.family in (TGI, TGI_NEURON):
-        return Dialect(Schema.TGI, _tgi_chats(image, definition.variables))
-    return _engine_dialect(image.family, definition)
-
-
-def _engine_dialect(family: str, definition: ModelDefinition) -> Dialect:
-    """
-    Return the form of an engine in an image of its own.
-
-    TEI has no form for prompts: its embeddings go by ``inputs``, as where the form is
-    unknown.
-    """
-    engine = engine_of(family)
-    if engine in _OPENAI_ENGINES or family in _OPENAI_FAMILIES:
-        kind = kind_of(definition.model)
-        writes = not isinstance(kind, ModelArchitecture) or kind.keeps_cache
-        return Dialect(Schema.OPENAI, takes_chats=writes)
-    if engine in _CHATS_ALONE:
-        return Dialect(Schema.CHAT, takes_chats=True)
-    return UNKNOWN_DIALECT
+    found = families.dialect_of(
+        definition.container,
+        definition.variables,
+        architecture=kind_of(definition.model),
+    )
+    schema = None if found.schema is None else Schema(found.schema)
+    return Dialect(schema, takes_chats=found.takes_chats)
 
 
 def common_dialect(definitions: Iterable[ModelDefinition | None]) -> Dialect:
@@ -380,29 +347,3 @@ def common_dialect(definitions: Iterable[ModelDefinition | None]) -> Dialect:
     """
     found = {dialect_of(definition) for definition in definitions}
     return found.pop() if len(found) == 1 else UNKNOWN_DIALECT
-
-
-def _lmi_chats(definition: ModelDefinition) -> bool:
-    """
-    Return whether LMI takes chats: by its own handlers, and with a rolling batch.
-    """
-    container = definition.container
-    has_handler = any(path.rpartition("/")[2] == _HANDLER for path in container.files)
-    host = adapter_host(
-        container,
-        definition.variables,
-        architecture=class_of(kind_of(definition.model)),
-    )
-    launch = None if host is None else host.launch
-    if has_handler or launch is None or launch.version.before(_LMI_CHATS):
-        return False
-    return launch.asynchronous or launch.rolling_batch != "disable"
-
-
-def _tgi_chats(image: ImageRelease, variables: Mapping[str, str]) -> bool:
-    if variables.get(_TGI_SWITCH) == "true":
-        return True
-    # The newer images for Neuron have TGI's number in the place of optimum's.
-    number = image.tag.partition("optimum")[2] or image.version
-    parts = number.partition("-")[0].split(".")[:2]
-    return tuple(int(part) for part in parts if part.isdigit()) >= _TGI_CHATS

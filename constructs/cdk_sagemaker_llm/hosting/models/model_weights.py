@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.models import (
     S3Model,
     architecture_of,
 )
-from cdk_sagemaker_llm.serving.rules import PLAIN_CREDENTIAL
+from cdk_sagemaker_llm.serving.parameters import PLAIN_CREDENTIAL
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

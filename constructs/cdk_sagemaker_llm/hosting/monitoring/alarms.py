@@ -29,7 +29,7 @@ from cdk_sagemaker_llm.hosting.monitoring.metrics import (
     metric_of,
     normalised,
 )
-from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.catalog.metrics import PublishedMetric, published_metric
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.serving.rules import WRONG_KIND
+from cdk_sagemaker_llm.serving.parameters import WRONG_KIND
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 

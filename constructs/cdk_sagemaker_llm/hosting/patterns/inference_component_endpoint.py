@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.updates.rollout import Rolling
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.models import ModelSource
-    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+    from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 
 @jsii.implements(iam.IGrantable, Connectable)

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.models import ModelSource
-    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+    from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 
 @jsii.implements(iam.IGrantable, Connectable)

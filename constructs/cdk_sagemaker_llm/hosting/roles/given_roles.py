@@ -20,14 +20,14 @@ from cdk_sagemaker_llm.hosting.common.names import OTHER_ARN
 from cdk_sagemaker_llm.hosting.common.reporting import annotate
 from cdk_sagemaker_llm.hosting.common.scope import account_of, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.roles.statements import Statement, document_json
-from cdk_sagemaker_llm.permissions.documents import (
+from cdk_sagemaker_llm.permissions import (
+    METADATA,
     lacking,
     pasted,
     statements_of,
     trust_document,
     trusts_sagemaker,
 )
-from cdk_sagemaker_llm.permissions.given import METADATA
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 UNTOUCHED_ROLE = Rule(

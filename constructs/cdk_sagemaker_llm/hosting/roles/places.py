@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     partition,
     prefix_condition,
 )
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.text import bucket_fault
 from cdk_sagemaker_llm.tokens import is_unresolved
 

@@ -12,7 +12,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

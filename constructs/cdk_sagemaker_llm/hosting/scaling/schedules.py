@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.scaling.target_base import (
     contents_of,
     least_capacity_findings,
 )
-from cdk_sagemaker_llm.serving.rules import UNREADABLE
+from cdk_sagemaker_llm.serving.parameters import UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

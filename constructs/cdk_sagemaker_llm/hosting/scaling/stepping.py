@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.hosting.scaling.target_base import (
     ScalableTargetBase,
     contents_of,
 )
-from cdk_sagemaker_llm.serving.rules import UNREADABLE
+from cdk_sagemaker_llm.serving.parameters import UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

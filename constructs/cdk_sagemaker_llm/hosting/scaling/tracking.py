@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.hosting.scaling.target_base import (
     ScalableTargetBase,
     contents_of,
 )
-from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

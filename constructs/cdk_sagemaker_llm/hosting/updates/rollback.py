@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     seconds,
     time_findings,
 )
-from cdk_sagemaker_llm.serving.rules import OUTSIDE_RANGE, UNREADABLE
+from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_list_placeholder, is_unresolved
 
 if TYPE_CHECKING:

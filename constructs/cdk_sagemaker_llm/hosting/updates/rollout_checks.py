@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.hosting.updates.rollout import (
     rollback_batch_of,
 )
 from cdk_sagemaker_llm.hosting.updates.rollout_base import wait_seconds
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

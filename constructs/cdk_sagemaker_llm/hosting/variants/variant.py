@@ -29,13 +29,13 @@ from cdk_sagemaker_llm.hosting.variants.capacity import (
     RoutingStrategy,
     routing_property,
 )
-from cdk_sagemaker_llm.serving.rules import API
+from cdk_sagemaker_llm.serving.parameters import API
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
 
     from cdk_sagemaker_llm.hosting.models.model import ModelBase
-    from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+    from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 _Config = sagemaker.CfnEndpointConfig
 VariantProperty = _Config.ProductionVariantProperty

@@ -49,8 +49,8 @@ from cdk_sagemaker_llm.hosting.variants.variant import (
     ProductionVariant,
     scale_in_findings,
 )
-from cdk_sagemaker_llm.models import ModelSource, S3Model
-from cdk_sagemaker_llm.serving.host import host_findings
+from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.images import host_findings
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def compiled_engine_findings(
     """
     Check that a host has the devices that engines were compiled for.
     """
-    compilation = model.compiled if isinstance(model, S3Model) else None
+    compilation = None if model is None else model.compiled
     if hardware is None or compilation is None:
         return []
     if compilation.accelerator_model == hardware.accelerator_model:

@@ -1,4 +1,3 @@
 """
-Hosting in a VPC without a way to the internet: what it needs of AWS there, and how
-many addresses.
+Private access: what hosting in a VPC without a way to the internet needs of AWS there.
 """

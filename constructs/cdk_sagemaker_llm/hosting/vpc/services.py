@@ -1,7 +1,7 @@
 """
 The services of AWS that hosting calls from inside a VPC: who calls each, and why.
 
-What belongs here is the table, and the reading of IAM's actions by it.
+What belongs here is the reading of IAM's actions by the table of them.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.text import any_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-_HOST_VPC = "SageMaker developer guide, host-vpc"
-_ROLES = "SageMaker developer guide, sagemaker-roles, CreateModel API"
 _INVOKE = "sagemaker:invoke"
 
 UNKNOWN_SERVICE = Rule(
@@ -83,130 +82,7 @@ class Service:
         return found
 
 
-SERVICES = (
-    Service(
-        name="s3",
-        id="S3",
-        namespace="s3",
-        callers="SageMaker for the instances, and containers and clients by themselves",
-        why=(
-            "weights and tarballs come to the instances through their subnets, those "
-            "of an isolated container too; what clients lay down and fetch; the "
-            "layers of images"
-        ),
-        source=f"{_HOST_VPC} and mkt-algo-model-internet-free",
-        is_awaited=True,
-    ),
-    Service(
-        name="logs",
-        id="Logs",
-        namespace="logs",
-        constant="CLOUDWATCH_LOGS",
-        callers="the instances, with the execution role",
-        why="the lines that containers write go to CloudWatch Logs",
-        source=f"{_ROLES}; by which network is not documented",
-        is_awaited=True,
-    ),
-    Service(
-        name="monitoring",
-        id="Monitoring",
-        namespace="cloudwatch",
-        constant="CLOUDWATCH_MONITORING",
-        callers="the instances, with the execution role",
-        why="metrics go to CloudWatch",
-        source=f"{_ROLES}; by which network is not documented",
-        is_awaited=True,
-    ),
-    Service(
-        name="ecr.api",
-        id="EcrApi",
-        namespace="ecr",
-        constant="ECR",
-        callers="the instances, with the execution role",
-        why="to log in to the registry of the image",
-        source=(
-            f"{_ROLES}; that SageMaker pulls an image of Amazon ECR by a network of "
-            "its own (ImageConfig, Platform) is not documented"
-        ),
-        is_awaited=True,
-    ),
-    Service(
-        name="ecr.dkr",
-        id="EcrDocker",
-        namespace="ecr",
-        constant="ECR_DOCKER",
-        callers="the instances, with the execution role",
-        why="to pull the image",
-        source="Amazon ECR user guide, vpc-endpoints; as ecr.api",
-        is_awaited=True,
-    ),
-    Service(
-        name="sagemaker.runtime",
-        id="Runtime",
-        namespace="sagemaker",
-        constant="SAGEMAKER_RUNTIME",
-        callers="clients",
-        why="to invoke endpoints and components, plain and with a response stream",
-        source="SageMaker developer guide, interface-vpc-endpoint",
-    ),
-    Service(
-        name="sagemaker.api",
-        id="Api",
-        namespace="sagemaker",
-        constant="SAGEMAKER_API",
-        callers="clients that describe or change what is deployed",
-        why="all actions of SageMaker but invoking",
-        source="SageMaker developer guide, interface-vpc-endpoint",
-    ),
-    Service(
-        name="sts",
-        id="Sts",
-        namespace="sts",
-        constant="STS",
-        callers="containers and clients that take another role",
-        why="to get that role's credentials; those of their own role come without it",
-        source="IAM user guide, reference_interface_vpc_endpoints",
-    ),
-    Service(
-        name="secretsmanager",
-        id="SecretsManager",
-        namespace="secretsmanager",
-        constant="SECRETS_MANAGER",
-        callers="containers and clients that read a secret themselves",
-        why="what a template refers to is read by CloudFormation, outside the VPC",
-        source="Secrets Manager user guide, vpc-endpoint-overview",
-        is_awaited=True,
-    ),
-    Service(
-        name="ssm",
-        id="Ssm",
-        namespace="ssm",
-        constant="SSM",
-        callers="clients that read a ConnectionParameter",
-        why="LlmClient.from_ssm",
-        source="Systems Manager user guide, setup-create-vpc",
-    ),
-    Service(
-        name="kms",
-        id="Kms",
-        namespace="kms",
-        constant="KMS",
-        callers="clients that may use a key, and not by way of another service alone",
-        why="S3, Secrets Manager and EBS call KMS themselves, outside the VPC",
-        source="KMS developer guide, kms-vpc-endpoint",
-        is_of_hosts=False,
-    ),
-    Service(
-        name="application-autoscaling",
-        id="Scaling",
-        namespace="application-autoscaling",
-        constant="APPLICATION_AUTOSCALING",
-        callers="clients that change how far it scales",
-        why="Application Auto Scaling itself calls SageMaker outside the VPC",
-        source="Application Auto Scaling user guide, interface VPC endpoints",
-        is_of_hosts=False,
-    ),
-)
+SERVICES = tuple(Service(**row) for row in load("vpc_services.json")["services"])
 """What hosting calls, in the order in which endpoints are made."""
 
 _BY_NAME = {service.name: service for service in SERVICES}

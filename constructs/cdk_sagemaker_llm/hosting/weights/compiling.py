@@ -36,9 +36,8 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
 from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace, short_hash
 from cdk_sagemaker_llm.hosting.weights.starter import attach, owner_statements
 from cdk_sagemaker_llm.models import Compilation, S3Model, architecture_of
-from cdk_sagemaker_llm.serving.configuration import Container
-from cdk_sagemaker_llm.serving.host import instance_findings
-from cdk_sagemaker_llm.serving.images import named_image
+from cdk_sagemaker_llm.serving.base import Container
+from cdk_sagemaker_llm.serving.images import instance_findings, named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime, job_properties
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.models import HuggingFaceModel
-from cdk_sagemaker_llm.serving.loading import BYTES_PER_SECOND
+from cdk_sagemaker_llm.serving.base import BYTES_PER_SECOND
 from cdk_sagemaker_llm.staging.wanted import MANIFEST
 
 _SHORT = 8

@@ -24,10 +24,10 @@ from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.components import keys_of, serving_copies
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
 from cdk_sagemaker_llm.local.sagemaker.engines import started_engine
-from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on, serving_type
 from cdk_sagemaker_llm.local.sagemaker.traffic import Where
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
+from cdk_sagemaker_llm.simulation.api_values import specification_on
 
 COMPONENT_NEEDED = (
     "Inference Component Name header is required for endpoints to which you plan to "
@@ -302,7 +302,7 @@ def _of_component(
 ) -> tuple[dict[str, Any], str | None, str]:
     fleet = endpoint.fleets[component.variant_name]
     instance_type = serving_type(fleet, keys_of(component))
-    specification = specification_for(component.request, instance_type)
+    specification = specification_on(component.request, instance_type)
     if "ModelName" in specification:
         return _of_model(world, specification["ModelName"])
     container = specification.get("Container", {})

@@ -6,12 +6,13 @@ An adapter has no copies of its own: those of its base load it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
-from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
+from cdk_sagemaker_llm.simulation.api_values import specification_on
 
 _BASE = "BaseInferenceComponentName"
 
@@ -21,7 +22,7 @@ def base_name(request: dict[str, Any]) -> str | None:
     Return the name of a component's base; ``None`` if it is no adapter.
     """
     # Instance types are the base's: an adapter has one specification.
-    name: str | None = specification_for(request, "").get(_BASE)
+    name: str | None = specification_on(request, "").get(_BASE)
     return name
 
 
@@ -34,7 +35,7 @@ def base_of(world: World, component: Component) -> Component:
 
 
 def refuse_adapter(
-    world: World, endpoint: Endpoint, specification: dict[str, Any]
+    world: World, endpoint: Endpoint, specification: Mapping[str, Any]
 ) -> None:
     """
     Refuse an adapter that its base could not load.
@@ -104,7 +105,7 @@ def missing_artifact(world: World, request: dict[str, Any]) -> str | None:
     """
     if base_name(request) is None:
         return None
-    url = str(specification_for(request, "")["Container"]["ArtifactUrl"])
+    url = str(specification_on(request, "")["Container"]["ArtifactUrl"])
     if world.artifacts.is_there(ModelData(url, prefix=url.endswith("/"))):
         return None
     return f'Could not find the artifact of the adapter at "{url}".'

@@ -24,7 +24,6 @@ from cdk_sagemaker_llm.local.sagemaker.hosted import (
 from cdk_sagemaker_llm.local.sagemaker.listing import page
 from cdk_sagemaker_llm.local.sagemaker.loading import load_failure, unload
 from cdk_sagemaker_llm.local.sagemaker.needs import (
-    specification_for,
     updated,
 )
 from cdk_sagemaker_llm.local.sagemaker.pools import copies_by_type
@@ -45,6 +44,7 @@ from cdk_sagemaker_llm.local.sagemaker.world import (
     World,
     key_of,
 )
+from cdk_sagemaker_llm.simulation.api_values import specification_on
 
 NOT_FOR_COMPONENTS = (
     "Inference Components are not supported in this Endpoint. Please make sure this "
@@ -236,7 +236,7 @@ class Components:
             raise validation("Specify either Specification or Specifications.")
         kinds = {k for fleet in endpoint.fleets.values() for k in fleet.instance_types}
         for kind in sorted(kinds):
-            specification = specification_for(request, kind)
+            specification = specification_on(request, kind)
             refuse_contents(specification)
             if "BaseInferenceComponentName" in specification:
                 refuse_adapter(self._world, endpoint, specification)

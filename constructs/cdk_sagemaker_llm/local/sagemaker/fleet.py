@@ -18,12 +18,15 @@ from cdk_sagemaker_llm.simulation.fleet import (
     FleetTimes,
     Listener,
     Pool,
-    ScaleIn,
     Trouble,
     unlimited,
 )
-
-_MINUTE = 60.0
+from cdk_sagemaker_llm.simulation.from_api import (
+    fleet_pools,
+    managed_scaling,
+    provision_timeout,
+    scale_in_policy,
+)
 
 
 class Watch(Listener):
@@ -108,20 +111,18 @@ def _fleet(
     trouble: Callable[[Copy], Trouble | None] | None = None,
     watch: Watch | None = None,
 ) -> Fleet:
-    scaling = variant.get("ManagedInstanceScaling", {})
+    scaling = managed_scaling(variant)
     count = variant.get("InitialInstanceCount", 0) if instances is None else instances
-    policy = scaling.get("ScaleInPolicy")
-    timeout = variant.get("VariantInstanceProvisionTimeoutInSeconds")
     return Fleet(
         timeline,
-        pools=_pools(variant),
+        pools=fleet_pools(variant) or [Pool("")],
         instances=count,
-        minimum=scaling.get("MinInstanceCount", count),
-        maximum=scaling.get("MaxInstanceCount", count),
-        managed=scaling.get("Status") == "ENABLED",
+        minimum=count if scaling.minimum is None else scaling.minimum,
+        maximum=count if scaling.maximum is None else scaling.maximum,
+        managed=scaling.is_enabled,
         times=times,
-        scale_in=_scale_in(policy) if policy else None,
-        provision_timeout=timeout,
+        scale_in=scale_in_policy(variant),
+        provision_timeout=provision_timeout(variant),
         trouble=trouble,
         listener=watch,
         capacity=capacity,
@@ -148,22 +149,6 @@ def report(fleet: Fleet) -> list[dict[str, Any]]:
 def _counted(copies: list[Copy]) -> dict[str, int]:
     names = [plain_name(copy.name) for copy in copies if copy.needs is not None]
     return {name: names.count(name) for name in sorted(set(names))}
-
-
-def _pools(variant: dict[str, Any]) -> list[Pool]:
-    pools = variant.get("InstancePools") or [variant]
-    return [
-        Pool(str(pool.get("InstanceType", "")), int(pool.get("Priority", 1)))
-        for pool in pools
-    ]
-
-
-def _scale_in(policy: dict[str, Any]) -> ScaleIn:
-    return ScaleIn(
-        strategy=policy["Strategy"],
-        maximum_step=policy.get("MaximumStepSize", 1),
-        cooldown=policy.get("CooldownInMinutes", 20) * _MINUTE,
-    )
 
 
 def _nothing() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
 from cdk_sagemaker_llm.local.sagemaker.fleet import trial_fleet
-from cdk_sagemaker_llm.local.sagemaker.needs import needs_of, specification_for
+from cdk_sagemaker_llm.local.sagemaker.needs import needs_of
 from cdk_sagemaker_llm.local.sagemaker.world import World
+from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 
 
@@ -34,7 +35,7 @@ def host(
     needs = needs_of(request, fleet.instance_types)
     if needs is None:
         return
-    specification = specification_for(request, fleet.instance_type)
+    specification = specification_on(request, fleet.instance_type)
     scheduling = specification.get("SchedulingConfig", {})
     image = specification.get("Container", {}).get("Image", "")
     model = specification.get("ModelName", "")

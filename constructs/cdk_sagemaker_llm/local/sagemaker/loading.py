@@ -13,9 +13,9 @@ from cdk_sagemaker_llm.local.sagemaker.adapters import base_name, missing_artifa
 from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of
 from cdk_sagemaker_llm.local.sagemaker.engines import started_engine
-from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import serving_type
 from cdk_sagemaker_llm.local.sagemaker.world import Component, World
+from cdk_sagemaker_llm.simulation.api_values import specification_on
 
 
 def load_failure(world: World, name: str, request: dict[str, Any]) -> str | None:
@@ -37,7 +37,7 @@ def load_failure(world: World, name: str, request: dict[str, Any]) -> str | None
     engine = None if base is None else _engine(world, base)
     if missing is not None or engine is None or base is None:
         return missing
-    url = str(specification_for(request, "")["Container"]["ArtifactUrl"])
+    url = str(specification_on(request, "")["Container"]["ArtifactUrl"])
     data = ModelData(url, prefix=url.endswith("/"))
     try:
         adapters.load(engine, name, world.artifacts.read(data, adapters.CONFIG))
@@ -64,7 +64,7 @@ def _engine(world: World, base: Component) -> StartedEngine | None:
     endpoint = world.endpoints.get(base.endpoint_name)
     fleet = endpoint.fleets[base.variant_name]
     kind = serving_type(fleet, [base.key])
-    specification = specification_for(base.request, kind)
+    specification = specification_on(base.request, kind)
     model = world.deployed_models.get(str(specification.get("ModelName", "")))
     own = specification.get("Container", {})
     container = containers_of(model.request)[0] if model else own

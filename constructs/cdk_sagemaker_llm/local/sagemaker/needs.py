@@ -8,21 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.simulation.api_values import Shape, specification_on
 from cdk_sagemaker_llm.simulation.fleet import Needs
 
 _SERVED = ("ModelName", "Container", "BaseInferenceComponentName")
-
-
-def specification_for(request: dict[str, Any], instance_type: str) -> dict[str, Any]:
-    """
-    Return the specification that applies on an instance type.
-
-    A component has one specification, or one for each instance type.
-    """
-    several = request.get("Specifications") or [request.get("Specification", {})]
-    matching = [s for s in several if s.get("InstanceType", "") == instance_type]
-    chosen: dict[str, Any] = (matching or several)[0]
-    return chosen
 
 
 def needs_of(request: dict[str, Any], instance_types: Iterable[str]) -> Needs:
@@ -31,13 +20,13 @@ def needs_of(request: dict[str, Any], instance_types: Iterable[str]) -> Needs:
     nothing.
     """
     found = {
-        kind: _requirements(specification_for(request, kind)) for kind in instance_types
+        kind: _requirements(specification_on(request, kind)) for kind in instance_types
     }
     known = {kind: needs for kind, needs in found.items() if needs is not None}
     return known or None
 
 
-def _requirements(specification: dict[str, Any]) -> ResourceRequirements | None:
+def _requirements(specification: Shape) -> ResourceRequirements | None:
     wanted = specification.get("ComputeResourceRequirements")
     if wanted is None:
         return None

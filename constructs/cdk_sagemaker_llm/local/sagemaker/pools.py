@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from cdk_sagemaker_llm.simulation import api_values
 from cdk_sagemaker_llm.simulation.fleet import Copy, Fleet
 
 
@@ -15,20 +16,18 @@ def model_on(variant: dict[str, Any], instance_type: str) -> str:
     """
     Return the name of the model that fills instances of a type; empty if components do.
     """
-    model = str(variant.get("ModelName", ""))
-    for pool in variant.get("InstancePools", ()):
-        if pool["InstanceType"] == instance_type:
-            return str(pool.get("ModelNameOverride", model))
-    return model
+    pools = api_values.pools_of(variant)
+    own = (one for one in pools if one.get("InstanceType") == instance_type)
+    return str(api_values.model_on(variant, next(own, variant)) or "")
 
 
 def models_of(variant: dict[str, Any]) -> list[str]:
     """
     Return the names of all models that fill instances of a variant.
     """
-    pools = variant.get("InstancePools", ())
-    overrides = [pool.get("ModelNameOverride") for pool in pools]
-    return [str(name) for name in (variant.get("ModelName"), *overrides) if name]
+    pools = [variant, *api_values.maps_of(variant, "InstancePools")]
+    names = [pool.get("ModelNameOverride", pool.get("ModelName")) for pool in pools]
+    return [str(name) for name in names if name]
 
 
 def serving_type(fleet: Fleet, names: Iterable[str]) -> str:

@@ -4,12 +4,13 @@ What a specification of an inference component may say, by itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.local.errors import validation
 
 
-def refuse_contents(specification: dict[str, Any]) -> None:
+def refuse_contents(specification: Mapping[str, Any]) -> None:
     """
     Refuse a specification that says too little to run, or too much.
 

@@ -13,9 +13,9 @@ from cdk_sagemaker_llm.local.reporting import report
 from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of
 from cdk_sagemaker_llm.local.sagemaker.engines import start_log
 from cdk_sagemaker_llm.local.sagemaker.jobs import engines, graphs
-from cdk_sagemaker_llm.local.sagemaker.needs import specification_for
 from cdk_sagemaker_llm.local.sagemaker.pools import model_on
 from cdk_sagemaker_llm.local.sagemaker.world import World, plain_name
+from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
 
 _RUNS_FOR = 60.0
@@ -129,7 +129,7 @@ def _subject(
         return f"variant {name}", names, variant, world.image_of(model)
     component = world.components.find(plain_name(copy.name))
     request = component.request if component else {}
-    specification = specification_for(request, copy.instance.instance_type)
+    specification = specification_on(request, copy.instance.instance_type)
     container = specification.get("Container", {})
     model = str(specification.get("ModelName", ""))
     settings = specification.get("StartupParameters", {})
@@ -148,7 +148,7 @@ def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, A
         model = model_on(variant, kind)
     else:
         component = world.components.find(plain_name(copy.name))
-        specification = specification_for(component.request if component else {}, kind)
+        specification = specification_on(component.request if component else {}, kind)
         model = str(specification.get("ModelName", ""))
         own = specification.get("Container", {})
     found = world.deployed_models.get(model)

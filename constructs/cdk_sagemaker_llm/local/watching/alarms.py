@@ -6,17 +6,25 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from moto.cloudwatch.models import Alarm as KeptAlarm
+from moto.cloudwatch.models import Dimension, MetricDataQuery
 
-from cdk_sagemaker_llm.local.watching.alarm_rules import rule_of
 from cdk_sagemaker_llm.local.watching.composites import composite_state
 from cdk_sagemaker_llm.local.watching.reasons import reason, reason_data
-from cdk_sagemaker_llm.simulation.alarms import ALARM, INSUFFICIENT_DATA, Alarm, Watch
+from cdk_sagemaker_llm.simulation.alarms import (
+    ALARM,
+    INSUFFICIENT_DATA,
+    Alarm,
+    AlarmRule,
+    Watch,
+)
 from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.from_api import alarm_rule
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays, Reader
 
 _REMEMBERED = 1000  # Changes of state, of all alarms together.
@@ -161,6 +169,59 @@ class Alarms:
         if alarm.state == ALARM and kept.actions_enabled:
             for action in list(kept.alarm_actions or ()):
                 self._act(action, alarm)
+
+
+def rule_of(alarm: KeptAlarm) -> AlarmRule | None:
+    """
+    Return when an alarm goes off; ``None`` if that cannot be computed here.
+
+    Percentiles of others than the runtime's latencies, anomaly detection and functions
+    of metric math that the engine does not know cannot.
+    """
+    if alarm.threshold is None or alarm.rule is not None:
+        return None
+    try:
+        return alarm_rule(_spelled(alarm), alarm.name)
+    except ValueError:
+        return None
+
+
+def spelled_metric(
+    namespace: str | None, name: str | None, dimensions: Iterable[Dimension]
+) -> dict[str, Any]:
+    """
+    Spell a metric of moto's as the API does.
+    """
+    return {
+        "Namespace": namespace,
+        "MetricName": name,
+        "Dimensions": [{"Name": one.name, "Value": one.value} for one in dimensions],
+    }
+
+
+def _spelled(alarm: KeptAlarm) -> dict[str, Any]:
+    return {
+        **spelled_metric(alarm.namespace, alarm.metric_name, alarm.dimensions or ()),
+        "Statistic": alarm.extended_statistic or alarm.statistic,
+        "Period": alarm.period,
+        "Metrics": [_spelled_query(one) for one in alarm.metric_data_queries or ()],
+        "Threshold": alarm.threshold,
+        "ComparisonOperator": alarm.comparison_operator,
+        "EvaluationPeriods": alarm.evaluation_periods,
+        "DatapointsToAlarm": alarm.datapoints_to_alarm,
+        "TreatMissingData": alarm.treat_missing_data or "missing",
+    }
+
+
+def _spelled_query(query: MetricDataQuery) -> dict[str, Any]:
+    watched = {"Id": query.id, "Period": query.period, "ReturnData": query.return_data}
+    stat = query.metric_stat
+    if stat is None:
+        return {**watched, "Expression": query.expression}
+    one = stat.metric
+    metric = spelled_metric(one.namespace, one.metric_name, one.dimensions)
+    given = {"Metric": metric, "Period": stat.period, "Stat": stat.stat}
+    return {**watched, "MetricStat": given}
 
 
 def start(alarm: KeptAlarm, now: float) -> None:

@@ -23,9 +23,9 @@ from moto.cloudwatch.models import (
 
 from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.local.watching.alarm_rules import metric_of
-from cdk_sagemaker_llm.local.watching.alarms import go_on, moment, start
+from cdk_sagemaker_llm.local.watching.alarms import go_on, moment, spelled_metric, start
 from cdk_sagemaker_llm.local.watching.meter import period_of, unit_of
+from cdk_sagemaker_llm.simulation.from_api import metric_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
 _DAY = 86_400
@@ -227,7 +227,9 @@ class WatchedCloudWatch(CloudWatchBackend):
         before = len(self.metric_data)
         super().put_metric_data(namespace, metric_data)
         for datum in self.metric_data[before:]:
-            metric = metric_of(datum.namespace, datum.name, datum.dimensions)
+            metric = metric_of(
+                spelled_metric(datum.namespace, datum.name, datum.dimensions)
+            )
             point = _point(datum)
             if point is not None:
                 self._watching.store.add(metric, _seconds(datum.timestamp), point)

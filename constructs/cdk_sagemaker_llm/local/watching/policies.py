@@ -5,6 +5,7 @@ Scaling policies as clients put them, and as the engine of time carries them out
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from moto.applicationautoscaling.models import FakeApplicationAutoscalingPolicy
@@ -12,17 +13,11 @@ from moto.cloudwatch.models import Alarm as KeptAlarm
 from moto.cloudwatch.models import CloudWatchBackend
 
 from cdk_sagemaker_llm.local.metric_queries import queries_of
-from cdk_sagemaker_llm.local.watching.alarm_rules import rule_of
-from cdk_sagemaker_llm.simulation.alarms import AlarmRule
+from cdk_sagemaker_llm.simulation.from_api import target_tracking
 from cdk_sagemaker_llm.simulation.metrics import PREDEFINED, SAGEMAKER
-from cdk_sagemaker_llm.simulation.scaling import (
-    StepAdjustment,
-    StepScaling,
-    TargetTracking,
-)
+from cdk_sagemaker_llm.simulation.scaling import TargetTracking
 from cdk_sagemaker_llm.simulation.scaling.policies import high_side, low_side
 
-_DEFAULT_COOLDOWN = 300.0
 _MINUTE = 60
 
 
@@ -73,49 +68,17 @@ def tracking_of(policy: FakeApplicationAutoscalingPolicy) -> TargetTracking | No
     ``None`` if its metric cannot be computed here.
     """
     tracking = policy.target_tracking_scaling_policy_configuration or {}
-    rules = [rule_of(alarm) for alarm in policy.alarms]
-    high = rules[0] if rules else None
-    if high is None:
+    if not policy.alarms:
         return None
-    low = rules[1] if len(rules) > 1 else None
-    return TargetTracking(
-        name=policy.policy_name,
-        query=high.query,
-        target=float(tracking["TargetValue"]),
-        scale_in_cooldown=_cooldown(tracking, "ScaleInCooldown"),
-        scale_out_cooldown=_cooldown(tracking, "ScaleOutCooldown"),
-        disable_scale_in=low is None,
-        alarm_names=(high.name, low.name if low else ""),
-    )
-
-
-def stepping_of(
-    policy: FakeApplicationAutoscalingPolicy, rule: AlarmRule
-) -> StepScaling:
-    """
-    Return a policy of steps, which count from the threshold of an alarm.
-    """
-    steps = policy.step_scaling_policy_configuration or {}
-    return StepScaling(
-        name=policy.policy_name,
-        alarm=rule,
-        adjustments=tuple(
-            StepAdjustment(
-                lower=step.get("MetricIntervalLowerBound"),
-                upper=step.get("MetricIntervalUpperBound"),
-                change=step["ScalingAdjustment"],
-            )
-            for step in steps.get("StepAdjustments", ())
-        ),
-        adjustment_type=steps.get("AdjustmentType") or "ChangeInCapacity",
-        cooldown=_cooldown(steps, "Cooldown"),
-        minimum_magnitude=steps.get("MinAdjustmentMagnitude"),
-    )
-
-
-def _cooldown(settings: dict[str, Any], name: str) -> float:
-    found = settings.get(name)
-    return _DEFAULT_COOLDOWN if found is None else float(found)
+    dimensions = {
+        each["Name"]: each["Value"] for each in _dimensions(policy.resource_id)
+    }
+    try:
+        found = target_tracking(policy.policy_name, tracking, dimensions)
+    except ValueError:
+        return None
+    high, low = [*(alarm.name for alarm in policy.alarms), ""][:2]
+    return replace(found, alarm_names=(high, low))
 
 
 def _watched(resource_id: str, tracking: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from moto.applicationautoscaling.models import (
@@ -19,9 +18,15 @@ from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
 from cdk_sagemaker_llm.local.scaling_rules import CONCURRENCY_DIMENSION
 from cdk_sagemaker_llm.local.watching.activities import Told
 from cdk_sagemaker_llm.local.watching.capacity import capacity_of
-from cdk_sagemaker_llm.local.watching.policies import stepping_of, tracking_of
+from cdk_sagemaker_llm.local.watching.policies import tracking_of
 from cdk_sagemaker_llm.simulation.alarms import Alarm
 from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.from_api import (
+    bounds_of,
+    scheduled_action,
+    step_scaling,
+    suspended,
+)
 from cdk_sagemaker_llm.simulation.scaling import (
     Activity,
     Autoscaler,
@@ -29,11 +34,6 @@ from cdk_sagemaker_llm.simulation.scaling import (
     ScheduledAction,
 )
 
-_SUSPENDED = {
-    "DynamicScalingInSuspended": "DynamicScalingIn",
-    "DynamicScalingOutSuspended": "DynamicScalingOut",
-    "ScheduledScalingSuspended": "ScheduledScaling",
-}
 _REMEMBERED = 10_000  # Activities, of all targets together; AWS keeps six weeks.
 
 Key = tuple[str, str]  # A resource id and its dimension.
@@ -65,7 +65,7 @@ class Target:
         self._log = log
         self._open: Told | None = None
         self.scaler = Autoscaler(
-            timeline, self._capacity, bounds_of(kept), noted=self._note
+            timeline, self._capacity, _bounds(kept), noted=self._note
         )
         self.take_over()
 
@@ -73,18 +73,16 @@ class Target:
         """
         Take the bounds, and what is suspended, from what the client has registered.
         """
-        suspended: Any = self.kept.suspended_state or {}
-        self.scaler.suspended = frozenset(
-            word for name, word in _SUSPENDED.items() if suspended.get(name)
-        )
-        self.scaler.bound(bounds_of(self.kept))
+        state: Any = self.kept.suspended_state or {}
+        self.scaler.suspended = suspended(state)
+        self.scaler.bound(_bounds(self.kept))
 
     def schedule(self, action: FakeScheduledAction) -> None:
         """
         Plan a scheduled action, unless its cron has what the engine does not read.
         """
         try:
-            self.scaler.schedule(scheduled(action))
+            self.scaler.schedule(_scheduled(action))
         except ValueError:
             self.scaler.unschedule(action.scheduled_action_name)
 
@@ -204,7 +202,9 @@ class Targets:
         scaler = target.scaler
         scaler.alarms[alarm.rule.name] = alarm
         if policy.policy_type == "StepScaling":
-            scaler.policies[policy.policy_name] = stepping_of(policy, alarm.rule)
+            steps = policy.step_scaling_policy_configuration or {}
+            name = policy.policy_name
+            scaler.policies[name] = step_scaling(name, steps, alarm.rule)
         found = scaler.policies.get(policy.policy_name)
         if found is not None:
             scaler.alarmed(found, alarm)
@@ -227,33 +227,19 @@ class Targets:
         return self._targets.get((policy.resource_id, policy.scalable_dimension))
 
 
-def bounds_of(kept: FakeScalableTarget) -> Bounds:
-    """
-    Return the bounds of a target.
-    """
-    return Bounds(minimum=kept.min_capacity or 0, maximum=kept.max_capacity or 0)
+def _bounds(kept: FakeScalableTarget) -> Bounds:
+    least, most = kept.min_capacity or 0, kept.max_capacity or 0
+    return bounds_of({"MinCapacity": least, "MaxCapacity": most})
 
 
-def scheduled(action: FakeScheduledAction) -> ScheduledAction:
-    """
-    Return a scheduled action as the engine of time reads it.
-    """
-    wanted: Any = action.scalable_target_action or {}
-    return ScheduledAction(
-        name=action.scheduled_action_name,
-        schedule=action.schedule,
-        time_zone=action.timezone or "UTC",
-        minimum=wanted.get("MinCapacity"),
-        maximum=wanted.get("MaxCapacity"),
-        start=_moment(action.start_time),
-        end=_moment(action.end_time),
+def _scheduled(action: FakeScheduledAction) -> ScheduledAction:
+    return scheduled_action(
+        {
+            "ScheduledActionName": action.scheduled_action_name,
+            "Schedule": action.schedule,
+            "Timezone": action.timezone,
+            "ScalableTargetAction": action.scalable_target_action or {},
+            "StartTime": action.start_time,
+            "EndTime": action.end_time,
+        }
     )
-
-
-def _moment(value: Any) -> datetime | None:  # noqa: ANN401 - seconds, or a template's text
-    if value in {None, ""}:
-        return None
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value, UTC)
-    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

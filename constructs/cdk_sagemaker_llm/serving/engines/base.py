@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import (
     EngineRelease,
@@ -21,48 +20,69 @@ from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource, S3Model, kind_of
-from cdk_sagemaker_llm.serving.configuration import (
+from cdk_sagemaker_llm.serving.base import (
     Accelerators,
-    Container,
-    Prepared,
-    settled,
+    Case,
+    Serving,
+    Settings,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
-from cdk_sagemaker_llm.serving.engines.checks.options import find_option
-from cdk_sagemaker_llm.serving.engines.empty import empty_findings, without_empty
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    bounds_findings,
+    given_arguments,
+    overlap_findings,
+    plain_name,
+    words_of,
+)
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import find_option
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     MODEL_DIR,
     EntryPoint,
+    recovers,
 )
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
-from cdk_sagemaker_llm.serving.engines.overlaps import overlap_findings, plain_name
-from cdk_sagemaker_llm.serving.engines.parameters import (
-    Telling,
-    Told,
-    bounds_findings,
-    given_arguments,
-    words_of,
-)
-from cdk_sagemaker_llm.serving.engines.supervision import recovers
+from cdk_sagemaker_llm.serving.engines.telling import Telling, Told
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
-from cdk_sagemaker_llm.serving.loading import start_up_seconds
-from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
+from cdk_sagemaker_llm.serving.parameters import (
+    NO_WEIGHTS,
+    REPEATED,
+    credential_findings,
+    file_findings,
+    gated_findings,
+)
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 ImageDistribution = Literal["aws", "huggingface"]
 _VARIABLE = re.compile(r"SM_\w+")
+# The newest of llama.cpp's images is of neither distribution.
+_MAY_BE_EMPTY = ("version",)
+_OPTIONS = ("options", "unchecked_options")
+S = TypeVar("S", bound="DataclassInstance")
+TEMPLATE_FILE = "chat_template.jinja"
+# What SageMaker takes as a variable's value (CreateModel).
+_LONGEST = 1024
+# supervisord takes what follows these for a comment.
+_HALF = re.compile(r"[\ud800-\udfff]")
+_COMMENTS = (" #", " ;", "\t#", "\t;")
 
 ROLLING_TAG = Rule(
     "LLM557",
     "a version whose tag is moved to newer engines",
     "aws/deep-learning-containers, whose releases move these tags",
 )
+EMPTY_TEXT = Rule(
+    "LLM531",
+    "a parameter, or the name of an option, is an empty text",
+    "the library's own rule",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class EngineServing:
+class EngineServing(Serving):
     """
     Serve with an engine in an image of its own; the base of those.
 
@@ -103,12 +123,6 @@ class EngineServing:
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
-
     @property
     def container_family(self) -> str:
         """
@@ -116,63 +130,43 @@ class EngineServing:
         """
         raise NotImplementedError
 
-    def prepare(
-        self, model: ModelSource | None, accelerators: Accelerators
-    ) -> Prepared:
-        """
-        Check the image, and each argument for its release; describe all of it in
-        environment variables.
-        """
+    def _usable(self) -> tuple[Serving, list[Finding]]:
+        # The rest is looked at as if empty texts had been left out.
         empty = empty_findings(self)
-        if empty:
-            # The rest is looked at as if they had been left out.
-            rest = without_empty(self).prepare(model, accelerators)
-            return Prepared(None, (*empty, *rest.findings), rest.demand)
-        family, accelerators = self._placed(model, accelerators)
-        chosen = choose_image(family, self.version, self.image)
-        release = find_engine_release(family, chosen.version)
-        demand = known_at_synth(self)._demand(model, release)  # noqa: SLF001 - its own
-        devices = settled(accelerators, demand)
-        found = [*chosen.findings, *self._general_findings(model)]
-        found += [*self._rolling_findings(chosen), *bounds_findings(self)]
-        if chosen.release is None or release is None:
-            return Prepared(None, tuple(found), demand)
-        told = self._told(release, self._arguments(model, devices))
-        found += told.findings
+        return without_empty(self) if empty else self, empty
+
+    def _image(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - a class may go by it
+        accelerators: Accelerators,
+    ) -> tuple[ChosenImage, Accelerators]:
+        chosen = choose_image(self.container_family, self.version, self.image)
+        return chosen, accelerators
+
+    def _settings(self, case: Case, *, is_sound: bool) -> Settings:
+        """
+        Check each argument for its release, and write all of it into environment
+        variables.
+        """
+        release = release_in(case.image)
+        told = self._told(release, self._arguments(case.model, case.devices))
+        found = [*told.findings]
         found += overlap_findings(
             self._given_words(),
             self.options,
             self.unchecked_options,
             partial(self._long_name, release),
         )
-        written = {**self._defaults(model, demand), **self.environment}
+        written = {**self._defaults(case.model, case.demand), **self.environment}
         environment = {**written, **told.variables, **self._unchecked(release)}
         found += self._repeated(told.variables)
-        if not errors_of(found):
-            found += self._environment_findings(environment, release, model, devices)
-        # Of a gated model both tell.
-        found = list(dict.fromkeys(found))
-        if errors_of(found):
-            return Prepared(None, tuple(found), demand)
-        container = Container(
-            image=chosen.release,
+        if is_sound and not errors_of(found):
+            found += self._environment_findings(environment, case, release)
+        return Settings(
             files=self._files(),
             environment=environment,
-            token_variables=self._token_variables(release),
-            weights_uri=model.uri if isinstance(model, S3Model) else None,
-            start_up_seconds=start_up_seconds(demand),
+            findings=tuple(dict.fromkeys(found)),
         )
-        return Prepared(container, tuple(found), demand)
-
-    def _placed(
-        self,
-        model: ModelSource | None,  # noqa: ARG002 - a class may go by it
-        accelerators: Accelerators,
-    ) -> tuple[str, Accelerators]:
-        """
-        Return the image family for what each copy has, and what that is.
-        """
-        return self.container_family, accelerators
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None
@@ -192,11 +186,12 @@ class EngineServing:
         if model is None:
             return {}
         address, revision = self.model_words
-        named: dict[str, ArgumentValue] = {
-            address: getattr(model, "model_id", MODEL_DIR)
-        }
-        commit = getattr(model, "revision", None)
-        return named if commit is None else {**named, revision: commit}
+        named: dict[str, ArgumentValue] = {address: MODEL_DIR}
+        if isinstance(model, HuggingFaceModel):
+            named[address] = model.model_id
+        if model.revision is not None:
+            named[revision] = model.revision
+        return named
 
     def _degrees(
         self,
@@ -208,16 +203,6 @@ class EngineServing:
         """
         return {}
 
-    def _demand(
-        self,
-        model: ModelSource | None,  # noqa: ARG002 - a class may go by it
-        release: EngineRelease | None,  # noqa: ARG002 - as above
-    ) -> Demand | None:
-        """
-        Return what it asks of the memory; nothing where that is not modelled.
-        """
-        return None
-
     def _defaults(
         self,
         model: ModelSource | None,  # noqa: ARG002 - a class may go by it
@@ -227,15 +212,6 @@ class EngineServing:
         Return variables of the process that are set unless the user does.
         """
         return {}
-
-    def _token_variables(
-        self,
-        release: EngineRelease,  # noqa: ARG002 - a class may go by it
-    ) -> tuple[str, ...]:
-        """
-        Return the variables that the engine reads a token of the Hub from.
-        """
-        return TOKEN_VARIABLES
 
     def _files(self) -> Mapping[str, bytes]:
         """
@@ -300,7 +276,11 @@ class EngineServing:
             for name in sorted(set(self.environment) & set(variables))
         ]
 
-    def _general_findings(self, model: ModelSource | None) -> list[Finding]:
+    def _general_findings(self, case: Case) -> list[Finding]:
+        own = self._model_findings(case.model)
+        return [*own, *self._rolling_findings(case.image), *bounds_findings(self)]
+
+    def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found: list[Finding] = []
         if model is None:
             found.append(
@@ -338,9 +318,8 @@ class EngineServing:
     def _environment_findings(
         self,
         environment: Mapping[str, str],
+        case: Case,
         release: EngineRelease,
-        model: ModelSource | None,
-        devices: int | None,
     ) -> list[Finding]:
         words = {
             self._variable(release, f"{form}{name}"): word
@@ -348,15 +327,15 @@ class EngineServing:
             for form in ("no-", "")
         }
         # A token is set by reference, after all that is known here.
-        has_token = getattr(model, "token", None) is not None
-        tokens = self._token_variables(release) if has_token else ()
+        has_token = case.model is not None and case.model.token is not None
+        tokens = self._token_variables(case.image) if has_token else ()
         found = engine_findings(
             {**environment, **dict.fromkeys(tokens, "{{resolve:token}}")},
             family=release.family,
             version=release.version,
-            accelerators=devices,
-            architecture=kind_of(model),
-            model_data=self._model_data(model),
+            accelerators=case.devices,
+            architecture=kind_of(case.model),
+            model_data=self._model_data(case.model),
             words=words,
             unchecked=self._unchecked(release),
         )
@@ -375,6 +354,27 @@ class EngineServing:
         Return what is known to be in ``/opt/ml/model``; ``None`` if it is not known.
         """
         return None if isinstance(model, S3Model) else tuple(self._files())
+
+
+def release_in(image: ChosenImage) -> EngineRelease:
+    """
+    Return what is inside an image of the catalogue.
+
+    Raises:
+        ValueError: If the family has none of the engines.
+    """
+    release = find_engine_release(image.family, image.version)
+    if release is None:
+        raise ValueError(f"{image.family} {image.version} has no engine of its own")
+    return release
+
+
+def engine_version_in(image: ChosenImage | None) -> str | None:
+    """
+    Return the engine's release in an image; ``None`` where that is not known.
+    """
+    known = image and find_engine_release(image.family, image.version)
+    return known.engine_version if known else None
 
 
 def rule_of(release: EngineRelease) -> EntryPoint:
@@ -406,3 +406,70 @@ def _renamed(finding: Finding, words: Mapping[str, str], prefix: str) -> Finding
         message=_VARIABLE.sub(rename, finding.message),
         remedy=_VARIABLE.sub(rename, finding.remedy),
     )
+
+
+def empty_findings(serving: DataclassInstance) -> list[Finding]:
+    """
+    Find parameters that are empty texts, and options without a name.
+    """
+    found = [
+        EMPTY_TEXT.finding(f"{name} is an empty text", "leave it out, or say which")
+        for name in _empty(serving)
+    ]
+    return found + [
+        EMPTY_TEXT.finding(
+            f"{where} has a name that is empty: {name!r}", "name an argument"
+        )
+        for where in _OPTIONS
+        for name in getattr(serving, where)
+        if not plain_name(name)
+    ]
+
+
+def without_empty(serving: S) -> S:
+    """
+    Return a configuration without what is empty in it.
+    """
+    named: dict[str, Mapping[str, Any]] = {
+        where: {k: v for k, v in getattr(serving, where).items() if plain_name(k)}
+        for where in _OPTIONS
+    }
+    left_out: dict[str, Any] = dict.fromkeys(_empty(serving))
+    return replace(serving, **left_out, **named)
+
+
+def _empty(serving: DataclassInstance) -> list[str]:
+    return [
+        one.name
+        for one in fields(serving)
+        if one.name not in _MAY_BE_EMPTY and _says_nothing(getattr(serving, one.name))
+    ]
+
+
+def _says_nothing(value: object) -> bool:
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, list | tuple) and any(map(_says_nothing, value))
+
+
+def is_told_in_line(template: str) -> bool:
+    """
+    Whether a template can stand in a variable: a path, or one short line.
+    """
+    # Half a pair of surrogates is in no file either: what checks variables refuses it.
+    if is_unresolved(template) or _HALF.search(template):
+        return True
+    if "\n" in template or any(mark in template for mark in _COMMENTS):
+        return False
+    return len(template.encode()) <= _LONGEST
+
+
+def with_template(
+    files: Mapping[str, bytes], template: str | None
+) -> Mapping[str, bytes]:
+    """
+    Return what goes into the model tarball, with the template if that travels there.
+    """
+    if template is None or is_told_in_line(template):
+        return files
+    return {**files, TEMPLATE_FILE: template.encode()}

@@ -1,24 +1,40 @@
 """
-How the entry point of each image turns variables into the engine's arguments.
-
-Read in the entry points of aws/deep-learning-containers (e0ecedea, 2026-08-21, and its
-older states) and of huggingface/optimum-neuron (c0798b48); what the supervisor does
-was seen with model-hosting-container-standards 0.1.12 to 0.1.16.
+How the entry points of the engines' images read variables: each image's rule, what
+becomes of a variable on the command line, and what the supervisor does to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import configparser
+import io
+import json
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from cdk_sagemaker_llm.catalog.engine_releases import entry_point_rows
+
+_RECOVERY = "PROCESS_AUTO_RECOVERY"
+_LEVELS = ("debug", "info", "warn", "error", "critical")
+_SECTION = "program:app"
+_KEY = "command"
+# supervisord's own parser has these, as Python 2's had.
+_COMMENTS = (";", "#")
 VLLM_PREFIX = "SM_VLLM_"
 SGLANG_PREFIX = "SM_SGLANG_"
 LLAMA_CPP_PREFIX = "SM_LLAMA_CPP_"
 HF_LLAMA_CPP_PREFIX = "SM_LLAMACPP_"
 NEURON_PREFIX = "SM_ON_"
-
 MODEL_DIR = "/opt/ml/model"
 PORT = "8080"
+# The translator's own list: these take JSON themselves.
+_KEPT_WHOLE = (
+    "--allowed-origins",
+    "--allowed-methods",
+    "--allowed-headers",
+    "--middleware",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,64 +105,276 @@ class EntryPoint:
         return "--" + (name if self.keeps_underscores else name.replace("_", "-"))
 
 
-_B0 = EntryPoint(name="vllm-B0", prefix=VLLM_PREFIX, first=("--port", PORT))
-_B2 = replace(_B0, name="vllm-B2", supervisor="keeps")
-_SGLANG_B = EntryPoint(
-    name="sglang-B",
-    prefix=SGLANG_PREFIX,
-    model_flag="--model-path",
-    finds_model=False,
-    insists_on_model=True,
-)
+def _entry_point(name: str, row: Mapping[str, Any]) -> EntryPoint:
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in row.items()
+    }
+    return EntryPoint(name=name, **values)
 
-_ALL = (
-    replace(_B0, name="vllm-A", reads_truth=False, finds_model=False),
-    replace(_B0, name="hf-vllm-A", reads_truth=False, finds_model=False),
-    _B0,
-    replace(_B0, name="vllm-B-nosup"),
-    replace(_B0, name="vllm-B1", supervisor="joins"),
-    _B2,
-    replace(_B2, name="hf-vllm-B"),
-    replace(
-        _B2,
-        name="vllm-C",
-        trims=True,
-        spreads_lists=True,
-        reads_lines=False,
-    ),
-    replace(
-        _B0,
-        name="vllm-C-nosup",
-        trims=True,
-        spreads_lists=True,
-        reads_lines=False,
-    ),
-    replace(_SGLANG_B, name="sglang-A", reads_truth=False),
-    _SGLANG_B,
-    EntryPoint(
-        name="llama-cpp",
-        prefix=LLAMA_CPP_PREFIX,
-        finds_model=False,
-        consumed=("MODEL", "MODEL_DIR", "PORT"),
-        # nginx is in front.
-        first=("--host", "127.0.0.1", "--port", "8081"),
-    ),
-    EntryPoint(
-        name="hf-llama-cpp",
-        prefix=HF_LLAMA_CPP_PREFIX,
-        reads_truth=False,
-        finds_model=False,
-        model_flag="",
-        consumed=("HOST", "PORT"),
-    ),
-    EntryPoint(
-        name="neuron",
-        prefix=NEURON_PREFIX,
-        reads_truth=False,
-        keeps_underscores=True,
-        finds_model=False,
-        model_flag="",
-    ),
-)
 
-ENTRY_POINTS: Mapping[str, EntryPoint] = {rule.name: rule for rule in _ALL}
+ENTRY_POINTS: Mapping[str, EntryPoint] = {
+    name: _entry_point(name, row) for name, row in entry_point_rows().items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """
+    What a variable becomes.
+
+    Args:
+        variable: Its name; what was cut off from another one's value may look like one.
+
+        flag: The argument, with its dashes.
+
+        values: What follows it.
+    """
+
+    variable: str
+    flag: str
+    values: tuple[str, ...] = ()
+
+
+def translate(
+    environment: Mapping[str, str],
+    rule: EntryPoint,
+    *,
+    model_data: Collection[str] = (),
+) -> list[str]:
+    """
+    Return the arguments that the engine is started with.
+
+    Args:
+        environment: The container's variables.
+
+        rule: How its entry point reads them.
+
+        model_data: Paths of the files in ``/opt/ml/model``, relative to it.
+
+    Raises:
+        StartError: If the supervisor does not start it.
+    """
+    arguments = [*rule.first]
+    arguments += _model(environment, rule, model_data)
+    for passed in passed_on(environment, rule):
+        arguments += [passed.flag, *passed.values]
+    arguments += _fallbacks(environment, rule, f" {' '.join(arguments)} ")
+    if not is_supervised(environment, rule):
+        return arguments
+    is_joined = rule.supervisor == "joins"
+    return supervised(arguments, environment, is_joined=is_joined)
+
+
+def passed_on(environment: Mapping[str, str], rule: EntryPoint) -> Iterator[Passed]:
+    """
+    Yield what each variable becomes, in the order of their names.
+
+    A shell takes them in whatever order they stand in; only where two set the same
+    argument does that matter.
+    """
+    for variable, value in sorted(_read(environment, rule)):
+        if variable.removeprefix(rule.prefix) in rule.consumed:
+            continue
+        values = _values(rule.flag(variable), value, rule)
+        if values is not None:
+            yield Passed(variable, rule.flag(variable), values)
+
+
+def is_supervised(environment: Mapping[str, str], rule: EntryPoint) -> bool:
+    """
+    Whether a supervisor starts the engine, and starts it again when it ends.
+    """
+    return rule.supervisor is not None and recovers(environment)
+
+
+def _read(
+    environment: Mapping[str, str], rule: EntryPoint
+) -> Iterator[tuple[str, str]]:
+    for name, value in environment.items():
+        if not rule.reads_lines:
+            if name.startswith(rule.prefix):
+                yield name, value
+            continue
+        # `env | grep "^PREFIX"`, and `IFS='=' read -r key value` of each line.
+        for line in f"{name}={value}".split("\n"):
+            if line.startswith(rule.prefix):
+                key, _, rest = line.partition("=")
+                yield key, rest[:-1] if rest.find("=") == len(rest) - 1 else rest
+
+
+def _values(flag: str, value: str, rule: EntryPoint) -> tuple[str, ...] | None:
+    told = (value.strip() if rule.trims else value).lower()
+    if rule.reads_truth and told in {"true", "false"}:
+        return () if told == "true" else None
+    if value == "":
+        return ()
+    if rule.spreads_lists and flag not in _KEPT_WHOLE:
+        return _spread(value)
+    return (value,)
+
+
+def _spread(value: str) -> tuple[str, ...] | None:
+    text = value.strip()
+    if text.startswith("[") and text.endswith("]"):
+        try:
+            elements = json.loads(text)
+        except (ValueError, RecursionError):
+            return (value,)
+        # An empty list leaves the argument out.
+        return tuple(map(_element, elements)) or None
+    if text.startswith("{") and text.endswith("}"):
+        objects = _objects(text)
+        if len(objects) > 1:
+            return tuple(objects)
+    return (value,)
+
+
+def _element(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _objects(text: str) -> list[str]:
+    """
+    Return the JSON objects that stand one after the other; none where it is not so.
+    """
+    decoder, found = json.JSONDecoder(), []
+    while text:
+        try:
+            value, end = decoder.raw_decode(text)
+        except ValueError:
+            return []
+        if not isinstance(value, dict):
+            return []
+        found.append(_element(value))
+        text = text[end:].lstrip()
+    return found
+
+
+def _model(
+    environment: Mapping[str, str], rule: EntryPoint, model_data: Collection[str]
+) -> list[str]:
+    if rule.name == "llama-cpp":
+        return _gguf(environment, rule, model_data)
+    if not rule.finds_model or environment.get(rule.prefix + "MODEL"):
+        return []
+    if model_data:
+        return [rule.model_flag, MODEL_DIR]
+    named = environment.get("HF_MODEL_ID")
+    return [rule.model_flag, named] if named else []
+
+
+def _gguf(
+    environment: Mapping[str, str], rule: EntryPoint, model_data: Collection[str]
+) -> list[str]:
+    named = environment.get(f"{rule.prefix}MODEL")
+    if named:
+        return [rule.model_flag, named]
+    folder = environment.get(f"{rule.prefix}MODEL_DIR") or MODEL_DIR
+    files = [path for path in model_data if path.endswith(".gguf")]
+    # The shell's order: by name, and the files at the root before those one down.
+    found = sorted(files, key=lambda path: (path.count("/"), path))
+    near = [path for path in found if path.count("/") <= 1]
+    inside = folder.rstrip("/") == MODEL_DIR
+    return [rule.model_flag, f"{MODEL_DIR}/{near[0]}"] if inside and near else []
+
+
+def _fallbacks(
+    environment: Mapping[str, str], rule: EntryPoint, written: str
+) -> list[str]:
+    """
+    Return what SGLang's entry point adds, unless the text of the others holds it.
+    """
+    if not rule.insists_on_model:
+        return []
+    chosen = {
+        "--port": environment.get(f"{rule.prefix}PORT") or PORT,
+        "--host": environment.get(f"{rule.prefix}HOST") or "0.0.0.0",  # noqa: S104 - what the container does
+        rule.model_flag: environment.get(f"{rule.prefix}MODEL_PATH") or MODEL_DIR,
+    }
+    return [
+        token
+        for flag, value in chosen.items()
+        if f" {flag} " not in written
+        for token in (flag, value)
+    ]
+
+
+class StartError(ValueError):
+    """
+    The container cannot start the engine; the message is what its log says.
+    """
+
+
+def recovers(environment: Mapping[str, str]) -> bool:
+    """
+    Whether the supervisor is on, as it is if nothing is said.
+    """
+    return environment.get(_RECOVERY, "true").lower() in {"true", "1"}
+
+
+def supervised(
+    arguments: Sequence[str], environment: Mapping[str, str], *, is_joined: bool
+) -> list[str]:
+    """
+    Return the arguments that the engine gets from the supervisor.
+
+    Args:
+        arguments: What the supervisor is called with.
+
+        environment: The container's variables.
+
+        is_joined: Whether the supervisor puts nothing but blanks between them, as
+            model-hosting-container-standards did up to 0.1.15.
+
+    Raises:
+        StartError: If the supervisor cannot start it.
+    """
+    level = environment.get("LOG_LEVEL", "info")
+    if level.lower() not in _LEVELS:
+        raise StartError(
+            f"Invalid LOG_LEVEL: {level!r}; it must be one of {', '.join(_LEVELS)}"
+        )
+    join = " ".join if is_joined else shlex.join
+    command = _as_read(_write(join(arguments)))
+    expansions = {f"ENV_{name}": value for name, value in environment.items()}
+    try:
+        return shlex.split(command % expansions)
+    except (KeyError, TypeError, ValueError) as fault:
+        raise StartError(
+            f"Error: Format string {command!r} for 'program:app.command' contains "
+            f"names or quotes that cannot be read: {fault}"
+        ) from fault
+
+
+def _write(command: str) -> str:
+    """
+    Write the configuration.
+    """
+    written = configparser.ConfigParser()
+    written.add_section(_SECTION)
+    try:
+        written.set(_SECTION, _KEY, command)
+    except ValueError as fault:
+        raise StartError(
+            f"Failed to generate supervisord configuration: {fault}"
+        ) from fault
+    text = io.StringIO()
+    written.write(text)
+    return text.getvalue()
+
+
+def _as_read(text: str) -> str:
+    """
+    Read it as supervisord does.
+    """
+    read = configparser.RawConfigParser(inline_comment_prefixes=_COMMENTS, strict=False)
+    try:
+        read.read_string(text)
+    except configparser.Error as fault:
+        raise StartError(f"supervisord cannot read the command: {fault}") from fault
+    return read.get(_SECTION, _KEY)

@@ -1,14 +1,17 @@
 """
-Names that engines without a table of arguments are known to have.
-
-llama.cpp: ``llama-server --help`` as tools/server/README.md has it (2026), with what
-older builds had; TEI: its router's own variables, by release; vLLM on Neuron:
-optimum-cli neuron serve, which hands all others on to vLLM.
+Arguments that are known of engines whose parsers no table describes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    EngineArgument,
+    is_release_between,
+)
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
 
 # Lines of words are read sooner than a column of two hundred.
 LLAMA_CPP = tuple(
@@ -60,7 +63,6 @@ LLAMA_CPP_ALIASES: Mapping[str, str] = {
 }
 # Gone since v0.4.1, which came under the tags of b10433.
 GONE_FROM_LLAMA_CPP = ("mmap", "mlock", "direct-io", "no-mmap")
-
 # On unless they are told otherwise; "no-" in front switches them off.
 ON_IN_LLAMA_CPP = (
     "cache-idle-slots",
@@ -83,7 +85,6 @@ ON_IN_LLAMA_CPP = (
 )
 # With "no-" in front they say what they would do anyway, to releases that know it.
 OFF_IN_LLAMA_CPP = ("context-shift", "kv-unified", "prefill-assistant", "spm-infill")
-
 NEURON = (
     "allow-non-cached-model",
     "batch-size",
@@ -95,7 +96,6 @@ NEURON = (
     "task",
     "tensor-parallel-size",
 )
-
 # What TEI's router reads, and since which release; the entry point turns the first two
 # into MODEL_ID and REVISION (router/src/main.rs and router/src/http/server.rs of
 # huggingface/text-embeddings-inference, v1.2.3 to v1.9.3).
@@ -173,7 +173,6 @@ TEI_MODELS: Mapping[str, str] = {
 }
 # Loaded on GPUs alone, in float16; without a GPU there is the model's own ONNX.
 TEI_OF_GPUS = ("llama", "llama_bidirec", "mistral", "qwen2")
-
 # What vLLM-Omni's parser has beside vLLM's: kind, first and last release that was read
 # (vllm_omni/entrypoints/cli/serve.py in the packages of 0.18.0, 0.20.0, 0.26.0 and
 # 0.28.0); no last one where the newest of them has it.
@@ -268,3 +267,48 @@ OMNI: Mapping[str, tuple[str, str, str]] = {
     "vae-use-tiling": ("bool", "0.18.0", ""),
     "worker-backend": ("str", "0.18.0", ""),
 }
+_NEWEST_READ = "0.28.0"
+
+
+def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
+    """
+    Look up one of vLLM-Omni's own arguments; ``None`` where a release has none such.
+
+    Between releases that were read one goes by those around it; the newest is taken to
+    have what the newest that was read has.
+
+    Args:
+        name: The long name, without dashes in front.
+
+        release: vLLM-Omni's release; ``None`` where it is not known.
+    """
+    if name not in OMNI:
+        return None
+    kind, first, last = OMNI[name]
+    if not is_release_between(release or _NEWEST_READ, first, last or None):
+        return None
+    is_switch = kind in {"bool", "negatable"}
+    several = kind == "several"
+    return EngineArgument(
+        name=name,
+        kind="bool" if is_switch else "str" if several else kind,
+        nargs="+" if several else None,
+        has_negative=kind == "negatable",
+    )
+
+
+def without_own(
+    environment: Mapping[str, str], image: EngineRelease
+) -> Iterator[tuple[str, str]]:
+    """
+    Yield the variables that vLLM's table can be asked about.
+    """
+    rule = ENTRY_POINTS[image.rule] if image.rule is not None else None
+    for name, value in environment.items():
+        is_told = rule is not None and name.startswith(rule.prefix)
+        flag = rule.flag(name).removeprefix("--") if rule is not None else ""
+        own = find_omni_argument(flag, image.engine_version) or find_omni_argument(
+            flag.removeprefix("no-"), image.engine_version
+        )
+        if not is_told or own is None:
+            yield name, value

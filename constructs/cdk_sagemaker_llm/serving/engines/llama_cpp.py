@@ -19,29 +19,27 @@ from cdk_sagemaker_llm.models import (
     S3Model,
     architecture_of,
 )
-from cdk_sagemaker_llm.serving.configuration import Accelerators, settled
+from cdk_sagemaker_llm.serving.base import Accelerators, settled
+from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name
 from cdk_sagemaker_llm.serving.engines.base import (
+    TEMPLATE_FILE,
     EngineServing,
     ImageDistribution,
+    engine_version_in,
     rule_of,
+    with_template,
 )
+from cdk_sagemaker_llm.serving.engines.checks.gguf import GGUF_SUFFIX, gguf_type_of
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.gguf import GGUF_SUFFIX, gguf_type_of
 from cdk_sagemaker_llm.serving.engines.known_names import (
     LLAMA_CPP_ALIASES,
     OFF_IN_LLAMA_CPP,
     ON_IN_LLAMA_CPP,
 )
-from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
-from cdk_sagemaker_llm.serving.engines.parameters import (
-    Told,
-    argument,
-)
-from cdk_sagemaker_llm.serving.engines.templates import TEMPLATE_FILE, with_template
-from cdk_sagemaker_llm.serving.engines.untabled import PlainTelling
+from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
-from cdk_sagemaker_llm.serving.lmi.typed import Bounds
-from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED
+from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
+from cdk_sagemaker_llm.serving.parameters import NO_WEIGHTS, REPEATED, Bounds
 
 # The newest of each that stays as it is (images of 2026-10).
 NEWEST = "1.0.1"
@@ -219,13 +217,14 @@ class LlamaCpp(EngineServing):
             return "huggingface-llamacpp"
         return "llama-cpp-arm64" if self.processor == "arm64" else "llama-cpp"
 
-    def _placed(
+    def _image(
         self, model: ModelSource | None, accelerators: Accelerators
-    ) -> tuple[str, Accelerators]:
+    ) -> tuple[ChosenImage, Accelerators]:
         family = self.container_family
         devices = settled(accelerators, self._demand(model, None))
-        is_for_gpus = not family.endswith("-arm64")
-        return f"{family}-cpu" if devices == 0 and is_for_gpus else family, devices
+        if devices == 0 and not family.endswith("-arm64"):
+            family = f"{family}-cpu"
+        return choose_image(family, self.version, self.image), devices
 
     def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
         if isinstance(model, HuggingFaceModel):
@@ -281,7 +280,7 @@ class LlamaCpp(EngineServing):
         return with_template(self.files, self.chat_template)
 
     def _demand(
-        self, model: ModelSource | None, release: EngineRelease | None
+        self, model: ModelSource | None, image: ChosenImage | None
     ) -> Demand | None:
         if self.n_gpu_layers not in {None, _ALL_LAYERS}:
             # How much of the model is then on which side is not modelled.
@@ -296,17 +295,19 @@ class LlamaCpp(EngineServing):
             ),
             context_length=_count(self.ctx_size),
             engine="llama.cpp",
-            engine_version=release.engine_version if release else None,
+            engine_version=engine_version_in(image),
             gguf_type=self._gguf_type(model),
         )
 
     def _gguf_type(self, model: ModelSource | None) -> str | None:
-        named = gguf_type_of(self.model, self.hf_file, getattr(model, "model_id", None))
-        is_chosen = isinstance(model, HuggingFaceModel) and self.hf_file is None
+        if not isinstance(model, HuggingFaceModel):
+            return gguf_type_of(self.model, self.hf_file, None)
+        named = gguf_type_of(self.model, self.hf_file, model.model_id)
+        is_chosen = self.hf_file is None
         return named or (_USUAL_TYPE if is_chosen else None)
 
-    def _general_findings(self, model: ModelSource | None) -> list[Finding]:
-        found = super(LlamaCpp, self)._general_findings(model)
+    def _model_findings(self, model: ModelSource | None) -> list[Finding]:
+        found = super(LlamaCpp, self)._model_findings(model)
         found += self._own_findings()
         if isinstance(model, HuggingFaceModel):
             return found + self._hub_findings(model)

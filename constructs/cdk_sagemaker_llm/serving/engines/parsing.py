@@ -22,7 +22,10 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     find_argument,
     is_release_between,
 )
-from cdk_sagemaker_llm.serving.engines.values import ValueFaultError, read_value
+from cdk_sagemaker_llm.serving.engines.argument_values import (
+    ValueFaultError,
+    read_value,
+)
 
 # From here on one stray value is taken for the model, and left unread (argparse of
 # vllm serve, which has it as an optional positional argument).

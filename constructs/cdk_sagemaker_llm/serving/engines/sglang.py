@@ -9,15 +9,20 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
-from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
-from cdk_sagemaker_llm.serving.engines.checks.json_texts import certain
-from cdk_sagemaker_llm.serving.engines.parameters import argument
+from cdk_sagemaker_llm.serving.engines.arguments import argument
+from cdk_sagemaker_llm.serving.engines.base import (
+    EngineServing,
+    ImageDistribution,
+    engine_version_in,
+)
+from cdk_sagemaker_llm.serving.engines.checks.arrival import certain
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE
+from cdk_sagemaker_llm.serving.images import ChosenImage
+from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE
 
 # The newest minor version of the track that AWS recommends (images of 2026-10).
 NEWEST = "1.4"
@@ -146,9 +151,11 @@ class Sglang(EngineServing):
         return certain(finding)
 
     def _demand(
-        self, model: ModelSource | None, release: EngineRelease | None
+        self, model: ModelSource | None, image: ChosenImage | None
     ) -> Demand | None:
-        if (self.pp_size or 1) > 1 or (self.dp_size or 1) > 1 or release is None:
+        if (self.pp_size or 1) > 1 or (self.dp_size or 1) > 1:
+            return None
+        if image is None or find_engine_release(image.family, image.version) is None:
             return None
         in_fp8 = (self.kv_cache_dtype or "").startswith("fp8")
         chunk = self.chunked_prefill_size
@@ -166,5 +173,5 @@ class Sglang(EngineServing):
             context_length=self.context_length,
             tensor_parallel_degree=self.tp_size,
             engine="sglang",
-            engine_version=release.engine_version,
+            engine_version=engine_version_in(image),
         )

@@ -13,23 +13,29 @@ from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.configuration import Accelerators, settled
-from cdk_sagemaker_llm.serving.engines.base import EngineServing
+from cdk_sagemaker_llm.serving.base import Accelerators, settled
+from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name, words_of
+from cdk_sagemaker_llm.serving.engines.base import (
+    EngineServing,
+    engine_version_in,
+    release_in,
+)
 from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
 from cdk_sagemaker_llm.serving.engines.known_names import TEI_SINCE
-from cdk_sagemaker_llm.serving.engines.overlaps import plain_name
-from cdk_sagemaker_llm.serving.engines.parameters import (
+from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
     Told,
-    argument,
     later_findings,
     repeated,
-    words_of,
 )
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
-from cdk_sagemaker_llm.serving.hub import FORWARDED_TOKEN, HUB_TOKEN
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT
-from cdk_sagemaker_llm.serving.rules import UNREADABLE
+from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
+from cdk_sagemaker_llm.serving.parameters import (
+    COUNT,
+    FORWARDED_TOKEN,
+    HUB_TOKEN,
+    UNREADABLE,
+)
 from cdk_sagemaker_llm.text import nearest
 
 FAMILY, CPU_FAMILY = "tei", "tei-cpu"
@@ -120,14 +126,15 @@ class TextEmbeddings(EngineServing):
         """
         return FAMILY
 
-    def _placed(
+    def _image(
         self, model: ModelSource | None, accelerators: Accelerators
-    ) -> tuple[str, Accelerators]:
+    ) -> tuple[ChosenImage, Accelerators]:
         devices = settled(accelerators, self._demand(model, None))
-        return CPU_FAMILY if devices == 0 else FAMILY, devices
+        family = CPU_FAMILY if devices == 0 else FAMILY
+        return choose_image(family, self.version, self.image), devices
 
     def _demand(
-        self, model: ModelSource | None, release: EngineRelease | None
+        self, model: ModelSource | None, image: ChosenImage | None
     ) -> Demand | None:
         tokens = self.max_batch_tokens
         return Demand(
@@ -138,7 +145,7 @@ class TextEmbeddings(EngineServing):
             weight_bits=_WEIGHT_BITS.get(self.dtype or ""),
             tensor_parallel_degree=1,
             engine="tei",
-            engine_version=release.engine_version if release else None,
+            engine_version=engine_version_in(image),
         )
 
     def _variable(
@@ -151,9 +158,9 @@ class TextEmbeddings(EngineServing):
     def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
         return plain_name(spelling)
 
-    def _token_variables(self, release: EngineRelease) -> tuple[str, ...]:
+    def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:
         # It refuses both together.
-        reads = _is_known(HUB_TOKEN, release)
+        reads = _is_known(HUB_TOKEN, release_in(image))
         return (HUB_TOKEN if reads else FORWARDED_TOKEN,)
 
     def _told(

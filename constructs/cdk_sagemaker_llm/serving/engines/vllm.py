@@ -1,5 +1,5 @@
 """
-VLLM in AWS's own image, or in Hugging Face's.
+VLLM in AWS's own image or in Hugging Face's, on GPUs, and on Inferentia2 and Trainium.
 """
 
 from __future__ import annotations
@@ -13,22 +13,26 @@ from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import VLLM_WORDS, Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.engines.base import EngineServing, ImageDistribution
-from cdk_sagemaker_llm.serving.engines.checks.gguf import certain
-from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.parameters import argument
-from cdk_sagemaker_llm.serving.engines.templates import (
-    TEMPLATE_FILE,
-    with_template,
-)
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
-from cdk_sagemaker_llm.serving.images import is_catalogued
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, Bounds
-from cdk_sagemaker_llm.serving.loading import (
+from cdk_sagemaker_llm.serving.base import (
     BYTES_PER_SECOND,
     LONG_SECONDS,
     start_up_seconds,
 )
+from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name
+from cdk_sagemaker_llm.serving.engines.base import (
+    TEMPLATE_FILE,
+    EngineServing,
+    ImageDistribution,
+    engine_version_in,
+    rule_of,
+    with_template,
+)
+from cdk_sagemaker_llm.serving.engines.checks.gguf import certain
+from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
+from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
+from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.images import ChosenImage, is_catalogued
+from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds
 
 # The newest minor version of the track that AWS recommends (images of 2026-10).
 NEWEST = "2.6"
@@ -36,6 +40,8 @@ NEWEST = "2.6"
 _READY_SECONDS = 600
 # -1 is another word for auto.
 _LENGTH = Bounds(least=1, also=(-1,))
+# The newest of the catalogue, by the version of optimum-neuron (images of 2026-10).
+NEWEST_ON_NEURON = "0.4.5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +216,7 @@ class Vllm(EngineServing):
         return with_template(self.files, self.chat_template)
 
     def _demand(
-        self, model: ModelSource | None, release: EngineRelease | None
+        self, model: ModelSource | None, image: ChosenImage | None
     ) -> Demand | None:
         if (self.pipeline_parallel_size or 1) > 1 or (self.data_parallel_size or 1) > 1:
             return None
@@ -229,7 +235,7 @@ class Vllm(EngineServing):
             context_length=length if isinstance(length, int) else None,
             tensor_parallel_degree=self.tensor_parallel_size,
             words=VLLM_WORDS,
-            engine_version=release.engine_version if release else None,
+            engine_version=engine_version_in(image),
         )
 
 
@@ -245,3 +251,57 @@ def _ready_seconds(demand: Demand | None) -> int | None:
     if weights <= _READY_SECONDS * BYTES_PER_SECOND:
         return None
     return start_up_seconds(demand) or LONG_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class VllmNeuron(EngineServing):
+    """
+    Serve with vLLM on AWS Inferentia2 and Trainium, by ``optimum-cli neuron serve``.
+
+    ``VllmNeuron(tensor_parallel_size=8, sequence_length=4096, batch_size=4)``
+
+    The image is in eleven regions. What the command does not know it hands on to vLLM.
+
+    Args:
+        version:
+            The version of optimum-neuron, such as ``0.4.5``.
+            If left out, it is the newest.
+
+        tensor_parallel_size:
+            Over how many NeuronCores one copy of the model is split; a chip has two.
+            If left out, the command decides.
+
+        batch_size: Requests that are answered at the same time.
+
+        sequence_length: Tokens of prompt and answer together.
+
+        data_parallel_size: How many engines answer side by side in one container.
+
+        served_model_name: What requests call the model.
+    """
+
+    engine_name: ClassVar[str] = "vLLM on Neuron"
+
+    version: str = NEWEST_ON_NEURON
+    _: KW_ONLY
+    tensor_parallel_size: int | None = argument("tensor-parallel-size", COUNT)
+    batch_size: int | None = argument("batch-size", COUNT)
+    sequence_length: int | None = argument("sequence-length", COUNT)
+    data_parallel_size: int | None = argument("data-parallel-size", COUNT)
+    served_model_name: str | None = argument("served-model-name")
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family of this version.
+        """
+        return "huggingface-vllm-neuronx"
+
+    def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
+        return plain_name(spelling)
+
+    def _told(
+        self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
+    ) -> Told:
+        telling = PlainTelling(rule_of(release), takes_dashes=False)
+        return telling.tell(arguments, self.options, self._words(release))

@@ -16,15 +16,14 @@ from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.engines.arguments import argument
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.known_names import OMNI
-from cdk_sagemaker_llm.serving.engines.omni_arguments import find_omni_argument
-from cdk_sagemaker_llm.serving.engines.parameters import (
+from cdk_sagemaker_llm.serving.engines.known_names import OMNI, find_omni_argument
+from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
     UNTELLABLE,
     Telling,
     Told,
-    argument,
     later_findings,
 )
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
@@ -33,8 +32,8 @@ from cdk_sagemaker_llm.serving.engines.writing import (
     UntellableError,
     write,
 )
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT
-from cdk_sagemaker_llm.serving.rules import REPEATED
+from cdk_sagemaker_llm.serving.images import ChosenImage
+from cdk_sagemaker_llm.serving.parameters import COUNT, REPEATED
 
 # The newest minor version of the track (images of 2026-10).
 NEWEST = "1.8"
@@ -140,7 +139,7 @@ class VllmOmni(Vllm):
     def _demand(
         self,
         model: ModelSource | None,  # noqa: ARG002 - the base's signature
-        release: EngineRelease | None,  # noqa: ARG002 - as above
+        image: ChosenImage | None,  # noqa: ARG002 - as above
     ) -> Demand | None:
         # What its stages take of the memory is not modelled.
         return None

@@ -11,9 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
-from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
-from cdk_sagemaker_llm.serving.engines.supervision import StartError, supervised
-from cdk_sagemaker_llm.serving.engines.translation import Passed, passed_on
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    EntryPoint,
+    Passed,
+    StartError,
+    passed_on,
+    supervised,
+)
 
 Scalar = str | int | float | bool
 ArgumentValue = Scalar | Sequence[Scalar] | Mapping[str, object]

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import Compilation, ModelSource, S3Model
-
-OTHER_SERVING = Rule(
-    "LLM775",
-    "engines are served otherwise than they were compiled for",
-    "LMI documentation, TensorRT-LLM ahead-of-time compilation",
-)
+from cdk_sagemaker_llm.serving.base import OTHER_SERVING, Case
+from cdk_sagemaker_llm.serving.images import named_image
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 
 _ADDRESS = frozenset({"option.model_id", "option.revision"})
 # What only the server reads.
@@ -26,6 +25,8 @@ _AT_RUN_TIME = _ADDRESS | {
     "option.predict_timeout",
     "option.tensor_parallel_degree",
 }
+_PIPELINE_SINCE = "0.29"
+_NEURON_FOLDER = "neuron"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,3 +160,116 @@ def _compared(one: Compilation, other: Compilation) -> list[tuple[str, str, str]
             for name in names
         ),
     ]
+
+
+class CompiledServing(LmiServing):
+    """
+    A backend whose model may have been compiled ahead of time.
+    """
+
+    __slots__ = ()
+
+    loads_engines: ClassVar[bool] = True
+    ahead_of_time: ClassVar[AheadOfTime]
+    devices_each: ClassVar[int] = 1
+    """How many devices of the degree an accelerator has."""
+
+    precompiled: bool
+
+    def compiling_findings(self) -> list[Finding]:
+        """
+        Return what the script would not compile.
+        """
+        return []
+
+    def _settled_degree(self, accelerators: int | None) -> int:
+        """
+        Return the degree in numbers: that of all devices where none is said.
+        """
+        return self._degree() or self.devices_each * (accelerators or 0)
+
+    def _compiled_findings(self, case: Case, texts: Mapping[str, str]) -> list[Finding]:
+        return self.ahead_of_time.findings(
+            case.model,
+            texts,
+            image=named_image(case.image.version, self.image),
+            degree=self._settled_degree(case.devices),
+            is_precompiled=self.precompiled,
+        )
+
+
+def _compile_engines(version: str, degree: int) -> list[str]:
+    """
+    Return the arguments that compile TensorRT-LLM engines.
+
+    The image's entrypoint runs what is neither ``serve`` nor ``partition`` as it is,
+    once it has set up CUDA's libraries (dockerd-entrypoint-with-cuda-compat.sh of
+    djl-serving 0.26 to 0.33).
+    """
+    pipeline = ["--pipeline_parallel_degree", "1"]
+    return [
+        "python",
+        "/opt/djl/partition/trt_llm_partition.py",
+        "--properties_dir",
+        "{input}/properties",
+        "--trt_llm_model_repo",
+        "{output}",
+        "--tensor_parallel_degree",
+        str(degree),
+        # Before 0.29 the script knows no such argument; from then on it must have it.
+        *(pipeline if LmiVersion.parse(version).at_least(_PIPELINE_SINCE) else ()),
+        "--model_path",
+        "{input}/model",
+    ]
+
+
+TENSORRT_LLM = AheadOfTime(
+    name="tensorrt-llm",
+    command=_compile_engines,
+    needed="*.engine",
+    at_run_time=frozenset(
+        {
+            "option.batch_scheduler_policy",
+            "option.enable_kv_cache_reuse",
+            "option.enable_streaming",
+            "option.kv_cache_free_gpu_mem_fraction",
+            "option.mpi_mode",
+            "option.rolling_batch",
+        }
+    ),
+)
+"""By trt_llm_partition.py of djl-serving, in serving/docker/partition."""
+
+
+def _compile_graphs(_version: str, degree: int) -> list[str]:
+    """
+    Return the arguments that compile Neuron's graphs: the image's entrypoint hands what
+    follows ``partition`` to its script.
+
+    The script makes the folder anew that it writes to, and writes the model's
+    config.json with what it was compiled for; without ``--skip-copy`` it would put the
+    original one over it, and the server would compile again (partition.py and
+    model_loader.py of djl-serving 0.27 to 0.30).
+    """
+    return [
+        "partition",
+        "--model-dir",
+        "{input}/properties",
+        "--model-id",
+        "{input}/model",
+        "--save-mp-checkpoint-path",
+        f"{{output}}/{_NEURON_FOLDER}",
+        "--tensor-parallel-degree",
+        str(degree),
+        "--skip-copy",
+    ]
+
+
+NEURONX = AheadOfTime(
+    name="neuronx",
+    command=_compile_graphs,
+    folder=f"{_NEURON_FOLDER}/",
+    needed="compiled/*",
+    at_run_time=frozenset({"option.enable_streaming"}),
+)
+"""By partition.py of djl-serving, in serving/docker/partition."""

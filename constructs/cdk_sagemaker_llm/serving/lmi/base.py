@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import ClassVar, Literal, Self, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import ClassVar, Literal, cast
 
-from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand
@@ -20,19 +18,18 @@ from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
     ModelSource,
     architecture_of,
-    class_of,
     kind_of,
-    sized,
 )
-from cdk_sagemaker_llm.serving.configuration import (
+from cdk_sagemaker_llm.serving.base import (
+    LONG_SECONDS,
     Accelerators,
-    Container,
-    Prepared,
-    settled,
+    Case,
+    Serving,
+    Settings,
+    start_up_seconds,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES, gated_findings
-from cdk_sagemaker_llm.serving.images import asked_version, choose_image
+from cdk_sagemaker_llm.serving.checks import config_of
+from cdk_sagemaker_llm.serving.images import ChosenImage, asked_version, choose_image
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
 from cdk_sagemaker_llm.serving.lmi.checks.launcher import OTHER_BACKEND
 from cdk_sagemaker_llm.serving.lmi.properties import (
@@ -41,22 +38,31 @@ from cdk_sagemaker_llm.serving.lmi.properties import (
     lines,
     texts_of,
 )
-from cdk_sagemaker_llm.serving.lmi.typed import bounds_findings, option
-from cdk_sagemaker_llm.serving.loading import (
-    LONG_SECONDS,
-    start_up_seconds,
+from cdk_sagemaker_llm.serving.parameters import (
+    NO_WEIGHTS,
+    REPEATED,
+    UNREADABLE,
+    bounds_findings,
+    credential_findings,
+    gated_findings,
+    option,
+    with_class_named,
 )
-from cdk_sagemaker_llm.serving.naming import with_class_named
-from cdk_sagemaker_llm.serving.rules import NO_WEIGHTS, REPEATED, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved, placeholder_in
 
 # MODEL_LOADING_TIMEOUT in the environment of every LMI image from 0.24 to 0.36; the
 # documentation's 1800 is wrong.
 DEFAULT_LOADING_SECONDS = 1200
+# Where weights are on more than a degree's devices, which is not modelled.
+SPREADING = (
+    "option.pipeline_parallel_degree",
+    "option.cpu_offload_gb",
+    "option.cpu_offload_gb_per_gpu",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class LmiServing:
+class LmiServing(Serving):
     """
     Serve with an LMI image; the base of its backends.
 
@@ -103,6 +109,7 @@ class LmiServing:
         unchecked_options: Properties that are written without being checked.
     """
 
+    reads_model_folder: ClassVar[bool] = False
     family_name: ClassVar[str] = ""
     backend: ClassVar[str] = ""
 
@@ -122,12 +129,6 @@ class LmiServing:
     options: Mapping[str, PropertyValue] = field(default_factory=dict)
     unchecked_options: Mapping[str, PropertyValue] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
-
     @property
     def container_family(self) -> str:
         """
@@ -135,42 +136,26 @@ class LmiServing:
         """
         return self.family_name
 
-    def prepare(
-        self, model: ModelSource | None, accelerators: Accelerators
-    ) -> Prepared:
-        """
-        Check the image and the options for this version; write all of it into
-        serving.properties.
-        """
-        demand = known_at_synth(self)._demand(model)  # noqa: SLF001 - its own
-        devices = settled(accelerators, demand)
-        start_up = start_up_seconds(demand or _unplanned(model))
-        limit = self._loading_seconds(start_up)
-        typed = self._typed(model, limit)
+    def _image(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - the base's signature
+        accelerators: Accelerators,
+    ) -> tuple[ChosenImage, Accelerators]:
         chosen = choose_image(self.container_family, self.version, self.image)
-        found = [
-            *self._general_findings(model, typed, chosen.findings),
-            *bounds_findings(self, self.options),
-        ]
-        if chosen.release is None:
-            return Prepared(None, tuple(found), demand)
-        texts: dict[str, str] = {}
-        if not errors_of(found):
-            texts, faults = self._texts(typed)
-            found += faults or self._property_findings(
-                model, texts, devices, chosen.version
-            )
-        if errors_of(found):
-            return Prepared(None, tuple(found), demand)
-        container = Container(
-            image=chosen.release,
+        return chosen, accelerators
+
+    def _settings(self, case: Case, *, is_sound: bool) -> Settings:
+        """
+        Write all of it into serving.properties, and check the options for this version.
+        """
+        if not is_sound:
+            return Settings()
+        texts, faults = self._texts(self._typed(case))
+        return Settings(
             files={"serving.properties": lines(texts).encode()},
-            environment=_environment(model),
-            token_variables=TOKEN_VARIABLES,
-            loading_seconds=limit,
-            start_up_seconds=start_up,
+            environment=_environment(case.model),
+            findings=tuple(faults or self._property_findings(case, texts)),
         )
-        return Prepared(container, tuple(found), demand)
 
     def _degree(self) -> int | None:
         """
@@ -200,23 +185,12 @@ class LmiServing:
         """
         return []
 
-    def _demand(self, model: ModelSource | None) -> Demand | None:  # noqa: ARG002
+    def _general_findings(self, case: Case) -> list[Finding]:
         """
-        Say what the backend asks of the memory; ``None`` where that is not modelled.
+        Find what is given twice or not at all, credentials, and what is out of bounds.
         """
-        return None
-
-    def _general_findings(
-        self,
-        model: ModelSource | None,
-        typed: Mapping[str, PropertyValue],
-        of_image: Iterable[Finding],
-    ) -> list[Finding]:
-        """
-        Add to what was found of the image what is given twice or not at all, and
-        credentials.
-        """
-        found = list(of_image)
+        model, typed = case.model, self._typed(case)
+        found = []
         if model is None and "option.model_id" not in self.options:
             found.append(
                 NO_WEIGHTS.finding("model is missing: nothing names the weights")
@@ -234,10 +208,12 @@ class LmiServing:
             for key in sorted(set(self.options) & set(self.unchecked_options))
         ]
         found += credential_findings("options", extra)
-        if isinstance(model, HuggingFaceModel) and not errors_of(found):
+        if isinstance(model, HuggingFaceModel) and not errors_of(
+            [*case.image.findings, *found]
+        ):
             has_token = model.token is not None
             found += gated_findings(model.model_id, has_token=has_token)
-        return found
+        return [*found, *bounds_findings(self, self.options)]
 
     def _texts(
         self, typed: Mapping[str, PropertyValue]
@@ -248,9 +224,7 @@ class LmiServing:
         except PropertiesError as fault:
             return {}, [UNREADABLE.finding(str(fault))]
 
-    def _typed(
-        self, model: ModelSource | None, loading: int
-    ) -> dict[str, PropertyValue]:
+    def _typed(self, case: Case) -> dict[str, PropertyValue]:
         """
         Return what parameters and model write into serving.properties, in its order.
         """
@@ -267,50 +241,45 @@ class LmiServing:
             "option.tensor_parallel_degree": given.pop(
                 "option.tensor_parallel_degree", None
             ),
-            "option.model_id": _model_id(model),
-            "option.revision": getattr(model, "revision", None),
+            "option.model_id": _model_id(case.model),
+            "option.revision": None if case.model is None else case.model.revision,
             "option.max_rolling_batch_size": given.pop(
                 "option.max_rolling_batch_size", None
             ),
             **self._scheduling(),
-            "option.model_loading_timeout": loading,
+            "option.model_loading_timeout": self._loading_seconds(case),
         }
         kept = {key: value for key, value in first.items() if value is not None}
         return {**kept, **given, **self._more()}
 
-    def waiting(self, seconds: int) -> Self:
+    def _loading_seconds(self, case: Case) -> int:
         """
-        Return this configuration with as long to load as SageMaker waits for it,
-        unless it says how long itself.
-        """
-        if self.model_loading_timeout is not None:
-            return self
-        return replace(self, model_loading_timeout=seconds)
-
-    def _loading_seconds(self, start_up: int | None) -> int:
-        """
-        Return how long the container is told to wait: as long as SageMaker does.
+        Return how long the container lets loading take: as long as SageMaker waits.
 
         The image's own default is shorter, and would cut a model off that takes its
         time.
         """
         if self.model_loading_timeout is not None:
             return self.model_loading_timeout
-        return start_up or LONG_SECONDS
+        if case.start_up_seconds is not None:
+            return case.start_up_seconds
+        return self._start_up_seconds(case) or LONG_SECONDS
 
-    def _property_findings(
-        self,
-        model: ModelSource | None,
-        texts: Mapping[str, str],
-        accelerators: int | None,
-        version: str,
-    ) -> list[Finding]:
+    def _start_up_seconds(self, case: Case) -> int | None:
+        # Of a backend whose memory is not modelled, the model's size is known.
+        unplanned = Demand(
+            architecture=architecture_of(case.model), assumptions=Assumptions()
+        )
+        return start_up_seconds(case.demand or unplanned)
+
+    def _property_findings(self, case: Case, texts: Mapping[str, str]) -> list[Finding]:
+        model = case.model
         architecture = None if model is None else model.architecture
         found = property_findings(
             {k: v for k, v in texts.items() if k not in self.unchecked_options},
             container=self.container_family,
-            version=version,
-            accelerators=accelerators,
+            version=case.image.version,
+            accelerators=case.devices,
             architecture=config_of(kind_of(model)),
             backend=self.backend,
             strict=True,
@@ -321,15 +290,13 @@ class LmiServing:
         return [
             *found,
             *self._own_findings(model),
-            *self._compiled_findings(model, texts, accelerators, version),
+            *self._compiled_findings(case, texts),
         ]
 
     def _compiled_findings(
         self,
-        model: ModelSource | None,  # noqa: ARG002 - what is compiled needs them
-        texts: Mapping[str, str],  # noqa: ARG002
-        accelerators: int | None,  # noqa: ARG002
-        version: str,  # noqa: ARG002
+        case: Case,  # noqa: ARG002 - what is compiled needs them
+        texts: Mapping[str, str],  # noqa: ARG002 - as above
     ) -> list[Finding]:
         """
         Return how the configuration differs from what a model was compiled with.
@@ -383,24 +350,6 @@ def address_of(model: ModelSource | None) -> str | None:
 def _model_id(model: ModelSource | None) -> str | None:
     address = address_of(model)
     return None if is_unresolved(address) else address
-
-
-def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, object]:
-    """
-    Return what is known of the model's config.json, as the checks of a file take it.
-    """
-    known = sized(architecture)
-    return {
-        "architectures": [class_of(architecture)],
-        "num_attention_heads": known.num_attention_heads if known else None,
-    }
-
-
-def _unplanned(model: ModelSource | None) -> Demand:
-    """
-    Say what is known of a model whose backend's memory is not modelled.
-    """
-    return Demand(architecture=architecture_of(model), assumptions=Assumptions())
 
 
 def _environment(model: ModelSource | None) -> dict[str, str]:

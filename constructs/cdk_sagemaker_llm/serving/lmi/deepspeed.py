@@ -11,7 +11,7 @@ from typing import ClassVar
 from cdk_sagemaker_llm.serving.lmi.base import LmiServing
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import SmoothQuant
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT, option
+from cdk_sagemaker_llm.serving.parameters import COUNT, option
 
 
 @dataclass(frozen=True, slots=True)

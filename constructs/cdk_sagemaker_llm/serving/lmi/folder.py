@@ -4,34 +4,29 @@ A hand-written serving artifact: a folder with serving.properties in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
-from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource, looked_up, sized
-from cdk_sagemaker_llm.serving.configuration import (
-    Accelerators,
-    Container,
-    Prepared,
-    settled,
-)
-from cdk_sagemaker_llm.serving.credentials import credential_findings, file_findings
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.base import Accelerators, Case, Serving, Settings
+from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
-from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact
-from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, config_of
+from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact, folder_files
+from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, SPREADING
 from cdk_sagemaker_llm.serving.lmi.checks import check_properties
 from cdk_sagemaker_llm.serving.lmi.checks.files import UNREAD
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
-from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
-from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files
-from cdk_sagemaker_llm.serving.lmi.values import as_int
-from cdk_sagemaker_llm.serving.lmi.vllm_family import SPREADING
+from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
+from cdk_sagemaker_llm.serving.parameters import (
+    credential_findings,
+    file_findings,
+)
 from cdk_sagemaker_llm.text import any_of
 
 NO_FOLDER = Rule("LLM108", "the serving folder does not exist")
@@ -47,7 +42,7 @@ _LMI_REPOSITORY = "djl-inference"
 
 
 @dataclass(frozen=True, slots=True)
-class ServingFolder:
+class ServingFolder(Serving):
     """
     Serve what a folder of yours says: serving.properties, model.py, requirements.txt.
 
@@ -84,83 +79,124 @@ class ServingFolder:
     architecture: ModelArchitecture | str | None = None
     image: str | ImageRelease | None = None
 
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
+    def _usable(self) -> tuple[Serving, list[Finding]]:
+        # Read once, whoever asks.
+        artifact = folder_files(Path(self.path)) if _is_folder(self.path) else None
+        properties = {} if artifact is None else _properties(artifact.files)
+        return _ReadFolder(self, artifact, properties), []
 
-    def prepare(
-        self, model: ModelSource | None, accelerators: Accelerators
-    ) -> Prepared:
+
+@dataclass(frozen=True, slots=True)
+class _ReadFolder(Serving):
+    """
+    A serving folder, with what stands in it.
+
+    Args:
+        folder: The folder.
+
+        artifact: Its files; ``None`` if it does not exist.
+
+        properties: What its serving.properties says.
+    """
+
+    reads_model_folder: ClassVar[bool] = False
+
+    folder: ServingFolder
+    artifact: Artifact | None
+    properties: Mapping[str, str]
+
+    def _image(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - the base's signature
+        accelerators: Accelerators,
+    ) -> tuple[ChosenImage, Accelerators]:
+        folder = self.folder
+        image = choose_image(folder.container_family, folder.version, folder.image)
+        return image, accelerators
+
+    def _general_findings(self, case: Case) -> list[Finding]:
+        found = self._choice_findings(case)
+        if self.artifact is None:
+            return found
+        return found + read_findings(str(self.folder.path), self.artifact)
+
+    def _settings(self, case: Case, *, is_sound: bool) -> Settings:  # noqa: ARG002 - the base's signature
         """
-        Check that the folder is a serving artifact that this image can load; read it
-        once.
+        Check that the folder is a serving artifact that this image can load.
         """
-        chosen = choose_image(self.container_family, self.version, self.image)
-        found = [*chosen.findings, *self._family_findings(chosen)]
-        if not _is_folder(self.path):
-            found.append(NO_FOLDER.finding(f"path {str(self.path)!r} is not a folder"))
-            return Prepared(None, tuple(found))
-        if model is not None:
+        if self.artifact is None:
+            return Settings()
+        files = self.artifact.files
+        family = self.folder.container_family
+        of_choice = [*case.image.findings, *self._choice_findings(case)]
+        is_readable = properties_path(files) is not None and family in CONTAINERS
+        if errors_of(of_choice) or not is_readable:
+            return Settings(files=files)
+        found = artifact_findings(
+            files,
+            container=family,
+            version=case.image.version,
+            accelerators=case.devices,
+            architecture=config_of(self._kind()),
+        )
+        return Settings(files=files, findings=tuple(found))
+
+    def _choice_findings(self, case: Case) -> list[Finding]:
+        """
+        Find an image that reads no serving.properties, a folder that is not there, and
+        a second model.
+        """
+        found = list(self._family_findings(case.image))
+        path = str(self.folder.path)
+        if self.artifact is None:
+            found.append(NO_FOLDER.finding(f"path {path!r} is not a folder"))
+        elif case.model is not None:
             found.append(
                 TWO_MODELS.finding(
                     "model and a serving folder exclude each other",
                     "name the weights as option.model_id in serving.properties",
                 )
             )
-        artifact = folder_files(Path(self.path))
-        properties = _properties(artifact.files)
-        demand = self._demand(properties)
-        devices = settled(accelerators, demand)
-        known = not errors_of(found)
-        found += self._artifact_findings(
-            artifact, properties, devices, chosen.version if known else None
-        )
-        if errors_of(found) or chosen.release is None:
-            return Prepared(None, tuple(found), demand)
-        container = self._container(artifact.files, properties, chosen.release)
-        return Prepared(container, tuple(found), demand)
+        return found
 
-    def _family_findings(self, chosen: ChosenImage) -> list[Finding]:
+    def _family_findings(self, image: ChosenImage) -> Iterator[Finding]:
         """
         Images of the family read a serving.properties.
         """
-        if chosen.release is None:
-            return []
-        known = find_image(self.container_family, chosen.version)
-        if known.repository == _LMI_REPOSITORY:
-            return []
-        return [
-            NO_LMI_FAMILY.finding(
+        if image.release is None:
+            return
+        known = find_image(image.family, image.version)
+        if known.repository != _LMI_REPOSITORY:
+            yield NO_LMI_FAMILY.finding(
                 f"container_family must be that of an LMI image, which reads "
-                f"serving.properties, got {self.container_family!r}",
+                f"serving.properties, got {image.family!r}",
                 f"use {any_of(CONTAINERS)}; other images are told what to do by "
                 "Tgi, TgiNeuron or CustomContainer",
             )
-        ]
 
-    def _container(
+    def _loading_seconds(self, case: Case) -> int:  # noqa: ARG002 - the base's signature
+        seconds = as_int(self.properties.get("option.model_loading_timeout"))
+        return seconds or DEFAULT_LOADING_SECONDS
+
+    def _start_up_seconds(self, case: Case) -> None:  # noqa: ARG002 - the base's signature
+        # The file says how long it may load.
+        return None
+
+    def _model_architecture(self) -> ModelArchitecture | str | None:
+        return self.folder.architecture
+
+    def _demand(
         self,
-        files: Mapping[str, bytes],
-        properties: Mapping[str, str],
-        image: ImageRelease,
-    ) -> Container:
-        seconds = as_int(properties.get("option.model_loading_timeout"))
-        return Container(
-            image=image,
-            files=files,
-            token_variables=TOKEN_VARIABLES,
-            loading_seconds=seconds or DEFAULT_LOADING_SECONDS,
-        )
-
-    def _demand(self, properties: Mapping[str, str]) -> Demand | None:
-        if any(name in properties for name in SPREADING):
+        model: ModelSource | None,  # noqa: ARG002 - the base's signature
+        image: ChosenImage | None,  # noqa: ARG002 - as above
+    ) -> Demand | None:
+        properties = self.properties
+        if self.artifact is None or any(name in properties for name in SPREADING):
             return None
-        given = sized(looked_up(self.architecture))
+        given = sized(looked_up(self.folder.architecture))
         # An engine of whatever kind: the one with the more cautious figures is taken,
         # unless the image has TensorRT-LLM alone.
-        compiled = self.container_family == "djl-tensorrtllm"
+        compiled = self.folder.container_family == "djl-tensorrtllm"
         return Demand(
             architecture=given
             or find_architecture(properties.get("option.model_id", "")),
@@ -175,34 +211,14 @@ class ServingFolder:
             engine="tensorrt-llm" if compiled else "vllm",
         )
 
-    def _kind(self, properties: Mapping[str, str]) -> ModelArchitecture | str | None:
+    def _kind(self) -> ModelArchitecture | str | None:
         """
         Return what is known of the model: what was said of it, or else what the
         catalogue knows of the one that the file names.
         """
-        if self.architecture is not None:
-            return looked_up(self.architecture)
-        return find_architecture(properties.get("option.model_id", ""))
-
-    def _artifact_findings(
-        self,
-        artifact: Artifact,
-        properties: Mapping[str, str],
-        accelerators: int | None,
-        version: str | None,
-    ) -> list[Finding]:
-        found = read_findings(str(self.path), artifact)
-        if properties_path(artifact.files) is None or version is None:
-            return found
-        if self.container_family not in CONTAINERS:
-            return found
-        return found + artifact_findings(
-            artifact.files,
-            container=self.container_family,
-            version=version,
-            accelerators=accelerators,
-            architecture=config_of(self._kind(properties)),
-        )
+        if self.folder.architecture is not None:
+            return looked_up(self.folder.architecture)
+        return find_architecture(self.properties.get("option.model_id", ""))
 
 
 def _is_folder(path: str | Path) -> bool:
@@ -308,6 +324,14 @@ def properties_path(files: Iterable[str]) -> str | None:
     tops = {name.split("/", 1)[0] for name in names}
     nested = f"{min(tops, default='')}/{PROPERTIES}"
     return nested if len(tops) == 1 and nested in names else None
+
+
+def file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
+    """
+    Return what the serving.properties among a container's files says; ``None`` where
+    there are no files.
+    """
+    return _properties(files) if files else None
 
 
 def layout_findings(path: str, files: Iterable[str]) -> list[Finding]:

@@ -10,11 +10,13 @@ from typing import ClassVar, Literal, Self
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
-from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime
-from cdk_sagemaker_llm.serving.lmi.compiled import CompiledServing
-from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
+    NEURONX,
+    AheadOfTime,
+    CompiledServing,
+)
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT, option
+from cdk_sagemaker_llm.serving.parameters import COUNT, option
 
 NOT_COMPILED = Rule(
     "LLM793",

@@ -17,15 +17,34 @@ from cdk_sagemaker_llm.models import (
     class_of,
     kind_of,
 )
+from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
+    TENSORRT_LLM,
     AheadOfTime,
+    CompiledServing,
 )
-from cdk_sagemaker_llm.serving.lmi.compiled import CompiledServing
-from cdk_sagemaker_llm.serving.lmi.just_in_time import compiled_since
-from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT, SHARE, option
+from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, option
+
+_SINCE = {
+    "0.25": ("Llama", "Falcon", "RW"),
+    "0.26": (
+        "InternLM",
+        "Baichuan",
+        "ChatGLM",
+        "GPTJ",
+        "Mistral",
+        "Mixtral",
+        "QWen",
+        "Qwen",
+        "GPT2",
+        "GPTBigCode",
+    ),
+    "0.27": ("Phi", "OPT"),
+    "0.28": ("Gemma",),
+    "0.30": ("T5",),
+}
 
 NOT_JUST_IN_TIME = Rule(
     "LLM219",
@@ -37,6 +56,19 @@ ENGINE_ON_THE_HUB = Rule(
     "a precompiled engine is not on S3",
     "LMI documentation, TensorRT-LLM",
 )
+
+
+def compiled_since(architecture: str) -> str | None:
+    """
+    Return the first LMI version that compiles an architecture at start-up.
+
+    Args:
+        architecture: The model's class, such as ``MistralForCausalLM``.
+    """
+    for version, prefixes in _SINCE.items():
+        if architecture.startswith(prefixes):
+            return version
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +163,11 @@ class TensorRtLlm(CompiledServing):
         # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
         return self._asked_version.startswith("0.33.")
 
-    def _demand(self, model: ModelSource | None) -> Demand:
+    def _demand(
+        self,
+        model: ModelSource | None,
+        image: ChosenImage | None,  # noqa: ARG002 - the base\'s signature
+    ) -> Demand:
         lengths = (self.max_input_len, self.max_output_len)
         method = "smoothquant" if self.smoothquant else self.quantize
         return Demand(

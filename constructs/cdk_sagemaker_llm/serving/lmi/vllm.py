@@ -1,5 +1,5 @@
 """
-VLLM on Large Model Inference (LMI) images.
+VLLM, and LMI-Dist which was built from it, on Large Model Inference (LMI) images.
 """
 
 from __future__ import annotations
@@ -8,11 +8,18 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.models import ModelSource, architecture_of
+from cdk_sagemaker_llm.serving.images import ChosenImage
+from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling
-from cdk_sagemaker_llm.serving.lmi.typed import COUNT, Bounds, option
-from cdk_sagemaker_llm.serving.lmi.vllm_family import VllmFamily
+from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds, option
 
+# max_rolling_batch_size of LMI 0.27 and later, which is vLLM's max_num_seqs; 0.26 has
+# 32, which takes less.
+_SEQUENCES = 256
 # The newest release that the SageMaker SDK lists, in all of its regions.
 NEWEST = "0.36.0"
 # --kv-cache-dtype of `vllm serve`, 0.6.3 to 0.33: any release's.
@@ -42,6 +49,87 @@ _CACHE_DTYPES = Bounds(
         "ultraquant_4bit",
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class VllmFamily(LmiServing):
+    """
+    The settings that decide how much memory these engines take.
+
+    Args:
+        max_model_len: Tokens of prompt and answer together.
+
+        enforce_eager: Whether to run without CUDA graphs.
+
+        gpu_memory_utilization: The share of a GPU's memory that is taken.
+
+        max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
+
+        load_format: How the weights are stored, such as ``safetensors``.
+    """
+
+    _: KW_ONLY
+    max_model_len: int | None = option("max_model_len", COUNT)
+    enforce_eager: bool | None = option("enforce_eager")
+    gpu_memory_utilization: float | None = option("gpu_memory_utilization", SHARE)
+    max_rolling_batch_prefill_tokens: int | None = option(
+        "max_rolling_batch_prefill_tokens", COUNT
+    )
+    load_format: str | None = option("load_format")
+
+    def _demand(
+        self,
+        model: ModelSource | None,
+        image: ChosenImage | None,  # noqa: ARG002 - the base\'s signature
+    ) -> Demand | None:
+        if self._spreads_further():
+            return None
+        return Demand(
+            architecture=architecture_of(model),
+            assumptions=Assumptions(
+                gpu_memory_utilization=self.gpu_memory_utilization,
+                cuda_graphs_gib=0.0 if self.enforce_eager else None,
+                max_num_batched_tokens=self.max_rolling_batch_prefill_tokens,
+                max_num_seqs=self.max_rolling_batch_size or _SEQUENCES,
+                kv_cache_dtype_bytes=self._cache_number_bytes(),
+            ),
+            weight_bits=weight_bits_of(self._quantization(), self.dtype),
+            context_length=self.max_model_len,
+            tensor_parallel_degree=self._degree(),
+            engine_version=vllm_release(self._asked_version),
+        )
+
+    def _spreads_further(self) -> bool:
+        """
+        Whether weights are on more than a degree's devices: in a pipeline, or offloaded
+        to the host; neither is modelled.
+        """
+        stages = getattr(self, "pipeline_parallel_degree", None)
+        asked = {**self.options, **self.unchecked_options}
+        return (stages or 1) > 1 or any(name in asked for name in SPREADING)
+
+    def _quantization(self) -> str | None:
+        """
+        Return the quantization, by a name that says how many bits it leaves.
+        """
+        return self.quantize
+
+    def _cache_number_bytes(self) -> float:
+        """
+        Return the bytes of a number in the KV cache.
+        """
+        return Assumptions().kv_cache_dtype_bytes
+
+
+def vllm_release(version: str) -> str | None:
+    """
+    Return the vLLM release inside an LMI version; ``None`` if it is not known.
+    """
+    try:
+        return LmiVersion.parse(version).vllm
+    except ValueError:
+        # The check of the image says what is wrong with the version.
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +225,74 @@ class LmiVllm(VllmFamily):
         if self._at_least("0.33"):
             return {"option.hf_overrides": f'{{"rope_scaling":{text}}}'}
         return {"option.rope_scaling": text}
+
+
+@dataclass(frozen=True, slots=True)
+class LmiDist(VllmFamily):
+    """
+    Serve with LMI-Dist, which LMI has up to 0.32.
+
+    ``LmiDist("0.27.0", tensor_parallel_degree=4)`` leaves room for two copies on an
+    ``ml.p4d.24xlarge``.
+
+    Args:
+        max_model_len:
+            Tokens of prompt and answer together (0.27 and later).
+            If left out, it is the model's context length.
+
+        enforce_eager: Whether to run without CUDA graphs (0.27 and later).
+
+        gpu_memory_utilization:
+            The share of a GPU's memory that is taken (0.27 and later).
+            If left out, it is 0.9.
+
+        max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
+
+        load_format: How the weights are stored, such as ``safetensors``.
+
+        speculative_draft_model: The small model that drafts tokens (0.27 and later).
+
+        speculative_length: How many tokens it drafts.
+
+        draft_model_tp_size: Over how many GPUs it is split.
+
+        enable_lora: Whether requests can name LoRA adapters; not with a draft model.
+
+        max_loras: Adapters in one batch.
+
+        max_lora_rank: The largest rank of an adapter.
+
+        max_cpu_loras: Adapters kept in host memory.
+
+        enable_prefix_caching: Whether requests share the cache of equal beginnings
+            (0.29 and later).
+
+        pipeline_parallel_degree: Over how many stages the layers are split (0.29+).
+    """
+
+    family_name: ClassVar[str] = "djl-lmi"
+    backend: ClassVar[str] = "lmi-dist"
+
+    _: KW_ONLY
+    speculative_draft_model: str | None = option("speculative_draft_model")
+    speculative_length: int | None = option("speculative_length", COUNT)
+    draft_model_tp_size: int | None = option("draft_model_tp_size", COUNT)
+    enable_lora: bool | None = option("enable_lora")
+    max_loras: int | None = option("max_loras", COUNT)
+    max_lora_rank: int | None = option("max_lora_rank", COUNT)
+    max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
+    enable_prefix_caching: bool | None = option("enable_prefix_caching")
+    pipeline_parallel_degree: int | None = option("pipeline_parallel_degree")
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family that has LMI-Dist at this version.
+        """
+        return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
+
+    def _engine(self) -> str:
+        return "MPI"
+
+    def _scheduling(self) -> Mapping[str, PropertyValue]:
+        return {"option.rolling_batch": "lmi-dist"}

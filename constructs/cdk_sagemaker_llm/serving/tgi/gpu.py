@@ -5,39 +5,27 @@ Hugging Face Text Generation Inference (TGI) on GPUs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
-from cdk_sagemaker_llm.arguments import hold_kinds, is_later, known_at_synth
-from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.arguments import is_later
 from cdk_sagemaker_llm.catalog.tgi import is_between
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
-from cdk_sagemaker_llm.findings import errors_of
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.configuration import (
-    Accelerators,
-    Container,
-    Prepared,
-    settled,
+from cdk_sagemaker_llm.serving.base import Case
+from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
+from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.tgi.base import (
+    EnvironmentValue,
+    TgiServing,
+    wrong_counts,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from cdk_sagemaker_llm.serving.images import choose_image
-from cdk_sagemaker_llm.serving.loading import start_up_seconds
 from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
-from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
-from cdk_sagemaker_llm.serving.tgi.checks.variables import (
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_variables import (
     known_variables,
     option_name_findings,
-)
-from cdk_sagemaker_llm.serving.tgi.environment import (
-    EnvironmentValue,
-    count_findings,
-    later_findings,
-    model_id,
-    overlap_findings,
-    render,
-    weights_uri,
-    wrong_counts,
 )
 
 FAMILY = "huggingface-llm"
@@ -81,7 +69,7 @@ _COUNTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tgi:
+class Tgi(TgiServing):
     """
     Serve with Text Generation Inference.
 
@@ -154,9 +142,9 @@ class Tgi:
         unchecked_options: Variables that are passed on as they are.
     """
 
-    version: str
+    family_name: ClassVar[str] = FAMILY
+
     _: KW_ONLY
-    image: str | ImageRelease | None = None
     max_input_length: int | None = None
     max_total_tokens: int | None = None
     max_batch_total_tokens: int | None = None
@@ -177,47 +165,14 @@ class Tgi:
     lora_adapters: Sequence[str] | None = None
     trust_remote_code: bool | None = None
     messages_api: bool | None = None
-    options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
-    unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
+    def _name_findings(self) -> list[Finding]:
+        return option_name_findings(self.options, known_variables())
 
-    def prepare(
-        self, model: ModelSource | None, accelerators: Accelerators
-    ) -> Prepared:
-        """
-        Check the image, each variable for its version, and all against each other;
-        describe all of it in environment variables.
-        """
-        demand = known_at_synth(self)._demand(model)  # noqa: SLF001 - its own
-        devices = settled(accelerators, demand)
-        chosen = choose_image(FAMILY, self.version, self.image)
-        found = list(chosen.findings)
-        if chosen.release is None:
-            return Prepared(None, tuple(found), demand)
-        typed = self._typed(model, devices)
-        environment = render({**typed, **self.options, **self.unchecked_options})
-        found += count_findings(self._counts())
-        found += later_findings(self._uncounted())
-        found += overlap_findings(typed, self.options, self.unchecked_options)
-        found += option_name_findings(self.options, known_variables())
-        for where in ("options", "unchecked_options"):
-            found += credential_findings(where, getattr(self, where))
-        found += subject_findings(self._subject(environment, model, devices))
-        if errors_of(found):
-            return Prepared(None, tuple(found), demand)
-        container = Container(
-            image=chosen.release,
-            environment=environment,
-            token_variables=TOKEN_VARIABLES,
-            weights_uri=weights_uri(model),
-            start_up_seconds=start_up_seconds(demand),
-        )
-        return Prepared(container, tuple(found), demand)
+    def _own_findings(
+        self, case: Case, environment: Mapping[str, str]
+    ) -> list[Finding]:
+        return subject_findings(self._subject(environment, case))
 
     @property
     def _checked_version(self) -> str:
@@ -226,7 +181,11 @@ class Tgi:
         """
         return choose_image(FAMILY, self.version, self.image).version
 
-    def _demand(self, model: ModelSource | None) -> Demand:
+    def _demand(
+        self,
+        model: ModelSource | None,
+        image: ChosenImage | None,  # noqa: ARG002 - the base's signature
+    ) -> Demand:
         records_graphs = not self._checked_version.startswith(_WITHOUT_GRAPHS)
         in_fp8 = (self.kv_cache_dtype or "").startswith("fp8")
         return Demand(
@@ -247,25 +206,21 @@ class Tgi:
             engine_version=self._checked_version,
         )
 
-    def _typed(
-        self, model: ModelSource | None, accelerators: int | None
-    ) -> dict[str, EnvironmentValue]:
-        values = {
-            "HF_MODEL_ID": model_id(model),
-            "HF_MODEL_REVISION": getattr(model, "revision", None),
-            **{
-                v: getattr(self, p)
-                for p, v in self._variables().items()
-                if self._has(p)
-            },
+    def _variable_values(
+        self, devices: int | None
+    ) -> Mapping[str, EnvironmentValue | None]:
+        values: dict[str, EnvironmentValue | None] = {
+            variable: getattr(self, name)
+            for name, variable in self._variables().items()
+            if self._has(name)
         }
         if self.num_gpus is None:
             # On a host without any the host's own check says what is wrong.
-            values["SM_NUM_GPUS"] = accelerators or None
+            values["SM_NUM_GPUS"] = devices or None
         if self.cuda_graphs is not None:
             # The launcher's help: 0 records none.
             values["CUDA_GRAPHS"] = self.cuda_graphs or "0"
-        return {name: value for name, value in values.items() if value is not None}
+        return values
 
     def _variables(self) -> dict[str, str]:
         """
@@ -285,20 +240,12 @@ class Tgi:
         return {name: getattr(self, name) for name in _COUNTS if self._has(name)}
 
     def _uncounted(self) -> dict[str, EnvironmentValue]:
-        """
-        Return what else is given, by the names that the user gave it.
-        """
         names = [name for name in _VARIABLES if name not in _COUNTS and self._has(name)]
         typed = {name: getattr(self, name) for name in names}
         return {**typed, **self.options, **self.unchecked_options}
 
-    def _subject(
-        self,
-        environment: Mapping[str, str],
-        model: ModelSource | None,
-        accelerators: int | None,
-    ) -> TgiSubject:
-        if getattr(model, "token", None) is not None:
+    def _subject(self, environment: Mapping[str, str], case: Case) -> TgiSubject:
+        if case.model is not None and case.model.token is not None:
             environment = {
                 **environment,
                 **dict.fromkeys(TOKEN_VARIABLES, "by reference"),
@@ -313,10 +260,10 @@ class Tgi:
         return TgiSubject(
             environment,
             self._checked_version,
-            accelerators,
+            case.devices,
             words=words,
             unchecked={*self.unchecked_options, *wrong},
-            attention_heads=self._heads(model),
+            attention_heads=self._heads(case.model),
         )
 
     def _heads(self, model: ModelSource | None) -> int | None:

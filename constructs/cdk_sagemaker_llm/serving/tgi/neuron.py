@@ -5,37 +5,27 @@ Hugging Face Text Generation Inference (TGI) on Inferentia and Trainium.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
-from cdk_sagemaker_llm.arguments import hold_kinds
-from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
-from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import (
-    Accelerators,
-    Container,
-    Prepared,
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.base import Case
+from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.tgi.base import (
+    EnvironmentValue,
+    TgiServing,
+    render,
 )
-from cdk_sagemaker_llm.serving.credentials import credential_findings
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
-from cdk_sagemaker_llm.serving.images import choose_image
-from cdk_sagemaker_llm.serving.tgi.checks.combinations import PROMPT_NOT_BELOW_TOTAL
-from cdk_sagemaker_llm.serving.tgi.checks.model import check_gated_model, check_model_id
-from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
-from cdk_sagemaker_llm.serving.tgi.checks.variables import (
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject, as_count
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_variables import (
+    check_gated_model,
+    check_model_id,
     known_variables,
     option_name_findings,
 )
-from cdk_sagemaker_llm.serving.tgi.environment import (
-    EnvironmentValue,
-    count_findings,
-    later_findings,
-    model_id,
-    overlap_findings,
-    render,
-    weights_uri,
+from cdk_sagemaker_llm.serving.tgi.checks.variable_combinations import (
+    PROMPT_NOT_BELOW_TOTAL,
 )
-from cdk_sagemaker_llm.serving.tgi.values import as_count
 from cdk_sagemaker_llm.text import nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -67,7 +57,7 @@ EARLY_VARIABLE = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class TgiNeuron:
+class TgiNeuron(TgiServing):
     """
     Serve with Text Generation Inference on Neuron devices.
 
@@ -106,63 +96,32 @@ class TgiNeuron:
         unchecked_options: Variables that are passed on as they are.
     """
 
-    version: str
+    family_name: ClassVar[str] = FAMILY
+
     _: KW_ONLY
-    image: str | ImageRelease | None = None
     num_cores: int | None = None
     auto_cast_type: str | None = None
     max_batch_size: int | None = None
     max_input_length: int | None = None
     max_total_tokens: int | None = None
     max_batch_prefill_tokens: int | None = None
-    options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
-    unchecked_options: Mapping[str, EnvironmentValue] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
-
-    def prepare(
+    def _variable_values(
         self,
-        model: ModelSource | None,
-        accelerators: Accelerators,  # noqa: ARG002 - cores are counted, not chips
-    ) -> Prepared:
-        """
-        Check the image, the values, and the lengths against each other; describe all
-        of it in environment variables.
-        """
-        chosen = choose_image(FAMILY, self.version, self.image)
-        found = list(chosen.findings)
-        if chosen.release is None:
-            return Prepared(None, tuple(found))
-        typed = self._typed(model)
-        found += count_findings(self._counts())
-        found += later_findings({**self.options, **self.unchecked_options})
-        found += overlap_findings(typed, self.options, self.unchecked_options)
-        found += self._name_findings()
-        for where in ("options", "unchecked_options"):
-            found += credential_findings(where, getattr(self, where))
-        found += [*self._type_findings(), *self._length_findings()]
-        found += self._model_findings(typed, model, chosen.version)
-        if errors_of(found):
-            return Prepared(None, tuple(found))
-        container = Container(
-            image=chosen.release,
-            environment=render({**typed, **self.options, **self.unchecked_options}),
-            token_variables=TOKEN_VARIABLES,
-            weights_uri=weights_uri(model),
-        )
-        return Prepared(container, tuple(found))
+        devices: int | None,  # noqa: ARG002 - cores are counted, not chips
+    ) -> Mapping[str, EnvironmentValue | None]:
+        return {variable: getattr(self, name) for name, variable in _VARIABLES.items()}
 
-    def _typed(self, model: ModelSource | None) -> dict[str, EnvironmentValue]:
-        values = {
-            "HF_MODEL_ID": model_id(model),
-            "HF_MODEL_REVISION": getattr(model, "revision", None),
-            **{variable: getattr(self, name) for name, variable in _VARIABLES.items()},
-        }
-        return {name: value for name, value in values.items() if value is not None}
+    def _own_findings(
+        self,
+        case: Case,
+        environment: Mapping[str, str],  # noqa: ARG002 - the model is checked alone
+    ) -> list[Finding]:
+        return [
+            *self._type_findings(),
+            *self._length_findings(),
+            *self._model_findings(case),
+        ]
 
     def _counts(self) -> dict[str, int]:
         values = {name: getattr(self, name) for name in _VARIABLES}
@@ -205,16 +164,11 @@ class TgiNeuron:
             )
         ]
 
-    def _model_findings(
-        self,
-        typed: Mapping[str, EnvironmentValue],
-        model: ModelSource | None,
-        version: str,
-    ) -> list[Finding]:
-        environment = render(typed)
-        if getattr(model, "token", None) is not None:
+    def _model_findings(self, case: Case) -> list[Finding]:
+        environment = render(self._typed(case))
+        if case.model is not None and case.model.token is not None:
             environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
-        subject = TgiSubject(environment, version)
+        subject = TgiSubject(environment, case.image.version)
         return [*check_model_id(subject), *check_gated_model(subject)]
 
 

@@ -12,7 +12,7 @@ from unittest import mock
 from typer import Typer
 from typer.testing import CliRunner, Result
 
-from cdk_sagemaker_llm.cli.simulate import register
+from cdk_sagemaker_llm.cli.commands.simulate import register
 
 
 def simulate(*arguments: str | Path) -> Result:

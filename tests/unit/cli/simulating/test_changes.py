@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.simulating.apps import Hosted
-from cdk_sagemaker_llm.cli.simulating.changes import changed
-from cdk_sagemaker_llm.cli.simulating.reading import read_app
+from cdk_sagemaker_llm.cli.app.simulated import Hosted, read_hosted
+from cdk_sagemaker_llm.cli.commands._variations import changed
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
 from tests.unit.cli.simulating.templates import (
     COPIES,
@@ -27,7 +26,7 @@ def one(folder: Path, *parts: dict[str, dict[str, object]]) -> tuple[Hosted, ...
     Read the variant of a template, put together from parts.
     """
     resources = {name: each for part in parts for name, each in part.items()}
-    return read_app(template(folder, resources)).variants
+    return read_hosted(template(folder, resources)).variants
 
 
 def policy(hosted: Hosted) -> TargetTracking:

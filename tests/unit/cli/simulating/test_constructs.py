@@ -19,9 +19,8 @@ from cdk_sagemaker_llm import (
     ScalableCopyCount,
     ScalingStep,
 )
-from cdk_sagemaker_llm.cli.simulating.apps import HostedApp
-from cdk_sagemaker_llm.cli.simulating.reading import read_app
-from cdk_sagemaker_llm.cli.simulating.targets import Scaling
+from cdk_sagemaker_llm.cli.app.scaling import Scaling
+from cdk_sagemaker_llm.cli.app.simulated import HostedApp, read_hosted
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
 from cdk_sagemaker_llm.simulation.metrics import MathQuery, Metric, MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import (
@@ -93,7 +92,7 @@ class Scaled:
         """
         Synthesise and read it.
         """
-        return read_app(Path(self._app.synth().directory))
+        return read_hosted(Path(self._app.synth().directory))
 
     def policies(self) -> dict[str, Policy]:
         """
@@ -295,7 +294,7 @@ def test_instances_are_read(tmp_path: Path) -> None:
     )
     instances.scale_by_steps("Out", metric=load, steps=[ScalingStep(lower=8, change=1)])
     instances.scale_on_schedule("Rush", schedule="rate(1 day)", min_capacity=2)
-    found = read_app(Path(app.synth().directory))
+    found = read_hosted(Path(app.synth().directory))
     scaling = scaling_of(found)
 
     assert found.left_out == ()

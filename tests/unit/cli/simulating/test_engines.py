@@ -8,8 +8,7 @@ import pytest
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.known_images import image_at
-from cdk_sagemaker_llm.cli.simulating.containers import _served
-from cdk_sagemaker_llm.cli.simulating.engines import engine_settings
+from cdk_sagemaker_llm.cli.app.containers import _served, engine_settings
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 

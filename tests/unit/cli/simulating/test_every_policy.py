@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.simulating.reading import read_app
+from cdk_sagemaker_llm.cli.app.simulated import read_hosted
 from tests.unit.cli.simulating import policies_app
 from tests.unit.cli.simulating.command import facts, sentences
 
@@ -100,7 +100,7 @@ def test_a_policy_is_played_out(name: str, apps: Path) -> None:
     """
     template = apps / f"{name}.template.json"
 
-    assert read_app(template).left_out == ()
+    assert read_hosted(template).left_out == ()
     assert changes(template)[0] == FIRST[name]
 
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_played_out_is_told(name: str, apps: Path) -> None:
     """
     template = apps / f"{name}.template.json"
 
-    assert read_app(template).left_out == (WHY[name],)
+    assert read_hosted(template).left_out == (WHY[name],)
     assert changes(template) == []
 
 
@@ -146,7 +146,7 @@ def test_a_metric_that_cannot_move_is_told(name: str, words: str, apps: Path) ->
     """
     template = apps / f"{name}.template.json"
 
-    assert read_app(template).left_out == ()
+    assert read_hosted(template).left_out == ()
     assert changes(template) == []
     assert words in sentences(template, *LOAD)["Assumed or estimated"]
 
@@ -157,5 +157,5 @@ def test_nothing_fails_in_a_run(apps: Path) -> None:
     """
     template = apps / "Errors.template.json"
 
-    assert read_app(template).left_out == ()
+    assert read_hosted(template).left_out == ()
     assert changes(template) == []

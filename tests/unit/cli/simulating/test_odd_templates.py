@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.cli.simulating.reading import read_app
+from cdk_sagemaker_llm.cli.app.simulated import read_hosted
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from tests.unit.cli.simulating.templates import (
     COPIES,
     Resources,
@@ -98,7 +98,7 @@ def test_an_odd_value_anywhere_is_no_crash(
     holder[way[-1]] = copy.deepcopy(odd)
 
     try:
-        found = read_app(template(tmp_path_factory.mktemp("odd"), resources))
+        found = read_hosted(template(tmp_path_factory.mktemp("odd"), resources))
     except AssemblyError as fault:
         assert str(fault)  # noqa: PT017 - either answer is one
     else:
@@ -110,7 +110,7 @@ def test_the_whole_template_is_read(tmp_path: Path) -> None:
     """
     Nothing of it is left out before it is made odd.
     """
-    found = read_app(template(tmp_path, WHOLE))
+    found = read_hosted(template(tmp_path, WHOLE))
 
     assert found.left_out == ()
     (one,) = found.variants

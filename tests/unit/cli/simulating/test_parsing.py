@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cdk_sagemaker_llm.cli.simulating.parsing import (
+from cdk_sagemaker_llm.cli.commands._options import (
     moment,
     named_numbers,
     positive,

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.shapes import AssemblyError
-from cdk_sagemaker_llm.cli.simulating.apps import Hosted, HostedApp
-from cdk_sagemaker_llm.cli.simulating.reading import read_app
+from cdk_sagemaker_llm.cli.app.simulated import Hosted, HostedApp, read_hosted
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.simulation.fleet import Pool, ScaleIn
 from cdk_sagemaker_llm.simulation.scaling import StepScaling, TargetTracking
@@ -35,7 +34,7 @@ def read(folder: Path, resources: Resources, **sections: object) -> HostedApp:
     """
     Read a single template.
     """
-    return read_app(template(folder, resources, **sections))
+    return read_hosted(template(folder, resources, **sections))
 
 
 def only(folder: Path, resources: Resources) -> Hosted:
@@ -466,10 +465,10 @@ def test_fails_if_a_path_is_neither(tmp_path: Path) -> None:
     A folder without a manifest, and a file that is no JSON.
     """
     with pytest.raises(AssemblyError, match="write one with: cdk synth"):
-        read_app(tmp_path)
+        read_hosted(tmp_path)
     (tmp_path / "x.yaml").write_text("Resources: {}")
     with pytest.raises(AssemblyError, match="is no JSON"):
-        read_app(tmp_path / "x.yaml")
+        read_hosted(tmp_path / "x.yaml")
 
 
 def test_a_broken_resource_is_told_and_the_rest_is_played(tmp_path: Path) -> None:
@@ -489,8 +488,8 @@ def test_reading_needs_neither_the_cdk_nor_numpy(tmp_path: Path) -> None:
     path = template(tmp_path, variant())
     code = (
         "import sys, json; from pathlib import Path;"
-        "from cdk_sagemaker_llm.cli.simulating.reading import read_app;"
-        f"read_app(Path({json.dumps(str(path))}));"
+        "from cdk_sagemaker_llm.cli.app.simulated import read_hosted;"
+        f"read_hosted(Path({json.dumps(str(path))}));"
         "print([m for m in ('aws_cdk', 'jsii', 'numpy', 'rich') if m in sys.modules])"
     )
     done = subprocess.run(

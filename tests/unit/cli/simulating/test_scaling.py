@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.simulating.apps import HostedApp
-from cdk_sagemaker_llm.cli.simulating.reading import read_app
-from cdk_sagemaker_llm.cli.simulating.targets import Scaling
+from cdk_sagemaker_llm.cli.app.scaling import Scaling
+from cdk_sagemaker_llm.cli.app.simulated import HostedApp, read_hosted
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
 from cdk_sagemaker_llm.simulation.metrics import MathQuery, Metric, MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import (
@@ -48,7 +47,7 @@ def read(folder: Path, *parts: Resources) -> HostedApp:
     resources: Resources = {}
     for part in parts:
         resources |= part
-    return read_app(template(folder, resources))
+    return read_hosted(template(folder, resources))
 
 
 def only(folder: Path, *parts: Resources) -> Scaling:

@@ -9,9 +9,9 @@ from datetime import date
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.cli.simulating.apps import HostedModel
-from cdk_sagemaker_llm.cli.simulating.containers import Served
-from cdk_sagemaker_llm.cli.simulating.serving import service_of
+from cdk_sagemaker_llm.cli.app.containers import Served
+from cdk_sagemaker_llm.cli.app.playing import service_of
+from cdk_sagemaker_llm.cli.app.simulated import HostedModel
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.simulating.apps import HostedModel
-from cdk_sagemaker_llm.cli.simulating.targets import Scaling
-from cdk_sagemaker_llm.cli.simulating.traffics import Wanted, carried, shown, traffic_of
+from cdk_sagemaker_llm.cli.app.scaling import Scaling
+from cdk_sagemaker_llm.cli.app.simulated import HostedModel
+from cdk_sagemaker_llm.cli.app.traffic import Wanted, carried, shown, traffic_of
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes

@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.assembly import Stack
-from cdk_sagemaker_llm.cli.simulating.values import (
-    evaluate,
-    exists,
-    is_open,
-    references_in,
-)
+from cdk_sagemaker_llm.cli.app.assembly import Stack
+from cdk_sagemaker_llm.cli.app.intrinsics import evaluate, exists, references_in
+from cdk_sagemaker_llm.simulation.api_values import is_open
 
 ARN = "arn:aws:sagemaker:region:account:endpoint/${S/Host}"
 

@@ -38,7 +38,7 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.base import ServingConfiguration
 from tests.unit.hosting.expected import (
     ACCESS_TO_MINE,
     ASYNC_CONFIG,

@@ -36,7 +36,7 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     define_variant,
     known_hardware,
 )
-from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 NEWEST_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"

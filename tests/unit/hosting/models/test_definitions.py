@@ -4,10 +4,11 @@ What is checked of a model before it is made: its environment and its isolation.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Stack
+from aws_cdk import CfnParameter, Duration, Stack
 
 from cdk_sagemaker_llm import (
     CustomContainer,
@@ -24,8 +25,8 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
     ModelRequest,
     define_model,
 )
-from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import Accelerators, Prepared
+from cdk_sagemaker_llm.models import Compilation, ModelSource
+from cdk_sagemaker_llm.serving.base import Accelerators, Prepared
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 TRT = TensorRtLlm("0.26.0", tensor_parallel_degree=4)
@@ -340,6 +341,8 @@ class Silent:
         self,
         model: ModelSource | None,  # noqa: ARG002 - the protocol's
         accelerators: Accelerators,  # noqa: ARG002 - the protocol's
+        *,
+        start_up_seconds: int | None = None,  # noqa: ARG002 - the protocol's
     ) -> Prepared:
         """
         Answer with nothing.
@@ -356,3 +359,77 @@ def test_fails_if_a_configuration_returns_nothing() -> None:
         match=r"^Silent\.prepare\(\) must return a container, or an error that says",
     ):
         defined(serving=Silent())
+
+
+@dataclass(frozen=True)
+class Own:
+    """
+    A configuration of somebody's own: TGI, with what is said beside its container.
+    """
+
+    architecture: str | None = None
+    loads_engines: bool = False
+    asked: list[int | None] = field(default_factory=list)
+
+    def prepare(
+        self,
+        model: ModelSource | None,
+        accelerators: Accelerators,
+        *,
+        start_up_seconds: int | None = None,
+    ) -> Prepared:
+        """
+        Answer as TGI does, and remember how long SageMaker waits.
+        """
+        self.asked.append(start_up_seconds)
+        return replace(
+            TGI.prepare(model or MISTRAL, accelerators),
+            architecture=self.architecture,
+            loads_engines=self.loads_engines,
+        )
+
+
+@pytest.mark.parametrize(
+    ("start_up", "seconds"), [(None, None), (Duration.minutes(40), 2400)]
+)
+def test_a_configuration_hears_how_long_sagemaker_waits(
+    start_up: Duration | None, seconds: int | None
+) -> None:
+    """
+    Where the user chose it, and never otherwise.
+    """
+    own = Own()
+
+    defined(serving=own, start_up=start_up)
+
+    assert own.asked == [seconds]
+
+
+def test_a_configuration_may_name_the_class_of_its_model() -> None:
+    """
+    It is doubted as that of a model is, and only where there is no model.
+    """
+    own = Own(architecture="MistralForCausaLM")
+
+    assert "LLM232" in [f.code for f in defined(serving=own, model=None).findings]
+    assert "LLM232" not in [f.code for f in defined(serving=own).findings]
+
+
+@pytest.mark.parametrize(("loads_engines", "codes"), [(False, ["LLM775"]), (True, [])])
+def test_engines_are_given_to_what_loads_them(
+    codes: list[str], *, loads_engines: bool
+) -> None:
+    """
+    A configuration of one's own says that of itself.
+    """
+    made = Compilation(
+        image="0.27.0",
+        accelerator_model="A10G",
+        tensor_parallel_degree=4,
+        options={},
+    )
+    engines = S3Model("s3://bucket/engines/", compiled=made)
+
+    found = refused(serving=Own(loads_engines=loads_engines), model=engines)
+
+    assert [code for code, *_ in found] == codes

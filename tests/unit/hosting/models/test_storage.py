@@ -20,7 +20,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.models.model_weights import volume_findings, volume_gib
-from cdk_sagemaker_llm.serving.loading import download_seconds
+from cdk_sagemaker_llm.serving.base import download_seconds
 from tests.unit.hosting.written import properties_of, warnings_of
 
 TGI = Tgi("3.3.6")

@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.hosting.models.model_weights import (
     token_reference_findings,
     weights_statements,
 )
-from cdk_sagemaker_llm.serving.hub import TOKEN_VARIABLES
+from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
 from tests.unit.hosting.written import codes_of, properties_of, written
 
 Properties = Callable[[Stack, str], dict[str, Any]]

@@ -25,8 +25,8 @@ from cdk_sagemaker_llm.fit import checking, packing
 from cdk_sagemaker_llm.hosting.variants import variant_definition
 from cdk_sagemaker_llm.serving.engines import base as engines
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
-from cdk_sagemaker_llm.serving.engines.parameters import Telling
-from cdk_sagemaker_llm.serving.lmi import folder, read_folder
+from cdk_sagemaker_llm.serving.engines.telling import Telling
+from cdk_sagemaker_llm.serving.lmi import artifact, folder
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
@@ -52,7 +52,7 @@ def _calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("render", Telling, "tell")
     counted("prepare", ServingFolder, "prepare")
     counted("folder", folder, "folder_files")
-    counted("walk", read_folder, "size_findings")
+    counted("walk", artifact, "size_findings")
     counted("check", folder, "check_properties")
     counted("plan", checking, "plan")
     counted("pack", packing, "pack")

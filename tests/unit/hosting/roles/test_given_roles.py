@@ -22,7 +22,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     Tgi,
 )
-from cdk_sagemaker_llm.permissions.given import METADATA
+from cdk_sagemaker_llm.permissions import METADATA
 from tests.conftest import ACCOUNT, REGION
 from tests.unit.cli.test_permissions import run
 from tests.unit.hosting.written import codes_of, warnings_of, written

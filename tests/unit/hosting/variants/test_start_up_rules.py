@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     loading_timeout_findings,
 )
-from cdk_sagemaker_llm.serving.host import host_findings
+from cdk_sagemaker_llm.serving.images import host_findings
 
 G5 = find_instance_type("ml.g5.12xlarge")
 INF2 = find_instance_type("ml.inf2.48xlarge")

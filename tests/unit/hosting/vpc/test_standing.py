@@ -17,7 +17,7 @@ from cdk_sagemaker_llm import (
     S3Model,
 )
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import ServingConfiguration
+from cdk_sagemaker_llm.serving.base import ServingConfiguration
 from tests.unit.hosting.vpc.closed import ISOLATED, TGI, WEIGHTS, a_vpc
 from tests.unit.hosting.written import codes_of
 

@@ -28,7 +28,7 @@ from cdk_sagemaker_llm import (
 from cdk_sagemaker_llm.catalog import find_image
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.weights.compiling import disk_findings, volume_gib_of
-from cdk_sagemaker_llm.serving.lmi.partitioning import TENSORRT_LLM
+from cdk_sagemaker_llm.serving.lmi.ahead_of_time import TENSORRT_LLM
 from tests.unit.hosting.weights.test_staged_model import (
     COMMIT,
     a_bucket,

@@ -19,8 +19,8 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
-from cdk_sagemaker_llm.serving.lmi.typed import Bounds
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
+from cdk_sagemaker_llm.serving.parameters import Bounds
 
 MODEL = HuggingFaceModel("a/b")
 COUNTS: dict[type[EngineServing], tuple[str, ...]] = {

@@ -8,11 +8,8 @@ import pytest
 
 from cdk_sagemaker_llm import HuggingFaceModel, LlamaCpp, S3Model, Sglang, Vllm
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
-from cdk_sagemaker_llm.serving.engines.gguf import (
-    gguf_type_of,
-    names_gguf,
-)
+from cdk_sagemaker_llm.serving.engines.checks.gguf import gguf_type_of, names_gguf
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 from tests.unit.serving.answers import findings_of
 
 REQUIREMENTS = {"requirements.txt": b"vllm-gguf-plugin\n"}

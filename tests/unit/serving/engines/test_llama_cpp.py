@@ -20,8 +20,7 @@ from cdk_sagemaker_llm import (
     S3Model,
 )
 from cdk_sagemaker_llm.demand import Assumptions, Demand
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.translation import translate
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, translate
 from tests.unit.serving.answers import container_of, findings_of
 
 HUB = HuggingFaceModel("Qwen/Qwen3-4B-GGUF:Q4_K_M")

@@ -12,7 +12,7 @@ from aws_cdk import Token
 
 from cdk_sagemaker_llm import HuggingFaceModel, ModelSource, S3Model, Sglang
 from cdk_sagemaker_llm.demand import Assumptions, Demand
-from cdk_sagemaker_llm.serving.configuration import Prepared
+from cdk_sagemaker_llm.serving.base import Prepared
 
 MODEL = HuggingFaceModel("a/b")
 REF: dict[str, Any] = {"Ref": "Parameter"}

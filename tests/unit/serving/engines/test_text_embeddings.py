@@ -22,7 +22,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.architectures import find_architecture
 from cdk_sagemaker_llm.demand import Assumptions, Demand
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 
 MODEL = HuggingFaceModel("BAAI/bge-small-en-v1.5")
 CPU = InstanceType.of("ml.c6i.2xlarge", accelerators=0, vcpus=8, memory_gib=16)

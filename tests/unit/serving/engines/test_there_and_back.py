@@ -20,10 +20,13 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     find_argument,
 )
 from cdk_sagemaker_llm.models import HuggingFaceModel
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.parameters import Telling
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    ENTRY_POINTS,
+    passed_on,
+    translate,
+)
 from cdk_sagemaker_llm.serving.engines.parsing import parse
-from cdk_sagemaker_llm.serving.engines.translation import passed_on, translate
+from cdk_sagemaker_llm.serving.engines.telling import Telling
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.serving.engines.writing import (
     RECOVERY_OFF,

@@ -11,7 +11,7 @@ import pytest
 from aws_cdk import Token
 
 from cdk_sagemaker_llm import HuggingFaceModel, ModelSource, S3Model, Vllm
-from cdk_sagemaker_llm.serving.configuration import Prepared
+from cdk_sagemaker_llm.serving.base import Prepared
 
 MODEL = HuggingFaceModel("a/b")
 REF: dict[str, Any] = {"Ref": "Parameter"}

@@ -10,8 +10,7 @@ import pytest
 from aws_cdk import App, Environment, Stack
 
 from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, S3Model, VllmNeuron
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.translation import translate
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, translate
 from tests.unit.serving.answers import container_of
 
 HUB = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct", revision="main")

@@ -11,7 +11,7 @@ from aws_cdk import Token
 
 from cdk_sagemaker_llm import HuggingFaceModel, S3Model, VllmOmni
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 
 MODEL = HuggingFaceModel("Qwen/Qwen3-TTS-12Hz-1.7B-CustomVoice", revision="0a1b")
 

@@ -8,11 +8,12 @@ import pytest
 
 from cdk_sagemaker_llm import Compilation, HuggingFaceModel, S3Model
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
+    NEURONX,
+    TENSORRT_LLM,
     AheadOfTime,
     compiled_findings,
     job_properties,
 )
-from cdk_sagemaker_llm.serving.lmi.partitioning import NEURONX, TENSORRT_LLM
 
 MADE = Compilation(
     image="0.28.0",

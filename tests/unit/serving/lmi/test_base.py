@@ -21,12 +21,12 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.base import Container
+from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.lmi.base import (
     DEFAULT_LOADING_SECONDS,
     LmiServing,
     address_of,
-    config_of,
 )
 from tests.unit.serving.answers import container_of, findings_of
 from tests.unit.serving.lmi.parameters import MODEL, text_of
@@ -561,3 +561,20 @@ def test_the_base_is_no_backend() -> None:
     """
     with pytest.raises(NotImplementedError):
         LmiServing("0.36.0").prepare(MODEL, 1)
+
+
+@pytest.mark.parametrize(
+    ("serving", "seconds"),
+    [(LmiVllm(), 2700), (LmiVllm(model_loading_timeout=900), 900)],
+    ids=["left out", "said"],
+)
+def test_a_container_waits_as_long_as_sagemaker(serving: LmiVllm, seconds: int) -> None:
+    """
+    Unless the configuration says how long itself.
+    """
+    container = serving.prepare(MODEL, 1, start_up_seconds=2700).container
+
+    assert container is not None
+    assert container.loading_seconds == seconds
+    written = container.files["serving.properties"].decode()
+    assert f"option.model_loading_timeout={seconds}\n" in written

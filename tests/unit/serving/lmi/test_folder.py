@@ -13,7 +13,7 @@ from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture, ServingFolder
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.base import Container
 from cdk_sagemaker_llm.serving.lmi.folder import (
     artifact_findings,
     layout_findings,

@@ -11,10 +11,13 @@ import pytest
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving import check_properties
-from cdk_sagemaker_llm.serving.lmi.artifact import Artifact
+from cdk_sagemaker_llm.serving.lmi.artifact import (
+    Artifact,
+    folder_files,
+    single_file,
+    tarball_files,
+)
 from cdk_sagemaker_llm.serving.lmi.properties import parse
-from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files, single_file
-from cdk_sagemaker_llm.serving.lmi.read_tarball import tarball_files
 from cdk_sagemaker_llm.text import nearest
 from tests.unit.serving.lmi.artifacts import packed
 

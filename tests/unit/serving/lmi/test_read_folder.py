@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.serving.lmi.artifact import Artifact
-from cdk_sagemaker_llm.serving.lmi.read_folder import folder_files, single_file
+from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, folder_files, single_file
 from tests.unit.serving.lmi.artifacts import (
     GIB,
     GOOD,

@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, ArtifactError
-from cdk_sagemaker_llm.serving.lmi.read_tarball import is_tarball, tarball_files
+from cdk_sagemaker_llm.serving.lmi.artifact import (
+    Artifact,
+    ArtifactError,
+    is_tarball,
+    tarball_files,
+)
 from tests.unit.serving.lmi.artifacts import GIB, GOOD, MIB, packed
 
 WAY_OUT = "; remove it, or put a file with the content there"

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm import (
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Severity
 from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import compiled_since
 from tests.unit.serving.answers import container_of, findings_of
 from tests.unit.serving.lmi.parameters import (
     COMMON,
@@ -419,3 +420,38 @@ def test_a_precompiled_engine_is_not_on_the_hub() -> None:
         )
     ]
     assert [f.code for f in findings_of(named, None)] == ["LLM201"]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "since"),
+    [
+        ("LlamaForCausalLM", "0.25"),
+        ("FalconForCausalLM", "0.25"),
+        ("RWForCausalLM", "0.25"),
+        ("InternLMForCausalLM", "0.26"),
+        ("BaichuanForCausalLM", "0.26"),
+        ("ChatGLMModel", "0.26"),
+        ("GPTJForCausalLM", "0.26"),
+        ("MistralForCausalLM", "0.26"),
+        ("MixtralForCausalLM", "0.26"),
+        ("QWenLMHeadModel", "0.26"),
+        ("Qwen2ForCausalLM", "0.26"),
+        ("GPT2LMHeadModel", "0.26"),
+        ("GPTBigCodeForCausalLM", "0.26"),
+        ("PhiForCausalLM", "0.27"),
+        ("OPTForCausalLM", "0.27"),
+        ("GemmaForCausalLM", "0.28"),
+        ("T5ForConditionalGeneration", "0.30"),
+        ("GPTNeoXForCausalLM", None),
+        ("BloomForCausalLM", None),
+        ("MptForCausalLM", None),
+        ("", None),
+    ],
+)
+def test_an_architecture_is_compiled_from_its_version_on(
+    architecture: str, since: str | None
+) -> None:
+    """
+    As the documentation of each version lists them.
+    """
+    assert compiled_since(architecture) == since

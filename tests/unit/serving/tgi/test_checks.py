@@ -22,8 +22,7 @@ from cdk_sagemaker_llm.catalog.tgi import (
 from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.tgi.checks import check_environment, subject_findings
-from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
-from cdk_sagemaker_llm.serving.tgi.values import value_fault
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject, value_fault
 
 MODEL = {"HF_MODEL_ID": "gpt2"}
 # Variables whose every readable value, or the one here, breaks no rule by itself.

@@ -14,7 +14,7 @@ from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture, S3Model, Tgi
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Severity
-from cdk_sagemaker_llm.serving.configuration import Container
+from cdk_sagemaker_llm.serving.base import Container
 from tests.unit.serving.answers import container_of, findings_of
 
 LLAMA = HuggingFaceModel("meta-llama/Llama-2-13b-chat-hf")

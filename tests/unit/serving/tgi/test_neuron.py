@@ -13,7 +13,7 @@ from aws_cdk import SecretValue
 from cdk_sagemaker_llm import HuggingFaceModel, S3Model
 from cdk_sagemaker_llm.catalog.images import find_image, image_versions
 from cdk_sagemaker_llm.findings import Severity
-from cdk_sagemaker_llm.serving.configuration import Container, Prepared
+from cdk_sagemaker_llm.serving.base import Container, Prepared
 from cdk_sagemaker_llm.serving.tgi.neuron import FAMILY, TgiNeuron
 from tests.unit.serving.answers import container_of, findings_of
 

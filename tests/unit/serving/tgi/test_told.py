@@ -15,9 +15,8 @@ import pytest
 from cdk_sagemaker_llm.codes import rules_in
 from cdk_sagemaker_llm.serving.tgi.checks import (
     check_environment,
-    combinations,
-    model,
-    variables,
+    tgi_variables,
+    variable_combinations,
 )
 from tests.unit.serving.told import Told, lines_of, read
 
@@ -53,7 +52,7 @@ def test_an_environment_is_told_of_what_breaks_its_rules(case: Told) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [combinations, model, variables], ids=lambda module: module.__name__
+    "module", [tgi_variables, variable_combinations], ids=lambda module: module.__name__
 )
 def test_every_rule_is_told_of(module: ModuleType) -> None:
     """

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.catalog.engine_arguments import ENGINES, TABLES, Engine
-from tools.catalog import engines
-from tools.catalog.arguments import tables
-from tools.catalog.arguments.reading import Release
-from tools.catalog.arguments.rows import Row
+from tools.catalog import engines, tables
+from tools.catalog.tables import Release, Row
 
 FLAG = {"default": False, "field": "x", "src": "engine", "type": "bool"}
 

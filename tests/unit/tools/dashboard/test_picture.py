@@ -12,10 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
 from tests.conftest import ROOT
-from tools.dashboard.__main__ import panels
-from tools.dashboard.body import body_in
-from tools.dashboard.drawing import Panel, draw, panels_of
-from tools.dashboard.series import Values, curves_of
+from tools.dashboard import Panel, Values, body_in, curves_of, draw, panels, panels_of
 
 MINUTES = 24 * 60
 

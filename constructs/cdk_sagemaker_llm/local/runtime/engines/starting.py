@@ -19,15 +19,16 @@ from cdk_sagemaker_llm.local.runtime.engines import hugging_face, starting_up
 from cdk_sagemaker_llm.local.runtime.engines.kinds import read_model
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
 from cdk_sagemaker_llm.serving.engines.checks.tei import REFUSED_BY_TEI
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     MODEL_DIR,
     EntryPoint,
+    StartError,
+    is_supervised,
+    translate,
 )
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
-from cdk_sagemaker_llm.serving.engines.supervision import StartError
-from cdk_sagemaker_llm.serving.engines.translation import is_supervised, translate
 
 # Whose arguments are known by release; vLLM-Omni takes vLLM's and its own.
 _PARSED: Mapping[str, Engine] = {"vllm": "vllm", "sglang": "sglang"}

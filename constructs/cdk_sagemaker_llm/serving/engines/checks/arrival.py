@@ -1,26 +1,39 @@
 """
-Checks of the way from a variable to the engine: what arrives is what is written.
+Checks of what arrives at an engine's parser, of what the parser itself refuses, and of
+the JSON that is read after it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
+from cdk_sagemaker_llm.catalog.engine_arguments import Engine, EngineArgument
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.options import find_option
-from cdk_sagemaker_llm.serving.engines.checks.refusal import is_refused
-from cdk_sagemaker_llm.serving.engines.checks.sources import ENTRY_POINTS, SUPERVISOR
-from cdk_sagemaker_llm.serving.engines.checks.subject import (
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    ENTRY_POINTS,
+    PARSERS,
+    SUPERVISOR,
     EngineSubject,
     Told,
     arrival,
+    find_option,
+)
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    EntryPoint,
+    StartError,
+    translate,
 )
 
 _SHOWN = 160
 # supervisord ends the command there.
 _COMMENTS = (" #", " ;")
+LEVELS = ("debug", "info", "warn", "error", "critical")
+# What is refused once all arguments are read, and may be mended by one that is not
+# seen here.
+_AFTERWARDS = ("TypeError", "ValueError: Error:")
+_READ_LATER = ("json-model-override-args", "model-loader-extra-config")
+_SOURCE = "SGLang, configs/model_config.py and configs/load_config.py"
 
 LOST = Rule(
     "LLM508",
@@ -31,6 +44,43 @@ ALTERED = Rule(
     "LLM606",
     "a value does not arrive at the engine as it is written",
     f"{ENTRY_POINTS}; {SUPERVISOR}",
+)
+LIST_AS_TEXT = Rule(
+    "LLM607",
+    "a JSON list arrives as one text at an image that spreads none",
+    ENTRY_POINTS,
+)
+NOT_SWITCHED_OFF = Rule(
+    "LLM608",
+    "false leaves an argument out that is on, or that the engine lacks",
+    ENTRY_POINTS,
+)
+REFUSED = Rule(
+    "LLM509",
+    "the engine's parser refuses the arguments that come of the variables",
+    PARSERS,
+)
+MAY_BE_REFUSED = Rule(
+    "LLM609",
+    "what some releases or builds of the image refuse, where which one it is, or what "
+    "its parser takes, is not known",
+    PARSERS,
+)
+NO_TOOL_PARSER = Rule(
+    "LLM510", "vLLM is to choose tools without a parser of their calls", PARSERS
+)
+UNKNOWN_LEVEL = Rule(
+    "LLM511",
+    "the supervisor is given a level of logging that it does not know",
+    SUPERVISOR,
+)
+NO_JSON = Rule(
+    "LLM558", "a parameter of SGLang that it reads as JSON, and that is none", _SOURCE
+)
+READ_AS_JSON = Rule(
+    "LLM654",
+    "a variable that SGLang's parser takes as it is, and reads as JSON later",
+    _SOURCE,
 )
 
 
@@ -81,13 +131,6 @@ def check_lines(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-LIST_AS_TEXT = Rule(
-    "LLM607",
-    "a JSON list arrives as one text at an image that spreads none",
-    ENTRY_POINTS,
-)
-
-
 def check_lists(subject: EngineSubject) -> Iterator[Finding]:
     """
     Several values are written only where the entry point spreads a list.
@@ -104,13 +147,6 @@ def check_lists(subject: EngineSubject) -> Iterator[Finding]:
                 "write one value, or take an image from 2.4 (vllm-server) or 0.28.0 "
                 "(vllm) on",
             )
-
-
-NOT_SWITCHED_OFF = Rule(
-    "LLM608",
-    "false leaves an argument out that is on, or that the engine lacks",
-    ENTRY_POINTS,
-)
 
 
 def check_false(subject: EngineSubject) -> Iterator[Finding]:
@@ -170,3 +206,116 @@ def _off(subject: EngineSubject, argument: EngineArgument) -> str:
     if argument.has_negative:
         return f"write {subject.variable(f'no-{argument.name}')}=true"
     return "this image has no way to say so"
+
+
+def refusal(
+    environment: Mapping[str, str],
+    rule: EntryPoint,
+    table: Engine,
+    release: str,
+    *,
+    is_whole: bool,
+) -> str:
+    """
+    Return what the engine, or what starts it, says when it refuses; empty if it starts.
+
+    Args:
+        environment: The variables.
+
+        rule: How the entry point reads them.
+
+        table: The engine whose parser it is.
+
+        release: Its release.
+
+        is_whole: Whether all variables are seen, and no file holds further arguments.
+    """
+    from cdk_sagemaker_llm.serving.engines.parsing import (  # noqa: PLC0415 - argparse is loaded only where it is used
+        ParserError,
+        parse,
+    )
+
+    # The level is a check of its own.
+    variables = {k: v for k, v in environment.items() if k != "LOG_LEVEL"}
+    try:
+        parse(table, release, translate(variables, rule))
+    except (ParserError, StartError) as fault:
+        is_mended = str(fault).startswith(_AFTERWARDS) and not is_whole
+        return "" if is_mended else str(fault)
+    return ""
+
+
+def is_refused(table: Engine, release: str, arguments: list[str]) -> bool:
+    """
+    Whether the engine's parser refuses some arguments by themselves.
+    """
+    from cdk_sagemaker_llm.serving.engines.parsing import (  # noqa: PLC0415 - argparse is loaded only where it is used
+        ParserError,
+        parse,
+    )
+
+    try:
+        parse(table, release, arguments)
+    except ParserError:
+        return True
+    return False
+
+
+def check_tools(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    What chooses tools knows how the model calls them.
+    """
+    chooses = subject.value("enable-auto-tool-choice") is True
+    if subject.table != "vllm" or not chooses or subject.is_told("config"):
+        return
+    parser = subject.find("tool-call-parser")
+    is_hidden = parser is None and subject.is_told("tool-call-parser")
+    if not is_hidden and (parser is None or parser.values in {("None",), ("",)}):
+        known = subject.variable("tool-call-parser")
+        yield NO_TOOL_PARSER.finding(
+            f"{subject.variable('enable-auto-tool-choice')} needs {known}: "
+            f"{subject.title} does not start without",
+            f"set {known}, such as hermes",
+        )
+
+
+def check_level(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    LOG_LEVEL is one of the supervisor's, which ends at once otherwise.
+    """
+    level = subject.environment.get("LOG_LEVEL")
+    if subject.is_supervised and level is not None and level.lower() not in LEVELS:
+        yield UNKNOWN_LEVEL.finding(
+            f"LOG_LEVEL must be {', '.join(LEVELS[:-1])} or {LEVELS[-1]}, got "
+            f"{level!r}: the container ends at once",
+            "write LOG_LEVEL=warn" if level.lower() == "warning" else "",
+        )
+
+
+def check_json_texts(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    The parser takes any text; what loads the model does not.
+    """
+    if subject.table != "sglang":
+        return
+    for name in _READ_LATER:
+        told = subject.find(name)
+        if told is None or not told.taken or not told.is_intact:
+            continue
+        try:
+            json.loads(told.taken[0])
+        except (ValueError, RecursionError) as fault:
+            yield READ_AS_JSON.finding(
+                f"{subject.word(told.variable)} must be JSON ({fault}), got "
+                f"{told.taken[0][:60]!r}",
+                "write an object, or leave it out",
+            )
+
+
+def certain(finding: Finding) -> Finding:
+    """
+    Return a finding of what a class writes: an error, for there it is no guess.
+    """
+    if finding.code != READ_AS_JSON.code:
+        return finding
+    return NO_JSON.finding(finding.message, finding.remedy)

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.kernels import gpu_findings
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    PARSERS,
+    EngineSubject,
+)
+from cdk_sagemaker_llm.serving.images import gpu_findings
 
 _WHOLE = re.compile(r"\d{1,18}")
 _OMNI_GPUS = "num-gpus"

@@ -8,21 +8,26 @@ absence in 0.30.0), which AWS's supervised images install from a ``requirements.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.models import (
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
     REQUIREMENTS,
     named_model,
 )
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.gguf import (
-    GGUF_SUFFIX,
-    gguf_type_of,
-    names_gguf,
-)
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
 
+GGUF_SUFFIX = ".gguf"
+_TYPE = re.compile(
+    r"(?:\A|[-._/:])"
+    r"(?P<type>F32|F16|BF16|MXFP4(?:_MOE)?|NVFP4|TQ[12]_0"
+    r"|I?Q\d(?:_\d|_K(?:_(?:XXS|XS|XL|S|M|L))?|_(?:XXS|XS|NL|S|M)))"
+    r"(?=\Z|[-._])",
+    re.IGNORECASE,
+)
+_SAYS_SO = re.compile(r"(?:\A|[-._/])gguf(?=\Z|[-._:/])", re.IGNORECASE)
 PLUGIN = "vllm-gguf-plugin"
 _PLUGIN_SINCE = "0.24.0"
 _SOURCE = "vLLM pull request 39612; the wheels of vLLM 0.13.0 and 0.30.0"
@@ -37,6 +42,38 @@ MAY_LACK_LOADER = Rule(
 SAYS_GGUF = Rule(
     "LLM629", "vLLM or SGLang is given a repository that says it is of GGUF files"
 )
+
+
+def gguf_type_of(*names: str | None) -> str | None:
+    """
+    Return the quantization type that a file or a repository names, such as
+    ``Q4_K_M``; ``None`` where none does.
+
+    Args:
+        names: What may name it, what goes first standing first: a file such as
+            ``qwen3-8b-Q4_K_M-00001-of-00002.gguf``, or a repository with its type such
+            as ``Qwen/Qwen3-8B-GGUF:Q4_K_M``. What is left out is ``None``.
+    """
+    for name in names:
+        # Of a path the file counts, and of it what stands last.
+        found = list(_TYPE.finditer(_last_part(name))) if name else []
+        if found:
+            return found[-1]["type"].upper()
+    return None
+
+
+def names_gguf(name: str) -> bool:
+    """
+    Whether a file, or a repository on the Hub, says of itself that it is of GGUF.
+    """
+    return name.lower().endswith(GGUF_SUFFIX) or _SAYS_SO.search(name) is not None
+
+
+def _last_part(name: str) -> str:
+    if name.lower().endswith(GGUF_SUFFIX):
+        return name.rpartition("/")[2][: -len(GGUF_SUFFIX)]
+    _, mark, behind = name.rpartition(":")
+    return mark + behind if mark else name.rpartition("/")[2]
 
 
 def check_gguf_model(subject: EngineSubject) -> Iterator[Finding]:

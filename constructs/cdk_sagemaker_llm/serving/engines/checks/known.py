@@ -1,5 +1,6 @@
 """
-Checks of engines whose arguments no table describes: what is known of their names.
+Checks of variables by their names: of the process, and of engines whose parsers no
+table describes.
 """
 
 from __future__ import annotations
@@ -8,28 +9,96 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines import gguf
-from cdk_sagemaker_llm.serving.engines.checks.models import HUB
+from cdk_sagemaker_llm.serving.engines.checks import gguf
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    SUPERVISOR,
+    EngineSubject,
+)
 from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_HOST
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.entry_points import passed_on
 from cdk_sagemaker_llm.serving.engines.known_names import (
     GONE_FROM_LLAMA_CPP,
     LLAMA_CPP,
     NEURON,
 )
-from cdk_sagemaker_llm.serving.engines.translation import passed_on
 from cdk_sagemaker_llm.text import nearest
 
+_RECOVERY = "PROCESS_AUTO_RECOVERY"
+_RETRIES = "PROCESS_MAX_START_RETRIES"
+_MOST_RETRIES = 100
+_TRUTH = ("true", "1", "false", "0")
 _GGUF = ".gguf"
 # Where nginx calls it, or all of them.
 _CALLED = ("127.0.0.1", "localhost", "0.0.0.0", "::")  # noqa: S104 - what users write
 _HUB_MODELS = ("hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
 
+SUPERVISOR_SETTING = Rule(
+    "LLM623",
+    "a setting of the supervisor that is read otherwise than it is written",
+    SUPERVISOR,
+)
 UNKNOWN_NAME = Rule(
     "LLM624",
     "an engine without a described parser is told what it is not known to read",
     "llama-server --help; optimum-cli neuron serve",
 )
+REACHES_NO_ROUTE = Rule(
+    "LLM630",
+    "AWS's llama.cpp images are to embed or rank, and answer chats alone",
+    "the nginx configuration in aws/deep-learning-containers, llama-cpp",
+)
+NO_GGUF = Rule(
+    "LLM625",
+    "llama.cpp is given a model that is no GGUF file, or none",
+    "the entry points of aws/deep-learning-containers",
+)
+
+
+def check_recovery(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Whatever is neither true nor 1 switches the supervisor off.
+    """
+    value = subject.environment.get(_RECOVERY)
+    if value is None or not _has_supervisor(subject) or value.lower() in _TRUTH:
+        return
+    yield SUPERVISOR_SETTING.finding(
+        f"{_RECOVERY}={value} switches the supervisor off, as anything but true and 1 "
+        "does",
+        "write true or false",
+    )
+
+
+def check_retries(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Retries are from 0 to 100.
+    """
+    value = subject.environment.get(_RETRIES)
+    if value is None or not subject.is_supervised:
+        return
+    digits = value.strip().lstrip("0")
+    is_number = value.strip().isdecimal() and len(digits) <= len(str(_MOST_RETRIES))
+    if not is_number or int(digits or "0") > _MOST_RETRIES:
+        yield SUPERVISOR_SETTING.finding(
+            f"{_RETRIES} should be from 0 to {_MOST_RETRIES}, got {value!r}"
+        )
+
+
+def check_supervisor_there(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Settings of the supervisor are for images that have one.
+    """
+    if subject.rule is None or _has_supervisor(subject):
+        return
+    for name in (_RECOVERY, _RETRIES):
+        if name in subject.environment:
+            yield SUPERVISOR_SETTING.finding(
+                f"{name} has no effect: this image has no supervisor", "leave it out"
+            )
+
+
+def _has_supervisor(subject: EngineSubject) -> bool:
+    return subject.rule is not None and subject.rule.supervisor is not None
 
 
 def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
@@ -75,13 +144,6 @@ def check_llama_cpp_host(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-REACHES_NO_ROUTE = Rule(
-    "LLM630",
-    "AWS's llama.cpp images are to embed or rank, and answer chats alone",
-    "the nginx configuration in aws/deep-learning-containers, llama-cpp",
-)
-
-
 def check_routes(subject: EngineSubject) -> Iterator[Finding]:
     """
     AWS's image passes all requests on to chat completions.
@@ -98,13 +160,6 @@ def check_routes(subject: EngineSubject) -> Iterator[Finding]:
                 'take distribution="huggingface", whose image has routes for them, or '
                 "TextEmbeddings",
             )
-
-
-NO_GGUF = Rule(
-    "LLM625",
-    "llama.cpp is given a model that is no GGUF file, or none",
-    "the entry points of aws/deep-learning-containers",
-)
 
 
 def check_gguf(subject: EngineSubject) -> Iterator[Finding]:

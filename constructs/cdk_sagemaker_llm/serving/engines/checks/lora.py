@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    PARSERS,
+    EngineSubject,
+)
 
 UPDATES = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
 """The variable that lets adapters come while vLLM runs."""

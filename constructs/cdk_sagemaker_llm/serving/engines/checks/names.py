@@ -13,10 +13,14 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     argument_names,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.options import HELP, Option
-from cdk_sagemaker_llm.serving.engines.checks.sources import PARSERS
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject, Told
-from cdk_sagemaker_llm.serving.engines.spans import way_out, when_known
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    HELP,
+    PARSERS,
+    EngineSubject,
+    Option,
+    Told,
+)
+from cdk_sagemaker_llm.serving.engines.telling import way_out, when_known
 from cdk_sagemaker_llm.text import any_of, nearest
 
 # Variables that vLLM reads itself (vllm/envs.py): behind the entry point's prefix they

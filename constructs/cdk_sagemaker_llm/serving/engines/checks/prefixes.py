@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import argument_names, spellings
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.models import HUB
-from cdk_sagemaker_llm.serving.engines.checks.sources import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    ENTRY_POINTS,
+    EngineSubject,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     HF_LLAMA_CPP_PREFIX,
     LLAMA_CPP_PREFIX,
@@ -20,7 +22,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     SGLANG_PREFIX,
     VLLM_PREFIX,
 )
-from cdk_sagemaker_llm.serving.spelling import MISSPELT, usual_mistake
+from cdk_sagemaker_llm.serving.parameters import MISSPELT, usual_mistake
 
 _PREFIXES = {
     "OPTION_": "LMI",
@@ -131,7 +133,11 @@ def _meant(subject: EngineSubject, name: str) -> str | None:
         return subject.variable("model-path" if rule.insists_on_model else "model")
     if usual is not None and not usual.startswith("OPTION_"):
         return usual
-    if rule is None or name.startswith((*_PREFIXES, _OF_HUGGING_FACE)) or name in _OWN:
+    if (
+        rule is None
+        or name in _OWN
+        or name.startswith((*_PREFIXES, rule.prefix, _OF_HUGGING_FACE))
+    ):
         return None
     upper = name.upper()
     if upper.startswith(rule.prefix):

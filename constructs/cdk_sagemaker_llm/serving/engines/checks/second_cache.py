@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.sources import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    ENTRY_POINTS,
+    EngineSubject,
+)
 
 _SWITCH, _ALL = "HF_ENABLE_LMCACHE", "HF_ENABLE_OPTIMIZATIONS"
 _FRACTION = "HF_LMCACHE_CPU_FRACTION"

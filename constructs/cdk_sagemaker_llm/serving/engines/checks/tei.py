@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.models import HUB
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.gguf import names_gguf
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.checks.gguf import names_gguf
 from cdk_sagemaker_llm.serving.engines.known_names import (
     TEI,
     TEI_CHOICES,
@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.serving.engines.known_names import (
     TEI_SINCE,
     TEI_SWITCHES,
 )
-from cdk_sagemaker_llm.serving.spelling import MISSPELT, almost
+from cdk_sagemaker_llm.serving.parameters import MISSPELT, almost
 from cdk_sagemaker_llm.text import any_of
 
 _ROUTER = "router/src of text-embeddings-inference, v1.2.3 to v1.9.3"

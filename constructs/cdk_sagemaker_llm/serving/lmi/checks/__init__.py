@@ -10,20 +10,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.arguments import held
-from cdk_sagemaker_llm.arguments.kinds import shown
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.checks import checks_of, device_findings
+from cdk_sagemaker_llm.serving.checks import (
+    Architecture,
+    Config,
+    checks_of,
+    class_in,
+    heads_of,
+)
 from cdk_sagemaker_llm.serving.lmi.checks import (
-    combinations,
+    backends,
     launcher,
-    models,
-    neuron,
+    lmi_models,
     options,
     parallelism,
-    values,
-    vllm,
+    property_combinations,
+    property_values,
 )
 from cdk_sagemaker_llm.serving.lmi.checks.files import (
     encoding_findings,
@@ -31,15 +35,29 @@ from cdk_sagemaker_llm.serving.lmi.checks.files import (
     text_findings,
     without_mark,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.subject import Architecture, Subject
-from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS, resolve
-from cdk_sagemaker_llm.serving.lmi.model_types import model_type_of
+from cdk_sagemaker_llm.serving.lmi.checks.property_subject import Subject
+from cdk_sagemaker_llm.serving.lmi.launch import (
+    BACKENDS,
+    CONTAINERS,
+    model_type_of,
+    resolve,
+)
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, parse
-from cdk_sagemaker_llm.serving.rules import UNKNOWN_IMAGE, UNREADABLE
+from cdk_sagemaker_llm.serving.parameters import (
+    UNKNOWN_IMAGE,
+    UNREADABLE,
+    device_findings,
+)
 from cdk_sagemaker_llm.text import any_of
 
 _CHECKS = checks_of(
-    launcher, models, options, values, combinations, neuron, vllm, parallelism
+    launcher,
+    lmi_models,
+    options,
+    property_values,
+    property_combinations,
+    backends,
+    parallelism,
 )
 
 # What the front end reads itself, whatever code there is to read the rest.
@@ -144,7 +162,7 @@ def property_findings(
     if not parsed_version.rows:
         # Images before 0.25 have no tables here; they can be run, not checked.
         return []
-    name, heads, model_type = _architecture(architecture)
+    name, heads, model_type = _described(architecture)
     launch = resolve(
         properties,
         container=container,
@@ -186,41 +204,10 @@ def _misuse(container: str, version: str, backend: str | None) -> list[Finding]:
     return found
 
 
-def heads_of(
-    architecture: str | Architecture | Mapping[str, Any] | None,
-) -> int | None:
-    """
-    Return a model's attention heads; ``None`` if they are not known.
-    """
-    return _architecture(architecture)[1]
-
-
-def class_in(
-    architecture: str | Architecture | Mapping[str, Any] | None,
-) -> str | None:
-    """
-    Return a model's class; ``None`` if it is not known.
-    """
-    return _architecture(architecture)[0]
-
-
-def _architecture(
-    given: str | Architecture | Mapping[str, Any] | None,
-) -> tuple[str | None, int | None, str | None]:
+def _described(config: Config) -> tuple[str | None, int | None, str | None]:
     """
     Return a model's class, its attention heads and its type.
     """
-    if given is None or isinstance(given, str):
-        return given, None, model_type_of(given)
-    if isinstance(given, Mapping):
-        names = given.get("architectures") or [None]
-        heads, model_type = given.get("num_attention_heads"), given.get("model_type")
-        known = model_type if isinstance(model_type, str) else model_type_of(names[0])
-        return names[0], heads if isinstance(heads, int) else None, known
-    if not hasattr(given, "architecture"):
-        raise ValueError(
-            "architecture must be a class such as 'MistralForCausalLM', a config.json "
-            f"as a mapping, or a ModelArchitecture, got {shown(given)}"
-        )
-    name = given.architecture
-    return name, given.num_attention_heads, model_type_of(name)
+    name, heads = class_in(config), heads_of(config)
+    said = config.get("model_type") if isinstance(config, Mapping) else None
+    return name, heads, said if isinstance(said, str) else model_type_of(name)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.sources import JAVA
+from cdk_sagemaker_llm.serving.lmi.checks.property_subject import JAVA
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, pairs
 
 # The script ends on the first of them.

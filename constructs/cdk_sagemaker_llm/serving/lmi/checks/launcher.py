@@ -11,23 +11,21 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.lmi import option_type
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.sources import (
+from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     FRONT_END,
     HANDLERS,
     MODELS,
     NEURONX,
+    Subject,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
-from cdk_sagemaker_llm.serving.lmi.checks.values import REPLACED_VALUE
+from cdk_sagemaker_llm.serving.lmi.checks.property_values import REPLACED_VALUE
 from cdk_sagemaker_llm.serving.lmi.launch import (
+    STARTED_WITH_DEEPSPEED,
     batches_dynamically,
     front_end_chooses,
-)
-from cdk_sagemaker_llm.serving.lmi.model_types import (
-    STARTED_WITH_DEEPSPEED,
     started_with_lmi_dist,
 )
-from cdk_sagemaker_llm.serving.lmi.values import as_bool, as_int
+from cdk_sagemaker_llm.serving.lmi.properties import as_bool, as_int
 from cdk_sagemaker_llm.text import any_of, nearest
 
 _SCHEDULERS = ("auto", "disable")

@@ -19,8 +19,11 @@ from cdk_sagemaker_llm.catalog.lmi import (
     row_versions,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.sources import FRONT_END, MODELS
-from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
+from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+    FRONT_END,
+    MODELS,
+    Subject,
+)
 from cdk_sagemaker_llm.text import any_of, nearest
 
 # The documentation of 0.26 lists them with the prefix, and the server reads them

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.sources import FRONT_END, MODELS
-from cdk_sagemaker_llm.serving.lmi.checks.subject import Subject
-
-OUTSIDE_OPTION_RANGE = Rule("LLM137", "a number is outside the option's range", MODELS)
+from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+    FRONT_END,
+    Subject,
+)
+from cdk_sagemaker_llm.serving.parameters import OUTSIDE_OPTION_RANGE
 
 
 def check_degrees(subject: Subject) -> Iterator[Finding]:

@@ -12,11 +12,11 @@ from dataclasses import replace
 from cdk_sagemaker_llm.architectures import find_architecture
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.checks import checks_of
-from cdk_sagemaker_llm.serving.tgi.checks import combinations, model, variables
-from cdk_sagemaker_llm.serving.tgi.checks.subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.checks import tgi_variables, variable_combinations
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject
 from cdk_sagemaker_llm.tokens import is_unresolved
 
-_CHECKS = checks_of(model, variables, combinations)
+_CHECKS = checks_of(tgi_variables, variable_combinations)
 
 
 def check_environment(

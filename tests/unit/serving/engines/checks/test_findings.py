@@ -16,10 +16,10 @@ from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.serving import check_environment
-from cdk_sagemaker_llm.serving.configuration import Container
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
-from cdk_sagemaker_llm.serving.engines.kernels import gpu_findings
-from cdk_sagemaker_llm.serving.environment import added_findings, container_findings
+from cdk_sagemaker_llm.serving.base import Container
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
+from cdk_sagemaker_llm.serving.families import added_findings, container_findings
+from cdk_sagemaker_llm.serving.images import gpu_findings
 
 SERVER = ("vllm-server", "2.6")
 SGLANG = ("sglang-server", "1.4")

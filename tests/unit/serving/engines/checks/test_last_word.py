@@ -14,24 +14,26 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.findings import Severity
+from cdk_sagemaker_llm.serving.engines.checks.arrival import NO_JSON
 from cdk_sagemaker_llm.serving.engines.checks.devices import (
     TOO_FEW_DEVICES,
     UNEVEN_HEADS,
 )
-from cdk_sagemaker_llm.serving.engines.checks.json_texts import NO_JSON
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import OUT_OF_BOUNDS
 from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_PORT
-from cdk_sagemaker_llm.serving.engines.checks.subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.checks.values import OUT_OF_BOUNDS
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.environment import (
+from cdk_sagemaker_llm.serving.engines.engine_environment import (
     OF_THE_PARSER,
     engine_findings,
     read_by,
     subject_findings,
 )
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    ENTRY_POINTS,
+    StartError,
+    translate,
+)
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
-from cdk_sagemaker_llm.serving.engines.supervision import StartError
-from cdk_sagemaker_llm.serving.engines.translation import translate
 
 # What is wrong of the arguments although the parser takes them.
 OF_OTHERS = {

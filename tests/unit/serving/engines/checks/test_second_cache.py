@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm import HuggingFaceModel, Vllm
-from cdk_sagemaker_llm.serving.engines.environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 
 AT_HUB = {"SM_VLLM_MODEL": "a/b"}
 

@@ -16,29 +16,27 @@ import pytest
 from cdk_sagemaker_llm.codes import rules_in
 from cdk_sagemaker_llm.serving import check_properties
 from cdk_sagemaker_llm.serving.lmi.checks import (
-    combinations,
+    backends,
     files,
     launcher,
-    models,
-    neuron,
+    lmi_models,
     options,
     parallelism,
-    values,
-    vllm,
+    property_combinations,
+    property_values,
 )
 from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"
 MODULES = [
-    combinations,
+    property_combinations,
     files,
     launcher,
-    models,
-    neuron,
+    lmi_models,
+    backends,
     options,
     parallelism,
-    values,
-    vllm,
+    property_values,
 ]
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case}")

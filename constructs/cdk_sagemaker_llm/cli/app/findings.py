@@ -1,0 +1,379 @@
+"""
+What is wrong with the models of an app, and what of them cannot be judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.catalog.instances import (
+    InstanceType,
+    find_instance_type,
+    instance_type_names,
+)
+from cdk_sagemaker_llm.cli.app.assembly import (
+    Stack,
+    artifact_files,
+    image_of,
+    unknown_version,
+)
+from cdk_sagemaker_llm.cli.app.hosting import App
+from cdk_sagemaker_llm.cli.app.template_shapes import (
+    is_assembly,
+    is_intrinsic,
+    text_of,
+)
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.serving.adapters import (
+    SCHEME,
+    address_findings,
+    specification_findings,
+)
+from cdk_sagemaker_llm.serving.base import Container
+from cdk_sagemaker_llm.serving.families import (
+    CHECKED_FAMILIES,
+    container_findings,
+    variable_findings,
+)
+from cdk_sagemaker_llm.serving.images import host_findings, image_findings
+from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, ArtifactError
+from cdk_sagemaker_llm.serving.lmi.folder import (
+    artifact_findings,
+    properties_path,
+    read_findings,
+)
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
+from cdk_sagemaker_llm.serving.parameters import credential_findings
+from cdk_sagemaker_llm.simulation.api_values import (
+    Shape,
+    is_open,
+    specifications_of,
+    whole,
+)
+
+# Stands for a value that deployment alone knows, in the form of the CDK's own.
+_AT_DEPLOYMENT = "${Token[Template.0]}"
+_REFERENCE = re.compile(r"\$\{[^}]*\}")
+_HAVE_CONTAINERS = {"Container", "BaseInferenceComponentName"}
+
+Host = tuple[InstanceType, str | None]
+"""
+What an instance is, and the host image that it was asked to run, if any.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """
+    What was found of one subject, and the images that would take it.
+
+    Args:
+        subject: What was looked at.
+
+        findings: What was found.
+
+        images: The images that take it, where none was asked for.
+
+        is_checked: Whether anything of it was checked.
+
+        left_out: What of it was not checked, and why.
+
+        fault: Why it could not be read; empty if it could.
+    """
+
+    subject: str
+    findings: list[Finding]
+    images: tuple[str, ...] = ()
+    is_checked: bool = True
+    left_out: tuple[str, ...] = ()
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    image: ImageRelease
+    container: Shape
+    files: Mapping[str, bytes]
+    accelerators: int | None
+    is_isolated: bool = False
+    hosts: Collection[Host] = ()
+
+    @property
+    def model_data(self) -> str:
+        """
+        Where SageMaker takes model data from; empty if it takes none.
+        """
+        source = self.container.get("ModelDataSource", {}).get("S3DataSource", {})
+        address = self.container.get("ModelDataUrl") or source.get("S3Uri") or ""
+        return text_of(address)
+
+
+def hosted_reports(path: Path) -> list[Report]:
+    """
+    Check every model of a cloud assembly or a template, every component with a
+    container, and every adapter.
+
+    Raises:
+        AssemblyError: If its manifest, or the template, cannot be read.
+    """
+    found = list(_reports(path, App.read(path)))
+    if not found:
+        found = [_unchecked(str(path), "it holds no model to check")]
+    version = unknown_version(path) if is_assembly(path) else ""
+    return [*found, *([_unchecked(str(path), version)] if version else [])]
+
+
+def _reports(path: Path, app: App) -> Iterator[Report]:
+    for stack in app.stacks:
+        for name, properties in stack.of_type("Model"):
+            yield _report(app, stack, name, properties)
+    for stack in app.stacks:
+        for name, properties in stack.of_type("InferenceComponent"):
+            for specification in specifications_of(properties):
+                if not _HAVE_CONTAINERS.isdisjoint(specification):
+                    yield _component_report(stack, name, specification)
+    for name in app.assembly.unopened:
+        yield _unchecked(name, "its template is not in the assembly")
+    for fault in app.assembly.faults:
+        yield Report(str(path), [], is_checked=False, fault=fault)
+
+
+def _report(app: App, stack: Stack, name: str, properties: Shape) -> Report:
+    subject = f"{stack.name}/{name}"
+    container = _container_of(properties)
+    if isinstance(container, str):
+        return _unchecked(subject, container)
+    return _container_report(
+        subject,
+        stack,
+        container,
+        _accelerators(app, subject),
+        is_isolated=properties.get("EnableNetworkIsolation") is True,
+        hosts=_hosts(app, subject),
+    )
+
+
+def _component_report(stack: Stack, name: str, specification: Shape) -> Report:
+    """
+    Check a component that names a container instead of a model, or an adapter.
+    """
+    subject, own = f"{stack.name}/{name}", specification.get("Container", {})
+    if is_intrinsic(own):
+        return _unchecked(subject, "its container is known at deployment only")
+    if "BaseInferenceComponentName" in specification:
+        return _adapter_report(subject, specification)
+    container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
+    report = _container_report(subject, stack, container, _reserved(specification))
+    given = own.get("Environment", {})
+    many = [] if is_intrinsic(given) else variable_findings(given)
+    return replace(report, findings=[*many, *report.findings])
+
+
+def _adapter_report(subject: str, specification: Shape) -> Report:
+    url = specification.get("Container", {}).get("ArtifactUrl")
+    found = list(specification_findings(specification))
+    address = _REFERENCE.sub(_AT_DEPLOYMENT, text_of(url or ""))
+    # The API takes other addresses of S3, of which nothing is checked.
+    if address.startswith(SCHEME):
+        found += address_findings(address)
+    return Report(subject, found)
+
+
+def _container_report(
+    subject: str,
+    stack: Stack,
+    container: Shape,
+    accelerators: int | None,
+    *,
+    is_isolated: bool = False,
+    hosts: Collection[Host] = (),
+) -> Report:
+    image = image_of(container)
+    if image is None:
+        return _unchecked(subject, _unknown_image(container))
+    ended = image_findings(image.family, image.version)
+    if image.family not in CHECKED_FAMILIES:
+        reason = f"there are no checks of the image {image.family} {image.version}"
+        return Report(subject, ended, is_checked=False, left_out=(reason,))
+    try:
+        artifact = artifact_files(stack, container)
+    except (ArtifactError, OSError) as fault:
+        return Report(subject, ended, is_checked=False, fault=str(fault))
+    known = _Subject(image, container, artifact.files, accelerators, is_isolated, hosts)
+    left_out = tuple(_left_out(known))
+    found = [*_read_findings(subject, artifact), *_findings(known)]
+    is_checked = bool(artifact.sizes or _environment(container) or not left_out)
+    return Report(subject, ended + found, is_checked=is_checked, left_out=left_out)
+
+
+def _unchecked(subject: str, reason: str) -> Report:
+    return Report(subject, [], is_checked=False, left_out=(reason,))
+
+
+def _container_of(properties: Shape) -> Shape | str:
+    """
+    Return a model's only container, or why there is none to check.
+    """
+    several = properties.get("Containers")
+    container = properties.get("PrimaryContainer")
+    if container is None and isinstance(several, list) and len(several) == 1:
+        container = several[0]
+    if isinstance(container, Mapping) and not is_intrinsic(container):
+        return container
+    if several:
+        return "it has several containers"
+    return (
+        "its container is known at deployment only"
+        if container
+        else ("it has no container")
+    )
+
+
+def _unknown_image(container: Shape) -> str:
+    if "Image" not in container:
+        return "it has no image" + (
+            ", but a model package" if "ModelPackageName" in container else ""
+        )
+    text = text_of(container["Image"])
+    if text.startswith("${") and text.endswith("}"):
+        return f"its image is known at deployment only: {text}"
+    return f"the catalogue does not have its image {text}"
+
+
+def _read_findings(name: str, artifact: Artifact) -> list[Finding]:
+    # Variables alone may say how the model is served.
+    if properties_path(artifact.sizes) is None:
+        return list(artifact.findings)
+    return read_findings(name, artifact)
+
+
+def _findings(subject: _Subject) -> list[Finding]:
+    image, files = subject.image, subject.files
+    found = []
+    if image.family in LMI and files:
+        found += artifact_findings(
+            files,
+            container=image.family,
+            version=image.version,
+            accelerators=subject.accelerators,
+        )
+    for hardware, host_image in sorted(subject.hosts, key=str):
+        found += host_findings(hardware, image, host_image, hosts_components=False)
+    if is_intrinsic(subject.container.get("Environment", {})):
+        return found
+    types = {str(hardware) for hardware, _ in subject.hosts}
+    told = container_findings(
+        Container(
+            image=image, files=files, environment=_environment(subject.container)
+        ),
+        accelerators=subject.accelerators,
+        has_model_data=bool(subject.model_data),
+        network_isolation=subject.is_isolated,
+        instance_type=types.pop() if len(types) == 1 else None,
+    )
+    shown = credential_findings("environment", _environment(subject.container))
+    return found + [one for one in [*told, *shown] if one not in found]
+
+
+def _left_out(subject: _Subject) -> Iterator[str]:
+    if subject.model_data and not subject.files:
+        where = subject.model_data
+        if subject.image.family in LMI:
+            yield f"what is at {where}: it is not in the assembly"
+    given = subject.container.get("Environment", {})
+    if is_intrinsic(given):
+        yield "its environment: it is known at deployment only"
+        return
+    open_ = [name for name, value in given.items() if isinstance(value, Mapping)]
+    secret = [name for name in open_ if "{{resolve:" in text_of(given[name])]
+    named = sorted(set(open_) - set(secret))
+    if named:
+        yield f"{', '.join(named)}: known at deployment only"
+
+
+def _environment(container: Shape) -> dict[str, str]:
+    given = container.get("Environment", {})
+    if is_intrinsic(given):
+        return {}
+    return {name: _value(value) for name, value in given.items()}
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping | list):
+        return _AT_DEPLOYMENT
+    # CloudFormation turns switches and numbers into text.
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _accelerators(app: App, model: str) -> int | None:
+    """
+    Return the fewest accelerators that a copy of a model has, wherever it runs.
+    """
+    for component in app.components():
+        found = [
+            _reserved(specification)
+            for specification in component.specifications
+            if app.find(specification.get("ModelName")) == model
+        ]
+        if not found:
+            continue
+        if known := _fewest(found):
+            return known
+        break
+    for config in app.configs():
+        for variant in config.variants:
+            found = [
+                _accelerators_of(str(choice.instance_type))
+                for choice in variant.choices
+                if app.find(choice.model) == model
+            ]
+            if found:
+                return _fewest(found)
+    return None
+
+
+def _fewest(found: Sequence[int | None]) -> int | None:
+    """
+    Return the fewest accelerators that a model has on any type of instance.
+    """
+    known = [number for number in found if number is not None]
+    return min(known) if len(known) == len(found) else None
+
+
+def _reserved(specification: Shape) -> int | None:
+    needs = specification.get("ComputeResourceRequirements", {})
+    return whole(needs.get("NumberOfAcceleratorDevicesRequired"))
+
+
+def _hosts(app: App, model: str) -> frozenset[Host]:
+    """
+    Return the types, and their host images, that variants run a model on; without
+    those that the catalogue does not have.
+    """
+    return frozenset(
+        (hardware, host_image)
+        for config in app.configs()
+        for variant in config.variants
+        for choice in variant.choices
+        if app.find(choice.model) == model
+        for hardware in _hardware(choice.instance_type)
+        for host_image in [variant.shape.get("InferenceAmiVersion")]
+        if host_image is None or isinstance(host_image, str)
+        if not is_open(host_image)
+    )
+
+
+def _hardware(name: object) -> Iterator[InstanceType]:
+    if isinstance(name, str) and name in instance_type_names():
+        yield find_instance_type(name)
+
+
+def _accelerators_of(instance_type: str) -> int | None:
+    try:
+        return find_instance_type(instance_type).accelerators
+    except ValueError:
+        return None

@@ -1,0 +1,199 @@
+"""
+What the endpoints of a synthesised app take: instances, accelerators, quotas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.cli.app.hosting import App, Choice, Resource, Target, Variant
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
+from cdk_sagemaker_llm.fit.packing import Fleet
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.simulation.api_values import map_of, whole
+
+_TARGET = ("ScalableTarget", "ApplicationAutoScaling")
+
+Models = Mapping[str, ResourceRequirements]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantPlan:
+    """
+    The instances of one variant of an endpoint, and what runs on them.
+
+    Args:
+        endpoint: Stack and logical id of the endpoint.
+
+        variant: The variant's name.
+
+        instance_type: The instance type's API name.
+
+        instances: Instances at the start.
+
+        most_instances: Instances that scaling may add up to.
+
+        filled_by:
+            The model of which each instance runs one copy.
+            If left out, components share the instances.
+
+        components:
+            What a copy of each component reserves, and how many copies there are.
+            If left out, there are none.
+
+        fallbacks:
+            The same on instances of the further types of pools, which start where the
+            first has no capacity.
+            If left out, there is one type.
+    """
+
+    endpoint: str
+    variant: str
+    instance_type: str
+    instances: int
+    most_instances: int
+    filled_by: str | None = None
+    components: Models = field(default_factory=dict)
+    fallbacks: tuple[VariantPlan, ...] = ()
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """
+        The instances with their models; ``None`` if the catalogue lacks the type.
+        """
+        try:
+            hardware = find_instance_type(self.instance_type)
+        except ValueError:
+            return None
+        models = self.components
+        if self.filled_by is not None:
+            models = {self.filled_by: _whole_instance(hardware, self.instances)}
+        return Fleet(instance_type=hardware, instances=self.instances, models=models)
+
+    @property
+    def copies(self) -> dict[str, int]:
+        """
+        Copies at the start, by model.
+        """
+        if self.filled_by is not None:
+            return {self.filled_by: self.instances}
+        return {name: needs.copies for name, needs in self.components.items()}
+
+    @property
+    def accelerators_used(self) -> int | None:
+        """
+        Accelerators that all copies at the start reserve; ``None`` if not known.
+        """
+        if self.fleet is not None:
+            return self.fleet.accelerators_used
+        if self.filled_by is not None:
+            return None
+        return sum(n.copies * (n.accelerators or 0) for n in self.components.values())
+
+    @property
+    def quota(self) -> str:
+        """
+        The name of the service quota that counts the instances.
+        """
+        return f"{self.instance_type} for endpoint usage"
+
+
+def variant_plans(app: App) -> list[VariantPlan]:
+    """
+    Return what each variant of each endpoint takes.
+
+    Raises:
+        AssemblyError: If something of the app cannot be read, or asks for what
+            SageMaker's API does not accept.
+    """
+    if app.assembly.faults:
+        raise AssemblyError("\n".join(app.assembly.faults))
+    return [
+        _variant(app, endpoint, variant)
+        for endpoint in app.of_type("Endpoint")
+        if (config := app.config_of(endpoint)) is not None
+        for variant in (*config.variants, *config.shadows)
+    ]
+
+
+def quotas(variants: Sequence[VariantPlan]) -> dict[str, int]:
+    """
+    Return the service quotas that all variants need together, by name.
+    """
+    needed: dict[str, int] = {}
+    # The service asks for a quota of each type that may start.
+    for variant in [each for one in variants for each in (one, *one.fallbacks)]:
+        needed[variant.quota] = needed.get(variant.quota, 0) + variant.most_instances
+    return dict(sorted(needed.items()))
+
+
+def _variant(app: App, endpoint: Resource, variant: Variant) -> VariantPlan:
+    count = whole(variant.instances)
+    instances = 1 if count is None else count
+    managed = (
+        whole(map_of(variant.shape, "ManagedInstanceScaling").get("MaxInstanceCount"))
+        or 0
+    )
+    most = max(instances, managed, _scaled_to(app, endpoint, variant))
+    first, *others = (
+        replace(
+            _on_type(app, endpoint, variant, choice),
+            instances=instances,
+            most_instances=most,
+        )
+        for choice in variant.choices
+    )
+    return replace(first, fallbacks=tuple(others))
+
+
+def _on_type(
+    app: App, endpoint: Resource, variant: Variant, choice: Choice
+) -> VariantPlan:
+    kind = choice.instance_type
+    model = None if choice.model is None else _name_of(app, choice.model)
+    return VariantPlan(
+        endpoint=endpoint.key,
+        variant=variant.name,
+        instance_type="unknown" if kind is None else str(kind),
+        instances=1,
+        most_instances=1,
+        filled_by=model,
+        components={}
+        if model
+        else {
+            _name_beside(endpoint, one.resource): one.needs_on(kind)
+            for one in app.components_on(endpoint, variant)
+            # An adapter is loaded into the copies of its base and reserves nothing.
+            if not one.is_adapter
+        },
+    )
+
+
+def _whole_instance(hardware: InstanceType, copies: int) -> ResourceRequirements:
+    return ResourceRequirements(
+        copies=copies,
+        accelerators=hardware.accelerators or None,
+        cpus=hardware.vcpus,
+        memory_mib=int(hardware.memory_gib * 1024),
+    )
+
+
+def _name_of(app: App, model: object) -> str:
+    found = app.model(model)
+    return found.name if found else str(model).removeprefix("${").removesuffix("}")
+
+
+def _name_beside(endpoint: Resource, one: Resource) -> str:
+    return one.name if one.stack is endpoint.stack else one.key
+
+
+def _scaled_to(app: App, endpoint: Resource, variant: Variant) -> int:
+    wanted = Target(endpoint.key, variant.name)
+    found = [
+        whole(one.properties.get("MaxCapacity")) or 0
+        for one in app.of_type(*_TARGET)
+        if app.target_of(one) == wanted
+    ]
+    return max(found, default=0)

@@ -1,0 +1,395 @@
+"""
+Playing out what an app hosts, under the traffic that was asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.cli.app.simulated import Hosted, HostedModel
+from cdk_sagemaker_llm.cli.app.traffic import Meant, Wanted, traffic_of
+from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.simulation.fleet import FleetTimes, start_seconds
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays
+from cdk_sagemaker_llm.simulation.outcome import Outcome
+from cdk_sagemaker_llm.simulation.publishing import ENDPOINTS, OF_VARIANTS
+from cdk_sagemaker_llm.simulation.running import run
+from cdk_sagemaker_llm.simulation.scenario import Method, Scenario, Workload
+from cdk_sagemaker_llm.simulation.service.measurement import Measurement
+from cdk_sagemaker_llm.simulation.service.roofline import estimate_service_times
+from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.simulation.traffic.base import Traffic
+from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
+from cdk_sagemaker_llm.simulation.traffic.users import Users
+
+# A Monday, so that a week of traffic is a week of the calendar.
+_START = datetime(2026, 1, 5, tzinfo=UTC)
+# What a container has for a request that waited in a queue (API reference,
+# InvokeEndpointAsync, InvocationTimeoutSeconds).
+_QUEUED_TIMEOUT = 900.0
+_AGGREGATE = (
+    "requests are computed in aggregate, with rates and means: that they come by "
+    "chance is left out, and with it the waits that this makes close to what copies "
+    "can serve; --method requests follows each of them"
+)
+# What is taken for a model of which nothing is known; it says so wherever it appears.
+_ASSUMED_PACE, _ASSUMED_SEQUENCES = 0.03, 16
+_MEMORY = "GPUMemoryUtilization"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """
+    What a run is told besides the app.
+
+    Args:
+        wanted: The traffic.
+
+        duration: Seconds.
+
+        start: When it begins.
+
+        seed: What chance follows.
+
+        method: How it is computed; ``None`` for whichever suits.
+
+        times: Times of the fleet that were given, by field.
+
+        delays: How late metrics can be read.
+
+        measured: Measured service times; without any they are estimated.
+
+        model_start: Seconds that a model takes to start; ``None`` to estimate them.
+
+        available: How many instances can be had, by type.
+    """
+
+    wanted: Wanted
+    duration: float
+    start: datetime = _START
+    seed: int = 0
+    method: Method | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+    delays: MetricDelays = field(default_factory=MetricDelays)
+    measured: tuple[Measurement, ...] = ()
+    model_start: float | None = None
+    available: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Played:
+    """
+    What came of one variant.
+
+    Args:
+        hosted: The variant.
+
+        scenario: What was played out.
+
+        outcome: What came of it.
+
+        traffic: Each model's traffic in words.
+
+        notes: What was assumed or estimated.
+    """
+
+    hosted: Hosted
+    scenario: Scenario
+    outcome: Outcome
+    traffic: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def play(
+    variants: Sequence[Hosted], told: Told, measure: Sequence[Hosted]
+) -> list[Played]:
+    """
+    Play out every variant.
+
+    Args:
+        variants: The variants.
+
+        told: What else there is to know.
+
+        measure: The variants by whose targets traffic is measured that is not given,
+            so that what is compared gets the same.
+
+    Raises:
+        ValueError: If what was told does not fit.
+    """
+    pairs = itertools.zip_longest(variants, measure[: len(variants)])
+    return [_play(hosted, told, other or hosted) for hosted, other in pairs]
+
+
+def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
+    _refuse_waiting(hosted, told)
+    kind = hosted.pools[0].instance_type
+    wanted = replace(told.wanted, scale=told.wanted.scale * hosted.share)
+    workloads, words, notes = [], {}, []
+    for model, other in itertools.zip_longest(
+        hosted.models, measure.models[: len(hosted.models)]
+    ):
+        service = service_of(model, kind, wanted.lengths, told.measured)
+        meant = _meant(wanted, other or model, measure, told)
+        words[model.name] = meant.words
+        start = service.start_seconds
+        if told.model_start is not None:
+            start = told.model_start
+        elif service.start_words:
+            notes.append(service.start_words)
+        if service.times_words:
+            notes.append(service.times_words)
+        workloads.append(_workload(model, service, meant.traffic, start, told))
+    scenario = Scenario(
+        workloads=tuple(workloads),
+        duration=told.duration,
+        start=told.start,
+        seed=told.seed,
+        routing=hosted.routing,
+        endpoint=hosted.endpoint,
+        variant=hosted.variant,
+        pools=hosted.pools,
+        instances=hosted.instances,
+        minimum=hosted.minimum,
+        maximum=hosted.maximum,
+        managed=hosted.managed,
+        scale_in=hosted.scale_in,
+        times=_times(hosted, told),
+        capacity=lambda name, _: told.available.get(name, float("inf")),
+        delays=told.delays,
+    )
+    notes += still(scenario)
+    outcome = run(scenario, told.method)
+    if outcome.method == "aggregate":
+        notes.append(_AGGREGATE)
+    return Played(
+        hosted=hosted,
+        scenario=scenario,
+        outcome=outcome,
+        traffic=words,
+        notes=(*outcome.notes, *notes),
+    )
+
+
+def _refuse_waiting(hosted: Hosted, told: Told) -> None:
+    if all(model.at_once is None for model in hosted.models):
+        return
+    if told.wanted.users:
+        raise ValueError(
+            f"--users wait for answers, and nobody waits for {hosted.endpoint}, which "
+            "is asynchronous; give --rate, or another --endpoint"
+        )
+    if told.method == "aggregate":
+        raise ValueError(
+            f"--method aggregate computes no queue, which {hosted.endpoint} has; leave "
+            "it out, or give another --endpoint"
+        )
+
+
+def _meant(wanted: Wanted, model: HostedModel, hosted: Hosted, told: Told) -> Meant:
+    kind = hosted.pools[0].instance_type
+    service = service_of(model, kind, wanted.lengths, told.measured)
+    return traffic_of(wanted, model, service.times, told.duration)
+
+
+def _workload(
+    model: HostedModel,
+    service: Service,
+    traffic: Traffic | Users,
+    start: float | None,
+    told: Told,
+) -> Workload:
+    scaling = model.scaling
+    return Workload(
+        name=model.name,
+        traffic=traffic,
+        service=service.times,
+        needs=model.needs,
+        copies=model.copies,
+        bounds=scaling.bounds if scaling else None,
+        policies=scaling.policies if scaling else (),
+        schedules=scaling.schedules if scaling else (),
+        suspended=scaling.suspended if scaling else (),
+        start_seconds=start,
+        image=model.image,
+        memory_share=service.memory_share,
+        timeout=told.wanted.timeout if model.at_once is None else _QUEUED_TIMEOUT,
+        at_once=model.at_once,
+    )
+
+
+def _times(hosted: Hosted, told: Told) -> FleetTimes:
+    given = dict(told.times)
+    if hosted.provision_timeout is not None:
+        given.setdefault("refusal", hosted.provision_timeout)
+    return FleetTimes(**given)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Service:
+    """
+    How a model serves and starts.
+
+    Args:
+        times: What requests take.
+
+        start_seconds: What a copy takes to start; ``None`` if nothing is known of it.
+
+        start_words: Where the start is from.
+
+        times_words: What there is to say of measured times.
+
+        memory_share: Which part of its accelerators' memory the engine holds; ``None``
+            if that is not known.
+    """
+
+    times: ServiceTimes
+    start_seconds: float | None
+    start_words: str = ""
+    times_words: str = ""
+    memory_share: float | None = None
+
+
+def service_of(
+    model: HostedModel,
+    instance_type: str,
+    lengths: Lengths,
+    measured: Sequence[Measurement] = (),
+) -> Service:
+    """
+    Find out how a model serves on an instance type.
+
+    Args:
+        model: The model.
+
+        instance_type: The type's name.
+
+        lengths: How long prompts and answers are.
+
+        measured: What was measured. If left out, it is estimated from the plan.
+    """
+    start, start_words = _start(model)
+    chosen = _chosen(model, instance_type, measured)
+    found = model.served.plan_on(instance_type, _accelerators(model, instance_type))
+    if chosen is None:
+        times, times_words = _estimated(found, lengths), ""
+    else:
+        times, times_words = chosen.times, _measured_words(model, instance_type, chosen)
+    return Service(
+        times=times,
+        start_seconds=start,
+        start_words=start_words,
+        times_words=times_words,
+        memory_share=_memory_share(found),
+    )
+
+
+def _chosen(
+    model: HostedModel, instance_type: str, measured: Sequence[Measurement]
+) -> Measurement | None:
+    """
+    Choose the measurement of the model on the type, else of the model, else the only
+    one there is.
+    """
+    own = (model.served.model or "").lower()
+    same = [one for one in measured if one.model.lower() == own]
+    there = [one for one in same if one.instance_type == instance_type]
+    return next(iter([*there, *same, *(measured if len(measured) == 1 else ())]), None)
+
+
+def _measured_words(
+    model: HostedModel, instance_type: str, measured: Measurement
+) -> str:
+    engine = f"{measured.engine} {measured.engine_version}"
+    of = f"{measured.model} on {measured.instance_type}"
+    used = f"{model.served.model or 'a model that is not known'} on {instance_type}"
+    other = "" if of.lower() == used.lower() else f", and are used for {used}"
+    return (
+        f"the service times of {model.name} were measured of {of} with {engine} on "
+        f"{measured.date}{other}"
+    )
+
+
+def _accelerators(model: HostedModel, instance_type: str) -> int | None:
+    if isinstance(model.needs, Mapping) and instance_type in model.needs:
+        return model.needs[instance_type].accelerators
+    if model.needs is not None:
+        return model.accelerators
+    try:
+        return find_instance_type(instance_type).accelerators or None
+    except ValueError:
+        return None
+
+
+def _memory_share(found: Plan | str) -> float | None:
+    """
+    Return what the engine takes at its start, its KV cache included.
+    """
+    if isinstance(found, str):
+        return None
+    usual = found.expected
+    held = usual.terms.fixed + usual.terms.cuda_graphs + max(usual.kv_cache_room, 0)
+    return min(held / found.capacity, 1.0)
+
+
+def _estimated(found: Plan | str, lengths: Lengths) -> ServiceTimes:
+    why = found
+    if isinstance(found, Plan):
+        # A sequence is half written on average.
+        tokens = round(lengths.prompts.mean + lengths.answers.mean / 2)
+        try:
+            return estimate_service_times(found, sequence_tokens=tokens)
+        except ValueError as fault:
+            why = str(fault)
+    return ServiceTimes(
+        decode=((1, _ASSUMED_PACE),),
+        max_sequences=_ASSUMED_SEQUENCES,
+        source=(
+            f"{_ASSUMED_PACE * 1000:g} ms a token and {_ASSUMED_SEQUENCES} sequences "
+            f"at once are assumed, since {why}; give --service-times"
+        ),
+        is_estimate=True,
+    )
+
+
+def _start(model: HostedModel) -> tuple[float | None, str]:
+    served = model.served
+    if served.architecture is None:
+        return None, ""
+    size = served.architecture.weight_bytes(served.weight_bits)
+    seconds = start_seconds(size, source=served.source)
+    place = "the Hugging Face Hub" if served.source == "hub" else "S3"
+    return seconds, (
+        f"the start of {model.name} is an estimate: {size / 1e9:.1f} GB from {place} "
+        f"and a minute of the engine are {seconds / 60:.1f} minutes"
+    )
+
+
+def still(scenario: Scenario) -> Iterator[str]:
+    """
+    Say which they are, and why.
+    """
+    metrics = {query.metric for query in scenario.queries}
+    if any(workload.needs is None for workload in scenario.workloads):
+        of_hosts = {m.name for m in metrics if m.namespace == ENDPOINTS} - OF_VARIANTS
+        if of_hosts:
+            yield (
+                f"{', '.join(sorted(of_hosts))} has no values: SageMaker publishes it "
+                "for endpoints of components alone"
+            )
+    names = sorted({m.name for m in metrics if m.name.startswith(_MEMORY)})
+    if not names:
+        return
+    words = ", ".join(names)
+    unknown = [one.name for one in scenario.workloads if one.memory_share is None]
+    if unknown:
+        yield f"{words} has no values, as what {', '.join(unknown)} holds is not known"
+    else:
+        yield (
+            f"{words} is what engines hold from their start on, by the plan: they take "
+            "the KV cache then, so that it does not follow the load"
+        )

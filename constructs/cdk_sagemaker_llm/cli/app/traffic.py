@@ -1,0 +1,260 @@
+"""
+The traffic that the command line asks for; what it leaves open follows from the app.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from cdk_sagemaker_llm.cli.app.simulated import HostedModel
+from cdk_sagemaker_llm.simulation.metrics import MetricQuery
+from cdk_sagemaker_llm.simulation.scaling import TargetTracking
+from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.simulation.traffic.base import Traffic
+from cdk_sagemaker_llm.simulation.traffic.lengths import Fixed, Lengths, LogNormal
+from cdk_sagemaker_llm.simulation.traffic.rates import Constant, DayCurve, Ramp, Spike
+from cdk_sagemaker_llm.simulation.traffic.replay import Replay
+from cdk_sagemaker_llm.simulation.traffic.users import Users
+
+SHAPES = ("constant", "ramp", "spike", "day")
+_MINUTE = 60.0
+# Where nothing is said: half of what a target is met with, and four times that target.
+_QUIET, _BUSY = 0.5, 4.0
+_PROMPT, _ANSWER = 500, 150
+# Seconds over which users come who hardly think, as those of a load test do.
+_JOINING = 5.0
+# Requests a second at one copy, beyond which a target is none that traffic is made for.
+_ABSURD = 1e6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """
+    What was said of the traffic; ``None`` for what was not.
+
+    Args:
+        shape: One of the shapes, or the name of a CSV file.
+
+        rate: Requests a second: all the time, before and after a spike, at first, or
+            at the quietest hour.
+
+        peak: Requests a second at most.
+
+        begin: Seconds until a spike or a ramp begins.
+
+        lasting: Seconds that a spike lasts, or a ramp takes.
+
+        scale: How many times the requests there are.
+
+        users: How many users there are, in a closed loop.
+
+        think: Seconds that they think.
+
+        prompt: Tokens of a prompt.
+
+        answer: Tokens of an answer.
+
+        spread: How much lengths differ; all are the same at 0.
+
+        even: Whether requests come in even steps.
+
+        busiest: The busiest hour of a day.
+
+        time_zone: Whose hours they are.
+
+        timeout: Seconds that a client waits.
+    """
+
+    shape: str = "spike"
+    rate: float | None = None
+    peak: float | None = None
+    begin: float | None = None
+    lasting: float | None = None
+    scale: float = 1.0
+    users: int | None = None
+    think: float | None = None
+    prompt: int | None = None
+    answer: int | None = None
+    spread: float = 0.0
+    even: bool = False
+    busiest: int = 14
+    time_zone: str = "UTC"
+    timeout: float = _MINUTE
+
+    @property
+    def lengths(self) -> Lengths:
+        """
+        How long prompts and answers are.
+        """
+        prompt, answer = self.prompt or _PROMPT, self.answer or _ANSWER
+        if not self.spread:
+            return Lengths(prompt=Fixed(prompt), answer=Fixed(answer))
+        return Lengths(
+            prompt=LogNormal(median=float(prompt), spread=self.spread),
+            answer=LogNormal(median=float(answer), spread=self.spread),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """
+    A traffic, and what it is in words.
+    """
+
+    traffic: Traffic | Users
+    words: str
+
+
+def traffic_of(
+    wanted: Wanted, model: HostedModel, service: ServiceTimes, duration: float
+) -> Meant:
+    """
+    Make a model's traffic.
+
+    Raises:
+        ValueError: If its file cannot be read, or what was said of it does not fit.
+    """
+    if wanted.users is not None:
+        return _users(wanted)
+    if wanted.shape not in SHAPES:
+        return _replayed(wanted)
+    one = carried(model, service, wanted.lengths)
+    if wanted.rate is None and one > _ABSURD:
+        raise ValueError(
+            f"--rate must be given: {model.name} meets its target at {one:.3g} "
+            "requests a second and copy, for which no traffic is made"
+        )
+    copies = max(model.copies, 1)
+    rate = one * _QUIET * model.copies if wanted.rate is None else wanted.rate
+    if wanted.shape == "constant" and wanted.rate is None:
+        rate = one * copies
+    peak = wanted.peak
+    if peak is None:
+        peak = max(one * _BUSY * copies, rate) if wanted.rate is None else rate * _BUSY
+    return _shaped(wanted, rate * wanted.scale, peak * wanted.scale, duration)
+
+
+def carried(model: HostedModel, service: ServiceTimes, lengths: Lengths) -> float:
+    """
+    Return the requests a second at which one copy meets its target, or half of what
+    it can serve where there is none.
+    """
+    for policy in model.scaling.policies if model.scaling else ():
+        if isinstance(policy, TargetTracking) and isinstance(policy.query, MetricQuery):
+            name = policy.query.metric.name
+            if name.startswith("Invocations"):
+                return policy.target / _MINUTE
+            if name.startswith("ConcurrentRequests"):
+                return policy.target / _latency(service, lengths, policy.target)
+    most = service.most_sequences(lengths.prompts.mean + lengths.answers.mean)
+    return _QUIET * most / _latency(service, lengths, most)
+
+
+def _latency(service: ServiceTimes, lengths: Lengths, sequences: float) -> float:
+    # What prompts cost holds up the others, who pay for one each.
+    prompt = lengths.prompts.mean * service.prompt_seconds_per_token
+    pace = service.pace(min(max(sequences, 1.0), service.max_sequences))
+    return (
+        service.overhead_seconds
+        + prompt * max(sequences, 1.0)
+        + lengths.answers.mean * pace
+    )
+
+
+def _shaped(wanted: Wanted, rate: float, peak: float, duration: float) -> Meant:
+    lengths = wanted.lengths
+    spacing: Literal["random", "even"] = "even" if wanted.even else "random"
+    begin = min(10 * _MINUTE, duration / 6) if wanted.begin is None else wanted.begin
+    lasting = wanted.lasting
+    if wanted.shape == "constant":
+        end = None if lasting is None else begin + lasting
+        from_ = 0.0 if wanted.begin is None else begin
+        one = Constant(
+            rate=rate, begin=from_, end=end, lengths=lengths, spacing=spacing
+        )
+        until = "" if end is None else f" until minute {end / _MINUTE:g}"
+        return Meant(one, f"{shown(rate)} from minute {from_ / _MINUTE:g} on{until}")
+    if wanted.shape == "ramp":
+        over = duration / 2 if lasting is None else lasting
+        ramp = Ramp(
+            start=rate,
+            stop=peak,
+            over=over,
+            begin=begin,
+            lengths=lengths,
+            spacing=spacing,
+        )
+        when = f"over {over / _MINUTE:g} minutes from minute {begin / _MINUTE:g} on"
+        return Meant(ramp, f"from {shown(rate)} to {shown(peak)} {when}")
+    if wanted.shape == "day":
+        if peak < rate:
+            raise ValueError(
+                f"--peak of a day must be at least --rate, got {shown(peak)} and "
+                f"{shown(rate)}; --busiest says when the day is at its peak"
+            )
+        day = DayCurve.between(
+            rate,
+            peak,
+            lengths=lengths,
+            busiest=wanted.busiest,
+            time_zone=wanted.time_zone,
+            spacing=spacing,
+        )
+        hour = f"{wanted.busiest}:00 {wanted.time_zone}"
+        return Meant(day, f"{shown(rate)} to {shown(peak)}, the most at {hour}")
+    high = duration / 3 if lasting is None else lasting
+    spike = Spike(
+        base=rate, peak=peak, at=begin, lasting=high, lengths=lengths, spacing=spacing
+    )
+    when = f"for {high / _MINUTE:g} minutes from minute {begin / _MINUTE:g} on"
+    return Meant(spike, f"{shown(rate)}, and {shown(peak)} {when}")
+
+
+def _users(wanted: Wanted) -> Meant:
+    think = 20.0 if wanted.think is None else wanted.think
+    count = round((wanted.users or 0) * wanted.scale)
+    users = Users(
+        count=count,
+        think=think,
+        lengths=wanted.lengths,
+        thinking="even" if wanted.even else "random",
+        joining=_JOINING if think < _JOINING else None,
+    )
+    who = "user who thinks" if count == 1 else "users who think"
+    return Meant(users, f"{count} {who} for {think:g} s")
+
+
+def _replayed(wanted: Wanted) -> Meant:
+    path = Path(wanted.shape)
+    if path.suffix.lower() != ".csv":
+        raise ValueError(
+            f"--traffic must be {', '.join(SHAPES)} or a CSV file with the columns "
+            f"time, prompt_tokens and output_tokens, got {wanted.shape!r}"
+        )
+    try:
+        found = Replay.from_csv(path)
+    except OSError as fault:
+        raise ValueError(
+            f"--traffic {path} cannot be read: {fault.strerror}"
+        ) from fault
+    times = "" if wanted.scale == 1 else f", {wanted.scale:g} times"
+    return Meant(found.scaled(wanted.scale), f"the requests of {path.name}{times}")
+
+
+def shown(rate: float) -> str:
+    """
+    Write a rate in the unit that suits it.
+    """
+    if rate and rate < 1:
+        return f"{rate * _MINUTE:.3g}/min"
+    return f"{rate:.4g}/s"
+
+
+def whole_minute(start: datetime) -> datetime:
+    """
+    Leave out the seconds, which no schedule has.
+    """
+    return start.replace(second=0, microsecond=0)

@@ -1,0 +1,3 @@
+"""
+The subcommands: a module each, found by its name; names in ``_`` are what they share.
+"""

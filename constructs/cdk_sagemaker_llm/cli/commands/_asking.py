@@ -1,0 +1,331 @@
+"""
+What ``invoke``, ``stream`` and ``chat`` share: whom to ask, for what, and how it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from cdk_sagemaker_llm.cli.commands._options import (
+    Component,
+    EndpointUrl,
+    MisuseError,
+    Region,
+    Variant,
+)
+from cdk_sagemaker_llm.cli.output.answers import (
+    error_facts,
+    explain,
+    harmless,
+    note,
+    put_line,
+)
+from cdk_sagemaker_llm.client.errors import LlmError
+from cdk_sagemaker_llm.client.requests import Options, Schema, Timeouts
+from cdk_sagemaker_llm.client.wire.step import WireFormat
+
+if TYPE_CHECKING:
+    import boto3
+
+    from cdk_sagemaker_llm.client.llm_client import LlmClient
+
+ANSWERED, FAILED, MISUSE, STOPPED = 0, 1, 2, 130
+_INSTALL = (
+    "asking needs boto3; install it with: pip install 'cdk-sagemaker-llm[cli,client]'"
+)
+# The client speaks of its arguments, which have other names here.
+_OPTIONS = {
+    "component": "--component",
+    "endpoint_url": "--endpoint-url",
+    "read": "--timeout",
+    "temperature": "--temperature",
+    "variant": "--variant",
+    "wait_for_capacity": "--wait",
+}
+_ADDRESSES = ("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", "AWS_ENDPOINT_URL")
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+
+EndpointName = Annotated[
+    str, typer.Argument(metavar="ENDPOINT", help="The endpoint's name.")
+]
+Prompt = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PROMPT", help="The prompt, - for standard input; left out with --file."
+    ),
+]
+PromptFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        help="A file with the prompt, less one newline at its end; left out, the "
+        "argument is the prompt.",
+    ),
+]
+AsChat = Annotated[
+    bool, typer.Option("--chat", help="Send the prompt as the message of a chat.")
+]
+MaxNewTokens = Annotated[
+    int | None,
+    typer.Option(help="Tokens to write at most; left out, the container decides."),
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option(
+        help="How freely tokens are chosen, 0 not at all; left out, the container "
+        "decides."
+    ),
+]
+Stop = Annotated[
+    list[str] | None, typer.Option(help="A text to stop at; may be given again.")
+]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=JSON",
+        help="Anything else in the container's words, as top_p=0.9 or "
+        "'model=\"tiny\"'; may be given again.",
+    ),
+]
+TheSchema = Annotated[
+    Schema | None,
+    typer.Option(
+        help="How the container wants a prompt. If left out, it is asked with "
+        "inputs, and as it says if it refuses them. Chats are the same."
+    ),
+]
+TheFormat = Annotated[
+    WireFormat | None,
+    typer.Option("--format", help="How it answers; left out, that is recognised."),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        help="The profile of the AWS settings; left out, AWS_PROFILE or the default."
+    ),
+]
+WaitSeconds = Annotated[
+    float,
+    typer.Option("--wait", help="Seconds to wait for a copy that wakes up from zero."),
+]
+TimeoutSeconds = Annotated[
+    float, typer.Option("--timeout", help="Seconds of silence to bear with.")
+]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Shade tokens by probability, and say why the answer ended, how sure the "
+        "model was, and tokens a second.",
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object, with every token.")
+]
+AsJsonLines = Annotated[
+    bool, typer.Option("--json", help="Print a line of JSON for each token.")
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """
+    What the three commands are told alike, as it was written.
+    """
+
+    component: Component = None
+    variant: Variant = None
+    max_new_tokens: MaxNewTokens = None
+    temperature: Temperature = None
+    stop: Stop = None
+    parameter: Parameter = None
+    wire_format: TheFormat = None
+    region: Region = None
+    profile: Profile = None
+    endpoint_url: EndpointUrl = None
+    wait: WaitSeconds = 600.0
+    timeout: TimeoutSeconds = 120.0
+    details: Details = False
+
+    def options(self) -> Options:
+        """
+        Return what to ask for, as the client takes it.
+
+        Raises:
+            MisuseError: If a parameter cannot be read.
+        """
+        options: Options = {}
+        if self.max_new_tokens is not None:
+            options["max_new_tokens"] = self.max_new_tokens
+        if self.temperature is not None:
+            options["temperature"] = self.temperature
+        if self.stop:
+            options["stop"] = self.stop
+        if self.parameter:
+            options["parameters"] = _parameters(self.parameter)
+        # Left out, containers that read `inputs` send them all the same.
+        if self.details:
+            options["details"] = True
+        return options
+
+    def connect(self, endpoint: str, schema: Schema | None) -> LlmClient:
+        """
+        Make the client.
+
+        Args:
+            endpoint: The endpoint's name.
+
+            schema: How its container wants a prompt; ``None`` to learn it.
+
+        Raises:
+            MisuseError: If something that was given is out of bounds.
+
+            LlmError: If boto3 refuses what it was given.
+        """
+        if not endpoint:
+            raise MisuseError("ENDPOINT is empty; name the endpoint")
+        try:
+            from botocore.config import Config  # noqa: PLC0415 - an extra, and slow to load
+            from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
+        except ModuleNotFoundError as error:
+            raise MisuseError(_INSTALL) from error
+        from cdk_sagemaker_llm.client.llm_client import (  # noqa: PLC0415 - only now needed
+            LlmClient,
+        )
+        from cdk_sagemaker_llm.client.refusals import (  # noqa: PLC0415 - as above
+            from_boto,
+        )
+
+        # It is told by on_wait; without a handler Python would print it once more.
+        logging.getLogger("cdk_sagemaker_llm.client").addHandler(logging.NullHandler())
+        direct = Config(proxies={"http": "", "https": ""}) if self._is_near else None
+        try:
+            return LlmClient(
+                endpoint,
+                self.component,
+                variant=self.variant,
+                schema=schema,
+                format=self.wire_format,
+                timeouts=Timeouts(read=self.timeout),
+                wait_for_capacity=self.wait,
+                on_wait=note,
+                endpoint_url=self.endpoint_url,
+                session=self._session(),
+                config=direct,
+            )
+        except BotoCoreError as error:
+            raise from_boto(error) from error
+        except ValueError as error:
+            raise MisuseError(_as_option(str(error))) from error
+
+    @property
+    def _is_near(self) -> bool:
+        addresses = (self.endpoint_url, *map(os.environ.get, _ADDRESSES))
+        address = next(filter(None, addresses), "")
+        return urlsplit(address).hostname in _THIS_MACHINE
+
+    def _session(self) -> boto3.Session:
+        """
+        Make the session; on this machine an emulation takes any credentials.
+        """
+        import boto3  # noqa: PLC0415 - an extra, and slow to load
+
+        session = boto3.Session(profile_name=self.profile, region_name=self.region)
+        if not self._is_near:
+            return session
+        # Nobody waits for the metadata of an instance that this is not.
+        os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+        region = session.region_name or "us-east-1"
+        if session.get_credentials() is not None:
+            return boto3.Session(profile_name=self.profile, region_name=region)
+        return boto3.Session(
+            aws_access_key_id="test",
+            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
+            region_name=region,
+        )
+
+
+def read_prompt(prompt: str | None, file: Path | None) -> str:
+    """
+    Return the prompt: the argument, standard input, or a file's text.
+
+    Raises:
+        MisuseError: If there is none, or more than one, or it is no text.
+    """
+    if (prompt is None) == (file is None):
+        raise MisuseError("give a prompt, - for standard input, or --file FILE")
+    try:
+        if file is not None:
+            text = file.read_bytes().decode()
+        elif prompt == "-":
+            text = sys.stdin.buffer.read().decode()
+        else:
+            return prompt or ""
+    except OSError as error:
+        raise MisuseError(f"--file {file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise MisuseError("the prompt is not UTF-8 text") from error
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+@contextmanager
+def ending(command: str, *, as_json: bool) -> Iterator[None]:
+    """
+    Turn what goes wrong into a message and an exit status.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("\nstopped")
+        raise typer.Exit(STOPPED) from None
+    except LlmError as error:
+        complain(command, error, as_json=as_json)
+        raise typer.Exit(FAILED) from error
+    except ValueError as error:
+        # The client's own, of what is asked, and a MisuseError of how.
+        told = _as_option(str(error))
+        typer.echo(f"sagemaker-llm {command}: {harmless(told)}", err=True)
+        raise typer.Exit(MISUSE) from error
+
+
+def complain(command: str, error: LlmError, *, as_json: bool) -> None:
+    """
+    Say what went wrong, and what to do.
+    """
+    if as_json:
+        put_line(json.dumps({"error": error_facts(error)}))
+    typer.echo(f"sagemaker-llm {command}: {explain(error)}", err=True)
+
+
+def _parameters(written: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in written:
+        name, equals, value = one.partition("=")
+        if not name or not equals:
+            raise MisuseError(f"--parameter must be NAME=JSON, got {one}")
+        if name in found:
+            raise MisuseError(f"--parameter {name} is given twice; give it once")
+        try:
+            found[name] = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise MisuseError(
+                f"--parameter {name} must be JSON, got {value}; a text is written in "
+                f"""quotes: '{name}="{value}"'"""
+            ) from error
+    return found
+
+
+def _as_option(message: str) -> str:
+    theirs, _, rule = message.partition(" ")
+    return f"{_OPTIONS[theirs]} {rule}" if theirs in _OPTIONS else message

@@ -1,0 +1,308 @@
+"""
+What ``load-test`` and ``benchmark`` share: their requests, their progress, their end.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import typer
+from rich.console import Console
+
+from cdk_sagemaker_llm.cli.commands._options import (
+    Component,
+    EndpointUrl,
+    Region,
+    Variant,
+    seconds,
+)
+from cdk_sagemaker_llm.load.faults import SettingsError
+from cdk_sagemaker_llm.load.measured import Record
+from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
+from cdk_sagemaker_llm.load.running import LoadError, Progress
+from cdk_sagemaker_llm.load.settings import LoadSettings
+
+SpawnRate: TypeAlias = Annotated[
+    float | None,
+    typer.Option(help="How many users begin a second. If left out, all within 5 s."),
+]
+RunTime: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="For how long it is measured, once all users have begun: 90s, 15m."
+    ),
+]
+Drain: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="For how long answers that are under way at the end are waited for."
+    ),
+]
+Processes: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many processes share the work. If left out, one for each 100 users, "
+        "but no more than there are cores."
+    ),
+]
+PromptFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of prompts, a line each, or .jsonl with a string or "
+        '{"prompt": ...} on each line; one is chosen at random each time. '
+        "If left out, words are put together."
+    ),
+]
+PromptWords: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Without --prompts: how many words to put together, each about a token: "
+        "1000, 100-500, or normal:1000,200 (mean and deviation)."
+    ),
+]
+Tokenizer: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="The model's tokenizer.json, or a folder with it: --prompt-words then "
+        "counts its tokens, exactly. Left out, a word is about a token."
+    ),
+]
+MaxNewTokens: TypeAlias = Annotated[
+    int, typer.Option(help="How many tokens an answer has at most.")
+]
+Parameter: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="Anything else in the container's own words, the value as JSON: "
+        "ignore_eos=true has vLLM write as many tokens as are asked for.",
+    ),
+]
+Chat: TypeAlias = Annotated[
+    bool, typer.Option("--chat", help="Send the prompts as chats.")
+]
+Stream: TypeAlias = Annotated[
+    bool, typer.Option(help="Have answers come token by token, or whole.")
+]
+Schema: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="How the container wants a prompt: lmi, tgi, openai or chat. If left out, "
+        "what it says to a first request counts."
+    ),
+]
+Timeout: TypeAlias = Annotated[
+    str, typer.Option(help="After how long a request has failed.")
+]
+Seed: TypeAlias = Annotated[int, typer.Option(help="Where chance starts from.")]
+HtmlFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--html", help="Write a report with charts here.")
+]
+PngFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--png", help="Draw it here; the ending chooses the format."),
+]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print the figures as JSON.")
+]
+# Settings, and parts of an objective, whose options have other names than their own.
+_FLAGS = {
+    # An argument, and no option.
+    "endpoint": "endpoint",
+    "first_token": "--ttft-objective",
+    "is_chat": "--chat",
+    "is_streamed": "--stream",
+    "latency": "--latency-objective",
+    "parameters": "--parameter",
+    "workers": "--expect-workers",
+}
+_MISUSE = 2
+_T = TypeVar("_T")
+_WINDOW = 10.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """
+    What both commands are told of the requests, as it was written.
+    """
+
+    component: Component = None
+    variant: Variant = None
+    spawn_rate: SpawnRate = None
+    drain: Drain = "60s"
+    processes: Processes = None
+    prompts: PromptFile = None
+    tokenizer: Tokenizer = None
+    max_new_tokens: MaxNewTokens = 50
+    parameter: Parameter = None
+    chat: Chat = False
+    stream: Stream = True
+    schema: Schema = None
+    timeout: Timeout = "120s"
+    seed: Seed = 0
+    region: Region = None
+    endpoint_url: EndpointUrl = None
+
+    def settings(self, endpoint: str, **own: Any) -> LoadSettings:  # noqa: ANN401 - LoadSettings' own
+        """
+        Read it.
+
+        Args:
+            endpoint: The endpoint's name.
+
+            own: The settings that a command has for itself.
+
+        Raises:
+            ValueError: If it is no load.
+        """
+        found = LoadSettings(
+            endpoint=endpoint,
+            component=self.component,
+            variant=self.variant,
+            spawn_rate=self.spawn_rate,
+            drain=seconds("--drain", self.drain),
+            processes=self.processes,
+            prompts=read_prompts(self.prompts) if self.prompts else (),
+            tokenizer=None if self.tokenizer is None else str(self.tokenizer),
+            max_new_tokens=self.max_new_tokens,
+            parameters=parameters_of(self.parameter or ()),
+            is_chat=self.chat,
+            is_streamed=self.stream,
+            schema=self.schema,
+            timeout=seconds("--timeout", self.timeout),
+            seed=self.seed,
+            region=self.region,
+            endpoint_url=self.endpoint_url,
+            **own,
+        )
+        if found.tokenizer is not None:
+            _try_tokenizer(found)
+        return found
+
+
+def flag_of(setting: str) -> str:
+    """
+    Name the option of a setting.
+    """
+    return _FLAGS.get(setting, f"--{setting.replace('_', '-')}")
+
+
+def parameters_of(given: Sequence[str]) -> Mapping[str, Any]:
+    """
+    Read parameters as they are written on the command line: ``name=value``.
+
+    Raises:
+        ValueError: If one is written otherwise.
+    """
+    found = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ValueError(f"--parameter must be such as top_k=5, got {text!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            # A word needs no quotes.
+            found[name] = value
+    return found
+
+
+def _try_tokenizer(settings: LoadSettings) -> None:
+    from cdk_sagemaker_llm.load.tokens import writer_of  # noqa: PLC0415 - an extra
+
+    try:
+        write = writer_of(settings)
+        Prompts((), settings.prompt_words, settings.seed, write).draw()
+    except ValueError as fault:
+        raise ValueError(f"--tokenizer {settings.tokenizer}: {fault}") from fault
+
+
+@contextmanager
+def refusing_misuse(command: str) -> Iterator[None]:
+    """
+    End the command on misuse, each setting by its option.
+    """
+    try:
+        yield
+    except SettingsError as error:
+        complain(command, "\n".join(fault.told(flag_of) for fault in error.faults))
+        raise typer.Exit(_MISUSE) from error
+    except (ValueError, OSError) as fault:
+        complain(command, str(fault))
+        raise typer.Exit(_MISUSE) from fault
+
+
+def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) -> _T:
+    """
+    Run a load with its progress on the terminal; end the command if there is none.
+    """
+    from cdk_sagemaker_llm.cli.output.answers import in_our_words  # noqa: PLC0415 - rich
+
+    try:
+        with live() as show:
+            return run(show)
+    except LoadError as error:
+        complain(command, in_our_words(str(error)))
+        raise typer.Exit(1) from error
+
+
+def complain(command: str, message: str) -> None:
+    """
+    Say what is wrong, each line with the command's name in front.
+    """
+    for line in message.splitlines():
+        typer.echo(f"sagemaker-llm {command}: {line}", err=True)
+
+
+@contextmanager
+def live() -> Iterator[Callable[[Progress], None]]:
+    """
+    Give what shows progress on the terminal, if standard error is one.
+    """
+    console = Console(stderr=True)
+    recent: deque[Record] = deque()
+    with console.status("starting the load generator") as status:
+
+        def show(progress: Progress) -> None:
+            recent.extend(progress.recent)
+            status.update(line_of(progress, recent))
+
+        yield show
+
+
+def line_of(progress: Progress, recent: deque[Record]) -> str:
+    """
+    Say how a run goes, by the requests of the last ten seconds.
+
+    Args:
+        progress: How it goes.
+
+        recent: The requests that ended lately; older ones are dropped.
+    """
+    newest = max((one.end for one in recent), default=0.0)
+    while recent and recent[0].end < newest - _WINDOW:
+        recent.popleft()
+    seconds = min(max(progress.seconds, 1.0), _WINDOW)
+    good = [one for one in recent if one.is_success]
+    parts = [f"{progress.phase}, {progress.seconds:.0f} s"]
+    if progress.users:
+        parts.append(f"{progress.users} users")
+    parts += [
+        f"{progress.requests} requests",
+        f"{len(good) / seconds:.1f} requests/s",
+        f"{sum(one.tokens for one in good) / seconds:.0f} tokens/s",
+    ]
+    if good:
+        latency = statistics.median(one.latency for one in good)
+        parts.append(f"median latency {latency:.2f} s")
+    if failed := sum(1 for one in recent if one.failure and one.is_finished):
+        parts.append(f"{failed} failed lately")
+    return " · ".join(parts)

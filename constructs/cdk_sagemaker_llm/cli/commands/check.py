@@ -1,0 +1,405 @@
+"""
+``sagemaker-llm check``: what would fail, before anything is deployed.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cdk_sagemaker_llm.catalog.images import image_versions
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.cli.app.findings import Report, hosted_reports
+from cdk_sagemaker_llm.cli.app.template_shapes import (
+    AssemblyError,
+    is_assembly,
+    is_template,
+)
+from cdk_sagemaker_llm.cli.commands._options import MisuseError
+from cdk_sagemaker_llm.findings import Finding, Severity
+from cdk_sagemaker_llm.serving.images import image_findings
+from cdk_sagemaker_llm.serving.lmi.artifact import (
+    LARGEST_ARTIFACT,
+    LARGEST_PROPERTIES,
+    PROPERTIES,
+    Artifact,
+    ArtifactError,
+    folder_files,
+    is_tarball,
+    no_file,
+    single_file,
+    tarball_files,
+)
+from cdk_sagemaker_llm.serving.lmi.folder import (
+    artifact_findings,
+    properties_path,
+    read_findings,
+)
+from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS
+
+CLEAN, ERRORS, MISUSE = 0, 1, 2
+# A line that only a serving.properties has.
+_A_PROPERTY = re.compile(rb"^[ \t]*(engine|option\.\w+)[ \t]*[=: \t]", re.MULTILINE)
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("check")(check)
+
+
+def check(
+    *,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="A serving.properties, a folder of artifacts, a model.tar.gz, "
+            "cdk.out, or one template in JSON.",
+        ),
+    ],
+    container: Annotated[
+        str | None,
+        typer.Option(
+            help=f"The image family: {', '.join(CONTAINERS)}; left out, any that would "
+            "take the file."
+        ),
+    ] = None,
+    version: Annotated[
+        str | None, typer.Option(help="The LMI version, such as 0.26.0; left out, any.")
+    ] = None,
+    instance_type: Annotated[
+        str | None,
+        typer.Option(
+            help="The instance type, for its accelerators; left out, unknown."
+        ),
+    ] = None,
+    accelerators: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Devices that each copy has; left out, the instance's."
+        ),
+    ] = None,
+    architecture: Annotated[
+        str | None,
+        typer.Option(help="The model's class: MistralForCausalLM; left out, unknown."),
+    ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What must run: {', '.join(BACKENDS)}; left out, any of it."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the findings as JSON.")
+    ] = False,
+) -> None:
+    """
+    Check serving configurations against the images that will run them.
+
+    Without --container and --version a file is held against every LMI image, and is
+    clean if one of them takes it. What cannot be judged is listed as not checked.
+    Exits with 0 (clean, warnings aside), 1 (errors) or 2 (misuse, or a file that
+    cannot be read; whatever else there is is checked).
+    """
+    try:
+        target = Target(
+            container=_one_of("--container", container, CONTAINERS),
+            version=version,
+            accelerators=accelerators or _accelerators(instance_type),
+            architecture=architecture,
+            backend=_one_of("--backend", backend, BACKENDS),
+        )
+    except MisuseError as fault:
+        typer.echo(f"sagemaker-llm check: {fault}", err=True)
+        raise typer.Exit(MISUSE) from fault
+    reports = [report for path in paths for report in _reports(path, target)]
+    for reason in _faults(reports):
+        typer.echo(f"sagemaker-llm check: {reason}", err=True)
+    if as_json:
+        typer.echo(_as_json(reports))
+    elif len(_faults(reports)) < len(reports):
+        typer.echo("\n".join(_lines(reports)))
+    if _faults(reports):
+        raise typer.Exit(MISUSE)
+    raise typer.Exit(ERRORS if _count(reports, Severity.ERROR) else CLEAN)
+
+
+def _reports(path: Path, target: Target) -> list[Report]:
+    try:
+        return reports_of(path, target)
+    except (MisuseError, AssemblyError, ArtifactError) as fault:
+        return [Report(str(path), [], is_checked=False, fault=str(fault))]
+    except OSError as fault:
+        reason = f"{fault.filename or path} cannot be read: {fault.strerror}"
+        return [Report(str(path), [], is_checked=False, fault=reason)]
+
+
+def _faults(reports: Sequence[Report]) -> list[str]:
+    return [report.fault for report in reports if report.fault]
+
+
+def _one_of(name: str, value: str | None, known: Sequence[str]) -> str | None:
+    if value is not None and value not in known:
+        raise MisuseError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    return value
+
+
+def _accelerators(instance_type: str | None) -> int | None:
+    if instance_type is None:
+        return None
+    try:
+        return find_instance_type(instance_type).accelerators
+    except ValueError as fault:
+        raise MisuseError(str(fault)) from fault
+
+
+def _lines(reports: Sequence[Report]) -> Iterator[str]:
+    for report in reports:
+        for finding in report.findings:
+            yield f"{report.subject}: {finding.severity} {finding}"
+        if report.images:
+            yield f"{report.subject}: taken by {_ranges(report.images)}"
+        for reason in report.left_out:
+            yield f"not checked: {report.subject}: {reason}"
+    yield _summary(reports)
+
+
+def _summary(reports: Sequence[Report]) -> str:
+    checked = sum(report.is_checked for report in reports)
+    left_out = sum(len(report.left_out) for report in reports)
+    unread = len(_faults(reports))
+    return (
+        f"{_plural(checked, 'subject')} checked: "
+        f"{_plural(_count(reports, Severity.ERROR), 'error')}, "
+        f"{_plural(_count(reports, Severity.WARNING), 'warning')}"
+        + (f"; {left_out} not checked" if left_out else "")
+        + (f"; {unread} could not be read" if unread else "")
+    )
+
+
+def _ranges(images: Sequence[str]) -> str:
+    families: dict[str, list[str]] = {}
+    for image in images:
+        family, version = image.split()
+        families.setdefault(family, []).append(version)
+    return "; ".join(
+        f"{family} {versions[0]}" + (f" to {versions[-1]}" if versions[1:] else "")
+        for family, versions in families.items()
+    )
+
+
+def _as_json(reports: Sequence[Report]) -> str:
+    answer: dict[str, Any] = {
+        "errors": _count(reports, Severity.ERROR),
+        "warnings": _count(reports, Severity.WARNING),
+        "subjects": [
+            {
+                "subject": report.subject,
+                "images": list(report.images),
+                "findings": [_as_dict(finding) for finding in report.findings],
+            }
+            for report in reports
+            if report.is_checked or report.findings
+        ],
+    }
+    left_out = [
+        {"subject": report.subject, "reason": reason}
+        for report in reports
+        for reason in report.left_out
+    ]
+    # Only where there is any: what is read by CI stays as it was otherwise.
+    if left_out:
+        answer["not_checked"] = left_out
+    if _faults(reports):
+        answer["unreadable"] = [
+            {"subject": report.subject, "reason": report.fault}
+            for report in reports
+            if report.fault
+        ]
+    return json.dumps(answer, indent=2)
+
+
+def _as_dict(finding: Finding) -> dict[str, str]:
+    return {
+        "severity": str(finding.severity),
+        "code": finding.code,
+        "message": finding.message,
+        "remedy": finding.remedy,
+    }
+
+
+def _count(reports: Sequence[Report], severity: Severity) -> int:
+    return sum(f.severity is severity for report in reports for f in report.findings)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def reports_of(path: Path, target: Target) -> list[Report]:
+    """
+    Check a serving.properties, a folder of artifacts, a template, or a cloud assembly.
+
+    Raises:
+        MisuseError: If the path is none of these.
+
+        AssemblyError: If it is an assembly whose manifest cannot be read.
+    """
+    if path.is_file():
+        if is_template(path):
+            return hosted_reports(path)
+        if is_tarball(path):
+            return [_report(str(path), tarball_files(path), target)]
+        _check_kind(path)
+        return [_report(str(path), single_file(path), target)]
+    if not path.is_dir():
+        raise MisuseError(f"{path} {no_file(path) or 'does not exist'}")
+    if is_assembly(path):
+        return hosted_reports(path)
+    return _folder_reports(path, target)
+
+
+def _folder_reports(path: Path, target: Target) -> list[Report]:
+    folders = _artifact_folders(path)
+    broken = _broken_folders(path)
+    if folders:
+        checked = [_folder_report(folder, target) for folder in folders]
+        return [*checked, *(_unchecked(folder, why) for folder, why in broken.items())]
+    for folder, why in broken.items():
+        raise MisuseError(f"{folder}: {why}")
+    raise MisuseError(
+        f"{path} holds neither {PROPERTIES} nor manifest.json; name a file, an "
+        "artifact's folder, a folder of these, or cdk.out"
+    )
+
+
+def _unchecked(folder: Path, why: str) -> Report:
+    return Report(str(folder), [], is_checked=False, left_out=(why,))
+
+
+def _broken_folders(path: Path) -> dict[Path, str]:
+    """
+    Return the folders whose serving.properties is no file, with what it is.
+    """
+    children = [] if (path / PROPERTIES).is_file() else sorted(path.iterdir())
+    folders = [path, *(child for child in children if child.is_dir())]
+    found = ((folder, no_file(folder / PROPERTIES)) for folder in folders)
+    return {folder: f"{PROPERTIES} {why}" for folder, why in found if why}
+
+
+def _check_kind(path: Path) -> None:
+    """
+    Refuse a file that neither is nor looks like a serving.properties.
+    """
+    try:
+        if path.stat().st_size > LARGEST_ARTIFACT:
+            # What is too large for an artifact is told of as such.
+            return
+        with path.open("rb") as file:
+            content = file.read(LARGEST_PROPERTIES)
+    except OSError as fault:
+        raise MisuseError(f"{path} cannot be read: {fault.strerror}") from fault
+    is_named = path.suffix == ".properties"
+    is_binary = b"\0" in content and not content.startswith(_UTF_16)
+    if is_binary or not (is_named or _A_PROPERTY.search(content)):
+        raise MisuseError(
+            f"{path} is no {PROPERTIES}: expected lines such as engine=Python or "
+            "option.model_id=..."
+        )
+
+
+def _folder_report(folder: Path, target: Target) -> Report:
+    try:
+        artifact = folder_files(folder)
+    except OSError as fault:
+        reason = f"{fault.filename or folder} cannot be read: {fault.strerror}"
+        return Report(str(folder), [], is_checked=False, fault=reason)
+    return _report(str(folder), artifact, target)
+
+
+def _artifact_folders(path: Path) -> list[Path]:
+    if (path / PROPERTIES).is_file():
+        return [path]
+    children = sorted(child for child in path.iterdir() if child.is_dir())
+    return [child for child in children if (child / PROPERTIES).is_file()]
+
+
+def _report(subject: str, artifact: Artifact, target: Target) -> Report:
+    read = read_findings(subject, artifact)
+    if target.container is not None and target.version is not None:
+        known = image_findings(target.container, target.version)
+        checked = _check(artifact, target, target.container, target.version)
+        return Report(subject, [*read, *checked, *_warnings(known)])
+    best = _best_report(subject, artifact, target)
+    # What cannot be read no image takes.
+    images = () if _errors(read) else best.images
+    return Report(subject, [*read, *best.findings], images)
+
+
+def _best_report(subject: str, artifact: Artifact, target: Target) -> Report:
+    # Without an image the question is whether any would take the file.
+    answers = {
+        f"{container} {version}": _check(artifact, target, container, version)
+        for container in CONTAINERS
+        if target.container in (None, container)
+        for version in image_versions(container)
+        if LmiVersion.parse(version).rows
+        if target.version in (None, version)
+    }
+    if not answers:
+        raise MisuseError(
+            f"no LMI image of {target.container or 'any family'} has version "
+            f"{target.version!r}"
+        )
+    accepted = [image for image, found in answers.items() if not _errors(found)]
+    # The newest among the best answers: the last one of the fewest errors.
+    best = min(reversed(answers), key=lambda image: len(_errors(answers[image])))
+    return Report(subject, answers[best], tuple(accepted))
+
+
+def _check(
+    artifact: Artifact, target: Target, container: str, version: str
+) -> list[Finding]:
+    if artifact.findings and properties_path(artifact.files) is None:
+        # Why it was not read is said already.
+        return []
+    return artifact_findings(
+        artifact.files,
+        container=container,
+        version=version,
+        accelerators=target.accelerators,
+        architecture=target.architecture,
+        backend=target.backend,
+    )
+
+
+def _warnings(found: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in found if finding.severity is Severity.WARNING]
+
+
+def _errors(found: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in found if finding.severity is Severity.ERROR]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """
+    Where files are to run; what is ``None`` is not known.
+    """
+
+    container: str | None = None
+    version: str | None = None
+    accelerators: int | None = None
+    architecture: str | None = None
+    backend: str | None = None

@@ -1,0 +1,85 @@
+"""
+``sagemaker-llm invoke``: a prompt in, the whole answer out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import typer
+
+from cdk_sagemaker_llm.cli.commands import _asking as asking
+from cdk_sagemaker_llm.cli.commands._options import grouped
+from cdk_sagemaker_llm.cli.output.answers import (
+    Paper,
+    answer_facts,
+    calls,
+    note,
+    put_line,
+    summary,
+    token_facts,
+)
+from cdk_sagemaker_llm.client.tokens import Generation
+
+# What is installed to have it.
+EXTRA = "cli,client"
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("invoke")(invoke)
+
+
+@grouped
+def invoke(
+    endpoint: asking.EndpointName,
+    prompt: asking.Prompt = None,
+    *,
+    file: asking.PromptFile = None,
+    chat: asking.AsChat = False,
+    schema: asking.TheSchema = None,
+    asked: asking.Asked,
+    as_json: asking.AsJson = False,
+) -> None:
+    """
+    Ask an endpoint, and print the whole answer.
+
+    Standard output has the answer alone; the rest is said on standard error.
+
+    Exits with 0 if it answered; 1 if there is no answer, or not the whole of it; 2 on
+    misuse, 130 after Ctrl-C.
+    """
+    with asking.ending("invoke", as_json=as_json):
+        text = asking.read_prompt(prompt, file)
+        options = asked.options()
+        with asked.connect(endpoint, schema) as client:
+            began = time.monotonic()
+            if chat:
+                answer = client.chat(text, **options)
+            else:
+                answer = client.generate(text, **options)
+        seconds = time.monotonic() - began
+        if as_json:
+            _print_json(answer, seconds)
+        else:
+            _print(answer, seconds, details=asked.details)
+
+
+def _print_json(answer: Generation, seconds: float) -> None:
+    facts = answer_facts(answer, seconds)
+    facts["tokens"] = [token_facts(token) for token in answer.tokens]
+    put_line(json.dumps(facts))
+
+
+def _print(answer: Generation, seconds: float, *, details: bool) -> None:
+    paper = Paper(shaded=details)
+    paper.whole(answer)
+    paper.end()
+    for line in calls(answer):
+        note(line)
+    if details:
+        note(summary(answer, seconds))
+        paper.explain()

@@ -1,0 +1,275 @@
+"""
+``sagemaker-llm load-test``: how an endpoint does under load.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from cdk_sagemaker_llm.cli.commands._loading import (
+    AsJson,
+    Asked,
+    HtmlFile,
+    PngFile,
+    PromptWords,
+    RunTime,
+    refusing_misuse,
+    run_live,
+)
+from cdk_sagemaker_llm.cli.commands._options import (
+    grouped,
+    is_given,
+    refuse_unwritable,
+    seconds,
+)
+from cdk_sagemaker_llm.load.joining import join_load
+from cdk_sagemaker_llm.load.result import LoadResult
+from cdk_sagemaker_llm.load.running import LoadError, run_load
+from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
+from cdk_sagemaker_llm.pages.shell import refuse_ending
+
+_NAME = "load-test"
+_OF_JOINING = {"join", "join_within", "processes"}
+EndpointOrJoin: TypeAlias = Annotated[
+    str | None, typer.Argument(help="The endpoint's name; left out with --join.")
+]
+Users: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many users ask, each again when its answer has come (closed loop). "
+        "If left out, 10."
+    ),
+]
+ArrivalRate: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Instead of --users: how many requests arrive a second, at random, "
+        "whether or not those before have been answered (open loop). If left out, "
+        "users ask."
+    ),
+]
+ThinkTime: TypeAlias = Annotated[
+    str, typer.Option(help="How long a user waits between an answer and a request.")
+]
+ExpectWorkers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many processes of other machines, each started with --join, do the "
+        "work. If left out, processes of this machine do."
+    ),
+]
+Bind: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="With --expect-workers, the address of this machine where they join; the "
+        "port is 5557 if left out. What goes over it is not encrypted, and whoever "
+        "reaches it can join.",
+    ),
+]
+JoinWithin: TypeAlias = Annotated[
+    str, typer.Option(help="For how long workers, or with --join the leader, may take.")
+]
+Join: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="Instead of an endpoint: work for the load test that another machine "
+        "leads there with --expect-workers, which says all else but --processes. If "
+        "left out, this machine loads or leads.",
+    ),
+]
+CsvFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--csv", help="Write a row for each request here.")
+]
+JsonFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--json-file", help="Write the figures as JSON here.")
+]
+# What is installed to have it.
+EXTRA = "load"
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command(_NAME)(load_test)
+
+
+@grouped
+def load_test(
+    typer_context: typer.Context,
+    endpoint: EndpointOrJoin = None,
+    *,
+    users: Users = None,
+    arrival_rate: ArrivalRate = None,
+    run_time: RunTime = "60s",
+    think_time: ThinkTime = "0s",
+    expect_workers: ExpectWorkers = None,
+    bind: Bind = "127.0.0.1",
+    join_within: JoinWithin = "5m",
+    join: Join = None,
+    prompt_words: PromptWords = "100",
+    asked: Asked,
+    csv: CsvFile = None,
+    html: HtmlFile = None,
+    png: PngFile = None,
+    json_file: JsonFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Load an endpoint with requests, and tell how it did.
+
+    Nothing is tried again and no copy is waited for. The endpoint is asked once before
+    it begins. Ctrl-C ends it early, with the figures so far. Exits with 1 if no request
+    succeeded, the endpoint refuses or a worker was lost, and with 2 on
+    """
+    with refusing_misuse(_NAME):
+        _refuse_unheeded(typer_context, endpoint)
+        if join is not None:
+            _work_for(join, processes=asked.processes, within=join_within)
+            return
+        refuse_unwritable(
+            {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
+        )
+        if png is not None:
+            refuse_ending(png)
+        settings = asked.settings(
+            endpoint or "",
+            users=users,
+            arrival_rate=arrival_rate,
+            run_time=seconds("--run-time", run_time),
+            think_time=seconds("--think-time", think_time),
+            workers=expect_workers,
+            bind=bind,
+            join_within=seconds("--join-within", join_within),
+            prompt_words=prompt_words,
+        )
+    _announce(settings)
+    result = run_live(_NAME, lambda show: run_load(settings, show))
+    _write(result, csv=csv, html=html, png=png, json_file=json_file)
+    typer.echo(result.to_json() if as_json else result.to_markdown(), nl=False)
+    if not result.figures.success_rate or result.measured.lost:
+        raise typer.Exit(1)
+
+
+def _write(
+    result: LoadResult,
+    *,
+    csv: Path | None,
+    html: Path | None,
+    png: Path | None,
+    json_file: Path | None,
+) -> None:
+    if csv is not None:
+        csv.write_text(result.to_csv(), encoding="utf-8")
+    if json_file is not None:
+        json_file.write_text(result.to_json(), encoding="utf-8")
+    if html is not None:
+        from cdk_sagemaker_llm.load.reports import page_of  # noqa: PLC0415 - where it is asked for
+
+        html.write_text(page_of(result), encoding="utf-8")
+    if png is not None:
+        from cdk_sagemaker_llm.load.reports import draw  # noqa: PLC0415 - matplotlib
+
+        draw(result, png)
+
+
+def _announce(settings: LoadSettings) -> None:
+    """
+    Say how the others join, and who else could.
+    """
+    if settings.workers is None:
+        return
+    host, port = address_of(settings.bind)
+    is_near = _is_loopback(host)
+    address = f"{host if not _is_any(host) else 'THIS-MACHINE'}:{port}"
+    _say(
+        f"waiting for {_workers(settings.workers)} with: sagemaker-llm load-test "
+        f"--join {address}"
+    )
+    if is_near:
+        _say(f"on other machines after: ssh -N -L {port}:{host}:{port} THIS-MACHINE")
+    else:
+        _say(
+            "warning: what goes over this port is not encrypted, and whoever reaches "
+            "it can join, read the settings and send figures, or be this test to its "
+            "workers; leave --bind out and join through ssh, or keep the network closed"
+        )
+
+
+def _refuse_unheeded(context: typer.Context, endpoint: str | None) -> None:
+    """
+    Refuse what has no effect on a machine that leads, joins, or does all by itself.
+
+    Raises:
+        ValueError: If there is any of it, or no endpoint.
+    """
+    given = {name for name in context.params if is_given(context, name)}
+    if "join" in given:
+        if unheeded := sorted(given - _OF_JOINING):
+            names = ", ".join(_flag(context, name) for name in unheeded)
+            raise ValueError(f"--join takes the leader's settings; leave out {names}")
+    elif endpoint is None:
+        raise ValueError(
+            "name an endpoint to load, or with --join HOST[:PORT] the load test to "
+            "work for"
+        )
+    elif "expect_workers" not in given and (
+        unheeded := sorted(given & {"bind", "join_within"})
+    ):
+        names = ", ".join(_flag(context, name) for name in unheeded)
+        raise ValueError(
+            f"without --expect-workers nobody joins; add it, or leave out {names}"
+        )
+
+
+def _work_for(address: str, *, processes: int | None, within: str) -> None:
+    """
+    Work for the load test of another machine.
+
+    Raises:
+        ValueError: If the address or another argument is none.
+    """
+    if processes is not None and processes < 1:
+        raise ValueError(f"--processes must be at least 1, got {processes}")
+    try:
+        address_of(address)
+    except ValueError as error:
+        raise ValueError(f"--join {error}") from error
+    patience = seconds("--join-within", within)
+    _say(f"looking for the load test at {address}, for up to {within}")
+    try:
+        join_load(address, processes=processes, within=patience, on_told=_say)
+    except LoadError as error:
+        for line in str(error).splitlines():
+            _say(line)
+        raise typer.Exit(1) from error
+
+
+def _flag(context: typer.Context, name: str) -> str:
+    written = {one.name: one.opts[0] for one in context.command.params}
+    return "the endpoint" if name == "endpoint" else written[name]
+
+
+def _say(text: str) -> None:
+    typer.echo(f"sagemaker-llm load-test: {text}", err=True)
+
+
+def _workers(count: int) -> str:
+    return "1 worker; start it" if count == 1 else f"{count} workers; start them"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_any(host: str) -> bool:
+    return host == "0.0.0.0"  # noqa: S104 - what somebody else wrote

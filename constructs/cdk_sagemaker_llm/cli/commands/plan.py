@@ -1,0 +1,244 @@
+"""
+``sagemaker-llm plan``: where a model fits, how often, and what an app takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
+from cdk_sagemaker_llm.cli.commands._options import AsJson, grouped, is_given
+from cdk_sagemaker_llm.cli.commands._prices import PriceError, PriceOptions
+from cdk_sagemaker_llm.cli.output.plans import (
+    Choice,
+    draw_memory,
+    facts_of,
+    show_plan,
+    show_ranking,
+)
+from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
+from cdk_sagemaker_llm.fit.planning import plan as plan_for
+from cdk_sagemaker_llm.fit.plans import Plan
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.serving import ServingConfiguration
+
+FITS, DOES_NOT_FIT, MISUSE = 0, 1, 2
+_ENGINES = ("vllm", "lmi-vllm", "lmi-dist", "trtllm", "tgi")
+_OTHERS: Mapping[str, EngineName] = {
+    "sglang": "sglang",
+    "llama.cpp": "llama.cpp",
+    "tei": "tei",
+}
+_VERSIONED = ("vllm", "sglang")
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("plan")(plan)
+
+
+@grouped
+def plan(
+    *,
+    command: typer.Context,
+    model: Annotated[
+        str,
+        typer.Argument(help="A model of the catalogue, a config.json, or cdk.out."),
+    ],
+    instance: Annotated[
+        str | None, typer.Option(help="The instance type; left out, all are ranked.")
+    ] = None,
+    serving: Annotated[
+        str,
+        typer.Option(help=f"The engine: {', '.join((*_ENGINES, *_OTHERS))}."),
+    ] = "vllm",
+    engine_version: Annotated[
+        str | None,
+        typer.Option(
+            help="The release of vLLM or SGLang; left out, that of the image."
+        ),
+    ] = None,
+    context: Annotated[
+        int | None, typer.Option(help="Tokens of prompt and answer; left out, 4096.")
+    ] = None,
+    weight_bits: Annotated[
+        int | None,
+        typer.Option(help="Bits of a weight: 4, 8, 16 or 32; left out, as published."),
+    ] = None,
+    gguf_type: Annotated[
+        str | None,
+        typer.Option(
+            help="A GGUF file's type, as Q4_K_M; left out, its bits are not known."
+        ),
+    ] = None,
+    tensor_parallel_degree: Annotated[
+        int | None, typer.Option(help="If left out, the smallest that fits.")
+    ] = None,
+    copies: Annotated[int, typer.Option(min=1, help="Copies that must run.")] = 1,
+    prices: PriceOptions,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the memory of an accelerator to a file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Compute where a model fits before anything is deployed.
+
+    Exits with 0 if it fits, or may fit the type that is named; 1 if it does not fit,
+    2 on misuse.
+    """
+    try:
+        if is_assembly(Path(model)):
+            _refuse_options(command)
+            _plan_app(Path(model), as_json=as_json)
+            return
+        demand = _demand(serving, engine_version)
+        names = [instance] if instance else _gpu_types()
+        costs = prices.read()
+        choices = [
+            Choice(one, copies, costs.get(one.instance_type.name))
+            for one in _plans(
+                _architecture(model),
+                names,
+                demand,
+                weight_bits=weight_bits,
+                gguf_type=gguf_type,
+                context_length=context,
+                tensor_parallel_degree=tensor_parallel_degree,
+            )
+        ]
+        fitting = sorted((c for c in choices if c.plan.fits), key=Choice.rank)
+        possible = any(choice.plan.may_fit for choice in choices)
+        shown = fitting if instance is None else choices
+        if plot is not None:
+            draw_memory([choice.plan for choice in shown], plot)
+    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+        for line in str(fault).splitlines():
+            typer.echo(f"sagemaker-llm plan: {line}", err=True)
+        raise typer.Exit(MISUSE) from fault
+    if as_json:
+        typer.echo(json.dumps([facts_of(choice) for choice in shown], indent=2))
+    elif instance is not None:
+        show_plan(shown[0])
+    else:
+        show_ranking(shown)
+    fits = possible if instance is not None else bool(fitting)
+    raise typer.Exit(FITS if fits else DOES_NOT_FIT)
+
+
+def _plan_app(path: Path, *, as_json: bool) -> None:
+    # Reading an app loads what judges containers, which a model's plan needs none of.
+    from cdk_sagemaker_llm.cli.app.fleets import variant_plans  # noqa: PLC0415
+    from cdk_sagemaker_llm.cli.app.hosting import App  # noqa: PLC0415
+    from cdk_sagemaker_llm.cli.output import fleets  # noqa: PLC0415
+
+    app = App.read(path)
+    variants = variant_plans(app)
+    for name in app.assembly.unopened:
+        typer.echo(
+            f"sagemaker-llm plan: {name} is not counted: its template is not in the "
+            "assembly",
+            err=True,
+        )
+    if as_json:
+        typer.echo(json.dumps(fleets.facts(variants), indent=2))
+    else:
+        fleets.show(variants)
+
+
+def _refuse_options(command: typer.Context) -> None:
+    """
+    Refuse what is said of one model, where a whole app is planned.
+    """
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in command.params
+        if name not in ("model", "as_json") and is_given(command, name)
+    ]
+    if given:
+        raise ValueError(
+            f"{', '.join(given)} cannot be given for a synthesised app, whose own "
+            "templates say it; leave it out, or name a model instead"
+        )
+
+
+def _architecture(model: str) -> ModelArchitecture:
+    path = Path(model)
+    if path.is_file():
+        return ModelArchitecture.from_config(path)
+    if path.suffix == ".json" or path.is_dir():
+        raise ValueError(f"{model} is neither a config.json nor a cloud assembly")
+    return ModelArchitecture.of(model)
+
+
+def _demand(serving: str, version: str | None) -> Demand:
+    known = (*_ENGINES, *_OTHERS)
+    if serving not in known:
+        raise ValueError(
+            f"--serving must be one of {', '.join(known)}, got {serving!r}"
+        )
+    demand = _usual_demand(serving)
+    if version is not None and demand.engine not in _VERSIONED:
+        raise ValueError(
+            f"--engine-version is that of vLLM or SGLang, and --serving is {serving}; "
+            "leave it out"
+        )
+    return replace(demand, engine_version=version or demand.engine_version)
+
+
+def _usual_demand(serving: str) -> Demand:
+    usual = Demand(architecture=None, assumptions=Assumptions())
+    # Each loads its own checks, and one is asked for.
+    from cdk_sagemaker_llm import serving as servings  # noqa: PLC0415
+
+    match serving:
+        case "vllm":
+            made: ServingConfiguration = servings.Vllm()
+        case "lmi-vllm":
+            made = servings.LmiVllm()
+        case "lmi-dist":
+            made = servings.LmiDist("0.32.0")
+        case "trtllm":
+            made = servings.TensorRtLlm("0.33.0")
+        case "tgi":
+            made = servings.Tgi("3.3.6")
+        case "sglang":
+            made = servings.Sglang()
+        case _:
+            return replace(usual, engine=_OTHERS[serving])
+    return made.prepare(None, None).demand or usual
+
+
+def _gpu_types() -> list[str]:
+    others = ("ml.inf", "ml.trn", "ml.dl")
+    return [name for name in accelerated_type_names() if not name.startswith(others)]
+
+
+def _plans(
+    architecture: ModelArchitecture,
+    names: Sequence[str],
+    demand: Demand,
+    **wanted: Any,  # noqa: ANN401 - what plan() takes by keyword
+) -> list[Plan]:
+    return [
+        plan_for(
+            architecture,
+            name,
+            assumptions=demand.assumptions,
+            engine=demand.engine,
+            engine_version=demand.engine_version,
+            **wanted,
+        )
+        for name in names
+    ]

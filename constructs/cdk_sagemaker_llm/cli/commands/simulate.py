@@ -1,0 +1,537 @@
+"""
+``sagemaker-llm simulate``: what scaling does to an app under load, before anyone pays.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cdk_sagemaker_llm.cli.app.playing import Told
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
+from cdk_sagemaker_llm.cli.app.traffic import SHAPES, Wanted, whole_minute
+from cdk_sagemaker_llm.cli.commands._options import (
+    grouped,
+    moment,
+    rate,
+    refuse_unwritable,
+    seconds,
+    whole,
+)
+from cdk_sagemaker_llm.cli.commands._prices import PriceError, PriceOptions
+from cdk_sagemaker_llm.cli.commands._variations import Subject
+from cdk_sagemaker_llm.cli.output import files
+from cdk_sagemaker_llm.cli.output.runs import Prices, Run
+from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays
+from cdk_sagemaker_llm.simulation.scenario import Method
+from cdk_sagemaker_llm.simulation.service.measurement import (
+    Measurement,
+    read_service_times,
+)
+
+MISUSE = 2
+_METHODS: Mapping[str, Method] = {"requests": "requests", "aggregate": "aggregate"}
+# Which traffic heeds what; a file of requests and users heed none of these.
+_HEEDED: Mapping[str, tuple[str, ...]] = {
+    "--rate": SHAPES,
+    "--peak": ("ramp", "spike", "day"),
+    "--begin": ("constant", "ramp", "spike"),
+    "--lasting": ("constant", "ramp", "spike"),
+    "--busiest": ("day",),
+    "--time-zone": ("day",),
+}
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the subcommand.
+    """
+    app.command("simulate")(simulate)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrafficOptions:
+    """
+    The load: its shape, its lengths, and for how long.
+    """
+
+    traffic: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(SHAPES)}, or a CSV file of requests; left out, spike."
+        ),
+    ] = None
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            help="Requests, as 20/min or 5/s: before and after a spike, at "
+            "first, or at the quietest hour; left out, it follows from the "
+            "target of scaling."
+        ),
+    ] = None
+    peak: Annotated[
+        str | None,
+        typer.Option(
+            help="Requests at most; left out, four times the rate or the target."
+        ),
+    ] = None
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            help="When a spike or a ramp begins, as 10m; left out, after ten "
+            "minutes or a sixth of the duration."
+        ),
+    ] = None
+    lasting: Annotated[
+        str | None,
+        typer.Option(
+            help="How long a spike lasts or a ramp takes; left out, a third or a"
+            " half of the duration."
+        ),
+    ] = None
+    scale: Annotated[
+        float, typer.Option(min=0, max=1000000.0, help="How many times the requests.")
+    ] = 1.0
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Users who wait for each answer; left out, there is a rate."
+        ),
+    ] = None
+    think: Annotated[
+        str | None, typer.Option(help="How long they think; left out, 20s.")
+    ] = None
+    prompt_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 500
+    answer_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = (
+        150
+    )
+    spread: Annotated[
+        float,
+        typer.Option(
+            min=0, max=3, help="How much lengths differ: 0 not at all, 1 as chats do."
+        ),
+    ] = 0.0
+    even: Annotated[
+        bool, typer.Option("--even", help="Requests come in even steps, not at random.")
+    ] = False
+    busiest: Annotated[
+        int | None,
+        typer.Option(min=0, max=23, help="The busiest hour of a day; left out, 14."),
+    ] = None
+    time_zone: Annotated[
+        str | None, typer.Option(help="Whose hours they are; left out, UTC.")
+    ] = None
+    timeout: Annotated[
+        str, typer.Option(help="How long a client waits for an answer.")
+    ] = "60s"
+    duration: Annotated[str, typer.Option(help="How much time is played out.")] = "2h"
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help="When it begins, as 2026-03-02T08:00+01:00, for schedules and "
+            "days; left out, a Monday at midnight UTC."
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="What chance follows.")] = 0
+
+    def wanted(self) -> Wanted:
+        """
+        Read what is asked of the traffic.
+
+        Raises:
+            ValueError: If something of it has no effect, or cannot be read.
+        """
+        return Wanted(
+            shape=self.traffic or "spike",
+            rate=_rate("--rate", self.rate),
+            peak=_rate("--peak", self.peak),
+            begin=_span("--begin", self.begin),
+            lasting=_span("--lasting", self.lasting),
+            scale=self.scale,
+            users=self.users,
+            think=_span("--think", self.think),
+            prompt=self.prompt_tokens,
+            answer=self.answer_tokens,
+            spread=self.spread,
+            even=self.even,
+            busiest=14 if self.busiest is None else self.busiest,
+            time_zone=self.time_zone or "UTC",
+            timeout=seconds("--timeout", self.timeout),
+        )
+
+    def check(self) -> None:
+        """
+        Refuse options of another traffic than the one that is asked for, and what would
+        begin after the end.
+
+        Raises:
+            ValueError: If there are any; one line for each.
+        """
+        shaping = {
+            "--rate": self.rate,
+            "--peak": self.peak,
+            "--begin": self.begin,
+            "--lasting": self.lasting,
+            "--think": self.think,
+            "--busiest": self.busiest,
+            "--time-zone": self.time_zone,
+        }
+        given = {flag for flag, value in shaping.items() if value is not None}
+        faults = list(_faults(self.traffic, self.users, given))
+        if faults:
+            raise ValueError("\n".join(faults))
+        if self.begin is None:
+            return
+        if seconds("--begin", self.begin) >= seconds("--duration", self.duration):
+            raise ValueError(
+                f"--begin must be before the end, got {self.begin} of --duration "
+                f"{self.duration}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServingOptions:
+    """
+    How requests are served, and on what.
+    """
+
+    service_times: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file of measured service times, one for each model; left "
+            "out, they are estimated from the accelerators' bandwidth and "
+            "arithmetic."
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(help="requests or aggregate; left out, whichever suits the rate."),
+    ] = None
+    available: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How many instances of a type can be had, as ml.g5.xlarge=2; "
+            "left out, as many as are asked for."
+        ),
+    ] = None
+
+    def measured(self) -> tuple[Measurement, ...]:
+        """
+        Read the measured service times.
+
+        Raises:
+            ValueError: If a file cannot be read.
+        """
+        return tuple(map(_measured, self.service_times or ()))
+
+    def way(self) -> Method | None:
+        """
+        Read how the run is computed; ``None`` for whichever suits.
+
+        Raises:
+            ValueError: If there is no such way.
+        """
+        if self.method is not None and self.method not in _METHODS:
+            raise ValueError(
+                f"--method must be requests or aggregate, got {self.method!r}"
+            )
+        return _METHODS[self.method] if self.method else None
+
+    def limits(self) -> dict[str, int]:
+        """
+        Read how many instances can be had, by type.
+
+        Raises:
+            ValueError: If one is written otherwise.
+        """
+        found = {}
+        for text in self.available or ():
+            name, sign, number = text.partition("=")
+            if not sign or not name.startswith("ml."):
+                raise ValueError(
+                    f"--available must be such as ml.g5.xlarge=2, got {text!r}"
+                )
+            found[name] = whole(f"--available {name}", number)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimeOptions:
+    """
+    How long things take.
+    """
+
+    instance_start: Annotated[
+        str | None, typer.Option(help="Until an instance runs, as 4m; left out, 201s.")
+    ] = None
+    image_pull: Annotated[
+        str | None,
+        typer.Option(
+            help="Until an instance has the image; left out, 213s, and 333s on "
+            "an ml.g6.2xlarge."
+        ),
+    ] = None
+    model_start: Annotated[
+        str | None,
+        typer.Option(
+            help="From the container's start until it serves; left out, "
+            "estimated from the model's bytes."
+        ),
+    ] = None
+    drain: Annotated[
+        str | None,
+        typer.Option(help="What a copy takes to finish and end; left out, 30s."),
+    ] = None
+    release: Annotated[
+        str | None,
+        typer.Option(
+            help="How long an instance without copies is kept; left out, 12m."
+        ),
+    ] = None
+    refusal: Annotated[
+        str | None,
+        typer.Option(help="Until missing capacity is an error; left out, 31m."),
+    ] = None
+    metric_delay: Annotated[
+        str | None,
+        typer.Option(
+            help="How late metrics by the minute can be read; left out, 120s."
+        ),
+    ] = None
+    fast_metric_delay: Annotated[
+        str | None,
+        typer.Option(help="The same of metrics in ten seconds; left out, 30s."),
+    ] = None
+
+    def times(self) -> dict[str, float]:
+        """
+        Read the times of the fleet that were written, by field.
+
+        Raises:
+            ValueError: If one is no time.
+        """
+        given = {
+            "provision": ("--instance-start", self.instance_start),
+            "image_pull": ("--image-pull", self.image_pull),
+            "model_start": ("--model-start", self.model_start),
+            "drain": ("--drain", self.drain),
+            "release": ("--release", self.release),
+            "refusal": ("--refusal", self.refusal),
+        }
+        return {
+            name: seconds(flag, text)
+            for name, (flag, text) in given.items()
+            if text is not None
+        }
+
+    def delays(self) -> MetricDelays:
+        """
+        Read how late metrics can be read.
+
+        Raises:
+            ValueError: If one is no time.
+        """
+        usual = MetricDelays()
+        slow = _span("--metric-delay", self.metric_delay)
+        quick = _span("--fast-metric-delay", self.fast_metric_delay)
+        return MetricDelays(
+            standard=usual.standard if slow is None else slow,
+            high_resolution=usual.high_resolution if quick is None else quick,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparingOptions:
+    """
+    Other settings, and what is set beside the app.
+    """
+
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another setting than the app's, as target=8, max=6, scale-out-"
+            "cooldown=30s; left out, the app's.",
+        ),
+    ] = None
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Another app, to set beside this one; left out, none."),
+    ] = None
+    compare_with: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The same app with other settings beside it, as target=8; "
+            "several go together; left out, none."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileOptions:
+    """
+    The files that are written.
+    """
+
+    png: Annotated[Path | None, typer.Option(help="Draw it to a file.")] = None
+    html: Annotated[Path | None, typer.Option(help="Write a web page.")] = None
+    csv: Annotated[
+        Path | None, typer.Option(help="Write a line for each minute to a file.")
+    ] = None
+
+    def check(self) -> None:
+        """
+        Refuse files that cannot be written.
+
+        Raises:
+            ValueError: If there are any.
+        """
+        refuse_unwritable({"--png": self.png, "--html": self.html, "--csv": self.csv})
+        if self.png is not None:
+            refuse_ending(self.png)
+
+    def write(self, runs: Sequence[Run], prices: Prices) -> None:
+        """
+        Write them.
+        """
+        if self.png is not None:
+            from cdk_sagemaker_llm.cli.output.picture import draw  # noqa: PLC0415 - matplotlib
+
+            draw(runs, self.png)
+        if self.html is not None:
+            from cdk_sagemaker_llm.cli.output.page import page_of  # noqa: PLC0415 - where it is asked for
+
+            self.html.write_text(page_of(runs, prices), encoding="utf-8")
+        if self.csv is not None:
+            self.csv.write_text(files.csv_of(runs), encoding="utf-8")
+
+
+@grouped
+def simulate(
+    *,
+    app: Annotated[
+        Path, typer.Argument(help="cdk.out, or a single template in JSON.")
+    ] = Path("cdk.out"),
+    endpoint: Annotated[
+        str | None,
+        typer.Option(help="Only endpoints with this in their name; left out, all."),
+    ] = None,
+    traffic: Annotated[TrafficOptions, "Traffic"],
+    serving: Annotated[ServingOptions, "Serving"],
+    times: Annotated[TimeOptions, "How long things take"],
+    comparing: Annotated[ComparingOptions, "Comparing"],
+    costs: Annotated[PriceOptions, "Output"],
+    output: Annotated[FileOptions, "Output"],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON.", rich_help_panel="Output")
+    ] = False,
+) -> None:
+    """
+    Play an app's scaling out in time, under a load, before anyone pays.
+
+    Without options the load is a spike to four times what scaling aims at, and back.
+    Exits with 2 on misuse.
+    """
+    try:
+        _require_numpy()
+        traffic.check()
+        output.check()
+        told = Told(
+            wanted=traffic.wanted(),
+            duration=seconds("--duration", traffic.duration),
+            seed=traffic.seed,
+            method=serving.way(),
+            times=times.times(),
+            delays=times.delays(),
+            measured=serving.measured(),
+            model_start=_span("--model-start", times.model_start),
+            available=serving.limits(),
+            **(
+                {"start": whole_minute(moment("--start", traffic.start))}
+                if traffic.start
+                else {}
+            ),
+        )
+        prices = _prices(costs)
+        subject = Subject(
+            app,
+            endpoint,
+            comparing.setting or (),
+            comparing.compare,
+            comparing.compare_with or (),
+        )
+        runs = [subject.run(told), *subject.others(told)]
+        output.write(runs, prices)
+    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+        for line in str(fault).splitlines():
+            typer.echo(f"sagemaker-llm simulate: {line}", err=True)
+        raise typer.Exit(MISUSE) from fault
+    if as_json:
+        typer.echo(json.dumps(files.facts_of(runs, prices), indent=2))
+    else:
+        _show(runs, prices)
+
+
+def _show(runs: Sequence[Run], prices: Prices) -> None:
+    from cdk_sagemaker_llm.cli.output import terminal  # noqa: PLC0415 - rich
+
+    if len(runs) == 1:
+        terminal.show(runs[0], prices)
+    else:
+        terminal.show_compared(runs, prices)
+
+
+def _faults(
+    traffic: str | None, users: int | None, given: Collection[str]
+) -> Iterator[str]:
+    shape = traffic or "spike"
+    if users is not None and traffic is not None:
+        yield f"--users come instead of a traffic, got --traffic {traffic} besides"
+    elif users is None and "--think" in given:
+        yield "--think is how long users think; say how many there are with --users"
+    for flag, shapes in _HEEDED.items():
+        if flag in given and users is not None:
+            yield f"{flag} has no effect on --users; leave one of the two out"
+        elif flag in given and shape not in shapes:
+            known = ", ".join(shapes)
+            yield f"{flag} has no effect on --traffic {shape}; it shapes {known}"
+
+
+def _require_numpy() -> None:
+    if importlib.util.find_spec("numpy") is None:
+        raise ValueError(
+            "chance and curves need NumPy; install it with: "
+            "pip install 'cdk-sagemaker-llm[cli,simulate]'"
+        )
+
+
+def _prices(costs: PriceOptions) -> Prices:
+    found = costs.read()
+    if costs.prices is not None and not found:
+        raise ValueError(f"--prices {costs.prices} has no price of any instance type")
+    return found
+
+
+def _rate(flag: str, text: str | None) -> float | None:
+    return None if text is None else rate(flag, text)
+
+
+def _span(flag: str, text: str | None) -> float | None:
+    return None if text is None else seconds(flag, text)
+
+
+def _measured(path: Path) -> Measurement:
+    try:
+        return read_service_times(path)
+    except OSError as fault:
+        raise ValueError(
+            f"--service-times {path} cannot be read: {fault.strerror}; leave it out "
+            "to estimate them"
+        ) from fault

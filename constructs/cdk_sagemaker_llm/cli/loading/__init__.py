@@ -1,3 +1,0 @@
-"""
-The parts of ``sagemaker-llm load-test``.
-"""

@@ -1,0 +1,3 @@
+"""
+What the commands show: on the terminal, as a page, as a picture, and in files.
+"""

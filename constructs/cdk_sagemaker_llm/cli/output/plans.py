@@ -1,0 +1,280 @@
+"""
+Plans of a model: tables, a bar of each accelerator's memory, a picture, and JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.fit.setting import GIB
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_BAR_CELLS = 48
+_MOST_ROWS = 15
+_STYLES = {
+    "weights": ("W", "blue"),
+    "runtime": ("r", "magenta"),
+    "activations": ("a", "yellow"),
+    "cuda_graphs": ("g", "cyan"),
+    "kv_cache": ("K", "green"),
+}
+_MOST_BARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """
+    An instance type that can host the copies, and what that takes.
+    """
+
+    plan: Plan
+    copies: int
+    price: float | None
+
+    @property
+    def instances(self) -> int:
+        """
+        How many instances hold the copies.
+        """
+        return -(-self.copies // self.plan.replicas) if self.plan.replicas else 0
+
+    @property
+    def accelerators(self) -> int:
+        """
+        How many accelerators the copies reserve.
+        """
+        if self.plan.is_on_host:
+            return 0
+        return self.copies * self.plan.tensor_parallel_degree
+
+    @property
+    def cost(self) -> float | None:
+        """
+        US dollars an hour; ``None`` without a price.
+        """
+        return None if self.price is None else self.price * self.instances
+
+    def rank(self) -> tuple[float, ...]:
+        """
+        Order by accelerators used, then by price, then by what is left idle.
+        """
+        hardware = self.plan.instance_type
+        unknown = float("inf")
+        return (
+            self.accelerators,
+            unknown if self.cost is None else self.cost,
+            self.instances * hardware.accelerators * hardware.accelerator_memory_gib,
+            hardware.vcpus,
+        )
+
+
+def show_plan(choice: Choice) -> None:
+    """
+    Print one plan's arithmetic and the bar of an accelerator.
+    """
+    console = plain_console()
+    console.print(choice.plan.explain(), markup=False, highlight=False)
+    console.print()
+    console.print(memory_bar(choice.plan))
+    if choice.plan.fits:
+        console.print(_counted(choice), highlight=False)
+
+
+def show_ranking(choices: Sequence[Choice]) -> None:
+    """
+    Print the instance types that can host the copies, the best first.
+    """
+    console = plain_console()
+    if not choices:
+        console.print("no instance type of the catalogue can host it", highlight=False)
+        return
+    first = choices[0].plan
+    kind = first.setting.gguf_type or f"{first.weight_bits} bits"
+    head = (
+        f"{first.architecture.architecture}, {first.architecture.parameter_count:,} "
+        f"parameters in {kind}, {first.context_length} tokens"
+    )
+    console.print(head, highlight=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("instance type")
+    for name in ("degree", "copies each", "instances", "accelerators", "sequences"):
+        table.add_column(name, justify="right")
+    table.add_column("$/h", justify="right")
+    table.add_column("memory of an accelerator")
+    for choice in choices[:_MOST_ROWS]:
+        table.add_row(*_row(choice), memory_bar(choice.plan, cells=16))
+    console.print(table)
+    if len(choices) > _MOST_ROWS:
+        console.print(f"and {len(choices) - _MOST_ROWS} more", highlight=False)
+    console.print(_legend(), highlight=False)
+
+
+def memory_bar(plan: Plan, *, cells: int = _BAR_CELLS) -> Text:
+    """
+    Draw the terms of one accelerator to scale; what is too much ends in ``!``.
+    """
+    bar = Text("[")
+    edges = [0]
+    used = 0
+    for name, value in plan.terms.items().items():
+        used += value
+        edges.append(min(round(used / plan.capacity * cells), cells))
+        letter, style = _STYLES[name]
+        bar.append(letter * (edges[-1] - edges[-2]), style)
+    bar.append("." * (cells - edges[-1]))
+    return bar.append("!", "red") if used > plan.capacity else bar.append("]")
+
+
+def _row(choice: Choice) -> list[str]:
+    plan = choice.plan
+    return [
+        plan.instance_type.name,
+        str(plan.tensor_parallel_degree),
+        str(plan.replicas),
+        str(choice.instances),
+        str(choice.accelerators),
+        _sequences(plan),
+        "" if choice.cost is None else f"{choice.cost:.2f}",
+    ]
+
+
+def _sequences(plan: Plan) -> str:
+    promised, best = plan.concurrent_sequences, plan.best.sequences
+    return str(promised) if promised == best else f"{promised}-{best}"
+
+
+def _counted(choice: Choice) -> str:
+    cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
+    devices = "" if choice.plan.is_on_host else f", {choice.accelerators} accelerators"
+    return f"{choice.copies} copies: {choice.instances} instances{devices}{cost}"
+
+
+def _legend() -> str:
+    names = ", ".join(
+        f"{letter} {name.replace('_', ' ')}" for name, (letter, _) in _STYLES.items()
+    )
+    return (
+        f"{names} of one sequence; sequences: at once on one copy, promised and at best"
+    )
+
+
+def plain_console() -> Console:
+    """
+    Return where tables are printed: in a pipe or a file they are not cut.
+    """
+    console = Console(soft_wrap=True)
+    return console if console.is_terminal else Console(width=200, soft_wrap=True)
+
+
+def draw_memory(plans: Sequence[Plan], path: Path) -> None:
+    """
+    Draw a stacked bar for each plan into a file, whose ending chooses the format.
+
+    Raises:
+        ValueError: If matplotlib is missing, nothing is to be drawn, or the ending is
+            of no known format.
+    """
+    memory_figure(plans).savefig(path)
+
+
+def memory_figure(plans: Sequence[Plan]) -> Figure:
+    """
+    Draw a stacked bar for each plan, in GiB, with a line at what an accelerator has.
+
+    The bar is the cautious case; a dotted line leads back to the best one.
+
+    Raises:
+        ValueError: If matplotlib is missing, or nothing is to be drawn.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+    except ImportError as fault:
+        raise ValueError(
+            "--plot needs matplotlib; install it with: "
+            "pip install 'cdk-sagemaker-llm[plot]'"
+        ) from fault
+    shown = plans[:_MOST_BARS]
+    if not shown:
+        raise ValueError("there is nothing to draw: no instance type fits")
+    figure = Figure(figsize=(9, 1.5 + 0.45 * len(shown)), layout="constrained")
+    axes = figure.subplots()
+    labels = [
+        f"{plan.instance_type.name} (degree {plan.tensor_parallel_degree})"
+        for plan in shown
+    ]
+    begun = [0.0] * len(shown)
+    for name in shown[0].terms.items():
+        sizes = [plan.terms.items()[name] / GIB for plan in shown]
+        axes.barh(labels, sizes, left=begun, label=name.replace("_", " "))
+        begun = [left + size for left, size in zip(begun, sizes, strict=True)]
+    for index, plan in enumerate(shown):
+        edge = plan.capacity / GIB
+        axes.plot([edge, edge], [index - 0.45, index + 0.45], color="black")
+        least, most = plan.best.terms.total / GIB, plan.terms.total / GIB
+        axes.hlines(index, least, most, colors="black", linestyles="dotted")
+    axes.invert_yaxis()
+    axes.set_xlabel(
+        "GiB per accelerator, cautiously; dotted: back to the best case; "
+        "the line is its capacity"
+    )
+    axes.legend(ncols=5, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    return figure
+
+
+def facts_of(choice: Choice) -> Mapping[str, Any]:
+    """
+    Return a choice for JSON.
+    """
+    one = choice.plan
+    return {
+        "instance_type": one.instance_type.name,
+        "fits": one.fits,
+        "loads": one.loads,
+        "limit": one.limit,
+        "tensor_parallel_degree": one.tensor_parallel_degree,
+        "replicas": one.replicas,
+        "copies": choice.copies,
+        "instances": choice.instances,
+        "accelerators": choice.accelerators,
+        "context_length": one.context_length,
+        "largest_context": one.largest_context,
+        "concurrent_sequences": one.concurrent_sequences,
+        "engine": one.engine,
+        "engine_version": one.engine_version,
+        "gguf_type": one.setting.gguf_type,
+        "memory_of": "host" if one.is_on_host else "accelerator",
+        "range": {
+            "best": _outcome(one.best),
+            "expected": _outcome(one.expected),
+            "cautious": _outcome(one.cautious),
+        },
+        "bytes_per_accelerator": {
+            **one.terms.items(),
+            "total": one.terms.total,
+            "capacity": one.capacity,
+        },
+        "usd_per_hour": choice.cost,
+    }
+
+
+def _outcome(outcome: Outcome) -> Mapping[str, Any]:
+    return {
+        "fits": outcome.fits,
+        "loads": outcome.loads,
+        "kv_cache_bytes": outcome.kv_cache_room,
+        "kv_cache_tokens": outcome.kv_cache_tokens,
+        "concurrent_sequences": outcome.sequences,
+        "bytes_per_accelerator": outcome.terms.items(),
+    }

@@ -1,0 +1,392 @@
+"""
+A run as rows and numbers, and several runs side by side.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.cli.app.playing import Played
+from cdk_sagemaker_llm.simulation.outcome import SHARES, Series
+from cdk_sagemaker_llm.simulation.report import Section, report
+from cdk_sagemaker_llm.simulation.report.moments import mean_latency, worst_minute
+from cdk_sagemaker_llm.simulation.report.sentences import moment
+
+_MINUTE = 60.0
+# What a table is made of, in minutes.
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1440)
+_MOST_ROWS = 30
+NOT_SCALED = "not scaled"
+
+Prices = Mapping[str, float]
+# What instances are of that several models share.
+ALL_MODELS = "all models"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """
+    One app with its settings, played out.
+
+    Args:
+        name: What tells it from another run.
+
+        played: What came of each variant.
+
+        left_out: What of the app was not simulated.
+    """
+
+    name: str
+    played: Sequence[Played]
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """
+    Some minutes of one model; what has no number there is ``None``.
+
+    Args:
+        begin: Seconds since the start at which they begin.
+
+        rate: Requests a minute.
+
+        copies: Copies that serve at the end.
+
+        desired: Copies that are asked for at the end.
+
+        instances: Instances that run at the end.
+
+        waiting: The longest line.
+
+        p50: The highest median of a minute, in seconds.
+
+        p95: The highest 95 % of a minute, in seconds.
+
+        refused: Requests that were refused or not answered in time.
+    """
+
+    begin: float
+    rate: float
+    copies: float
+    desired: float
+    instances: float
+    waiting: float
+    p50: float | None
+    p95: float | None
+    refused: float
+
+
+HEADS = (
+    "time",
+    "requests/min",
+    "copies",
+    "wanted",
+    "instances",
+    "in line",
+    "p50 s",
+    "p95 s",
+    "lost",
+)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """
+    Write a row under ``HEADS``; what is not there, and no loss, is left empty.
+    """
+    return (
+        moment(row.begin),
+        f"{row.rate:.1f}",
+        f"{row.copies:.0f}",
+        f"{row.desired:.0f}",
+        f"{row.instances:.0f}",
+        f"{row.waiting:.0f}",
+        "" if row.p50 is None else f"{row.p50:.1f}",
+        "" if row.p95 is None else f"{row.p95:.1f}",
+        f"{row.refused:.0f}" if row.refused else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """
+    One line of the log.
+    """
+
+    time: float
+    what: str
+    before: int
+    after: int
+    why: str
+
+
+def rows_of(played: Played, model: str, most: int = _MOST_ROWS) -> list[Row]:
+    """
+    Return a model's minutes, put together so that there are not too many.
+    """
+    series = played.outcome.workloads[model]
+    minutes = len(series.arrived)
+    step = next((s for s in _STEPS if minutes <= s * most), _STEPS[-1])
+    instances = instances_of(played)
+    return [
+        _row(series, instances, begin, min(begin + step, minutes))
+        for begin in range(0, minutes, step)
+    ]
+
+
+def instances_of(played: Played) -> list[float]:
+    """
+    Return how many instances run at the end of each minute.
+    """
+    kinds = list(played.outcome.instances.values())
+    return [sum(each) for each in zip(*kinds, strict=True)]
+
+
+def start_of(played: Played) -> str:
+    """
+    Say which moment all times count from.
+    """
+    return f"0:00:00 is {played.outcome.start:%A, %Y-%m-%d %H:%M %Z}"
+
+
+def all_costs(run: Run, prices: Prices) -> float | None:
+    """
+    Return US dollars for a whole run; ``None`` where a price is not known.
+    """
+    found = [cost_of(played, prices) for played in run.played]
+    known = [each for each in found if each is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def lost(series: Series) -> list[float]:
+    """
+    Return how many requests were refused or not answered in time, by minute.
+    """
+    return [
+        sum(each)
+        for each in zip(series.timed_out, *series.refused.values(), strict=True)
+    ]
+
+
+def events_of(played: Played) -> list[Event]:
+    """
+    Return what happened, in order; what happened at once is one line.
+    """
+    begin = played.outcome.start.timestamp()
+    found = [
+        Event(one.time - begin, one.what, one.before, one.after, one.why)
+        for one in played.outcome.steps
+        if one.time > begin
+    ]
+    for name, activities in played.outcome.activities.items():
+        found += [
+            Event(
+                one.time - begin,
+                f"{NOT_SCALED}: {name}",
+                one.before,
+                one.after,
+                f"{one.not_scaled}; {one.cause}",
+            )
+            for one in activities
+            if one.not_scaled
+        ]
+    found.sort(key=lambda event: event.time)
+    return list(_together(found))
+
+
+def _together(events: Sequence[Event]) -> Iterator[Event]:
+    waiting: dict[tuple[str, str], Event] = {}
+    for event in events:
+        if waiting and next(iter(waiting.values())).time != event.time:
+            yield from waiting.values()
+            waiting = {}
+        key = (event.what, event.why)
+        before = waiting.get(key)
+        if before is not None and before.after == event.before:
+            event = Event(  # noqa: PLW2901 - the two are one line
+                event.time, event.what, before.before, event.after, event.why
+            )
+        waiting[key] = event
+    yield from waiting.values()
+
+
+def sections_of(played: Played) -> list[Section]:
+    """
+    Return the report of a run.
+    """
+    return report(played.scenario, played.outcome, played.notes)
+
+
+def figures_of(played: Played, model: str) -> dict[str, float | None]:
+    """
+    Return the numbers that a run of a model comes to.
+    """
+    series = played.outcome.workloads[model]
+    totals = series.totals
+    worst = worst_minute(series)
+    return {
+        "requests": totals.arrived,
+        "answered in time": totals.served,
+        **{f"refused, {why}": n for why, n in totals.refused.items() if n},
+        "not answered in time": totals.timed_out,
+        "under way at the end": totals.under_way,
+        "mean latency, s": mean_latency(series),
+        **_percentiles(series),
+        "p50 of the worst minute, s": _highest(series.latency_p50),
+        "p95 of the worst minute, s": worst[1] if worst else None,
+        "p99 of the worst minute, s": _highest(series.latency_p99),
+        "longest line": max(series.waiting, default=0.0),
+        "most copies": max(series.copies, default=0.0),
+    }
+
+
+def _percentiles(series: Series) -> dict[str, float | None]:
+    """
+    Return those of the whole run, which only single requests have.
+    """
+    if series.latencies is None:
+        return {}
+    return {
+        f"p{share * 100:.0f} of all, s": series.latencies.at(share) for share in SHARES
+    }
+
+
+def shown_figure(name: str, value: float | None) -> str:
+    """
+    Write a number of ``figures_of``: seconds with their hundredths, the rest whole.
+    """
+    if value is None:
+        return "none"
+    return f"{value:,.2f}" if name.endswith(", s") else f"{value:,.0f}"
+
+
+def is_estimated(played: Played, model: str) -> bool:
+    """
+    Whether nobody has measured what a model takes for requests.
+    """
+    return next(
+        workload.service.is_estimate
+        for workload in played.scenario.workloads
+        if workload.name == model
+    )
+
+
+def cost_of(played: Played, prices: Prices) -> float | None:
+    """
+    Return US dollars for all instance hours; ``None`` where a price is not known.
+    """
+    hours = played.outcome.instance_hours
+    if any(kind not in prices for kind in hours):
+        return None
+    return sum(spent * prices[kind] for kind, spent in hours.items())
+
+
+def _row(series: Series, instances: Sequence[float], begin: int, end: int) -> Row:
+    part = slice(begin, end)
+    return Row(
+        begin=begin * _MINUTE,
+        rate=sum(series.arrived[part]) / (end - begin),
+        copies=series.copies[end - 1],
+        desired=series.desired[end - 1],
+        instances=instances[end - 1] if instances else 0.0,
+        waiting=max(series.waiting[part]),
+        p50=_highest(series.latency_p50[part]),
+        p95=_highest(series.latency_p95[part]),
+        refused=sum(lost(series)[part]),
+    )
+
+
+def _highest(numbers: Sequence[float | None]) -> float | None:
+    return max((each for each in numbers if each is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """
+    One model of each run.
+
+    Args:
+        endpoint: The first run's endpoint.
+
+        models: The model's name in each run; empty where a run has none.
+
+        rows: What is compared, and its value in each run.
+    """
+
+    endpoint: str
+    models: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def side_by_side(runs: Sequence[Run], prices: Prices) -> Iterator[Comparison]:
+    """
+    Compare runs model by model.
+
+    Another app has other names for the same, so that places tell what is compared.
+    """
+    for group in itertools.zip_longest(*(run.played for run in runs)):
+        names = [list(one.outcome.workloads) if one else [] for one in group]
+        for models in itertools.zip_longest(*names, fillvalue=""):
+            yield _comparison(
+                group,
+                models,
+                [
+                    dict(figures(one, model, prices)) if one and model else {}
+                    for one, model in zip(group, models, strict=True)
+                ],
+            )
+        if any(map(shares, names)):
+            yield _comparison(
+                group,
+                tuple(ALL_MODELS if shares(each) else "" for each in names),
+                [
+                    dict(costs(one, prices)) if one and shares(each) else {}
+                    for one, each in zip(group, names, strict=True)
+                ],
+            )
+
+
+def _comparison(
+    group: Sequence[Played | None],
+    models: tuple[str, ...],
+    columns: Sequence[Mapping[str, str]],
+) -> Comparison:
+    whats = dict.fromkeys(name for column in columns for name in column)
+    return Comparison(
+        endpoint=next(one.hosted.endpoint for one in group if one),
+        models=models,
+        rows=tuple(
+            (what, *(column.get(what, "") for column in columns)) for what in whats
+        ),
+    )
+
+
+def shares(models: Collection[str]) -> bool:
+    """
+    Whether models share instances, whose cost is that of all of them together.
+    """
+    return len(models) > 1
+
+
+def figures(played: Played, model: str, prices: Prices) -> Iterator[tuple[str, str]]:
+    """
+    Return the numbers of a model as they are shown, with instances and money where
+    they are the model's alone.
+    """
+    for name, value in figures_of(played, model).items():
+        yield name, shown_figure(name, value)
+    if not shares(played.outcome.workloads):
+        yield from costs(played, prices)
+
+
+def costs(played: Played, prices: Prices) -> Iterator[tuple[str, str]]:
+    """
+    Return instance hours and money of a variant as they are shown.
+    """
+    for kind, hours in played.outcome.instance_hours.items():
+        yield f"instance hours, {kind}", f"{hours:.2f}"
+    if prices:
+        cost = cost_of(played, prices)
+        yield "US dollars", "price not known" if cost is None else f"{cost:,.2f}"

@@ -1,0 +1,230 @@
+"""
+Runs for the terminal: tables by time, small curves, the log, and the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from cdk_sagemaker_llm.cli.app.playing import Played
+from cdk_sagemaker_llm.cli.output.plans import plain_console
+from cdk_sagemaker_llm.cli.output.runs import (
+    ALL_MODELS,
+    HEADS,
+    NOT_SCALED,
+    Comparison,
+    Event,
+    Prices,
+    Row,
+    Run,
+    all_costs,
+    cells,
+    costs,
+    events_of,
+    figures,
+    instances_of,
+    is_estimated,
+    lost,
+    rows_of,
+    sections_of,
+    shares,
+    side_by_side,
+    start_of,
+)
+from cdk_sagemaker_llm.simulation.report.sentences import moment
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_CELLS = 60
+_MOST_EVENTS = 40
+_ESTIMATED = (
+    "latencies, the line and what is lost are ESTIMATES: no service times were "
+    "measured (--service-times)"
+)
+
+
+def show(run: Run, prices: Prices) -> None:
+    """
+    Print one run.
+    """
+    console = plain_console()
+    for played in run.played:
+        _show_variant(console, played, prices)
+    _show_costs(console, run, prices)
+    _show_left_out(console, run)
+
+
+def show_compared(runs: Sequence[Run], prices: Prices) -> None:
+    """
+    Print runs side by side, then the report of each.
+    """
+    console = plain_console()
+    for one in side_by_side(runs, prices):
+        console.print(one.endpoint, style="bold", highlight=False)
+        console.print(_compared(one, runs))
+        console.print()
+    for run in runs:
+        for played in run.played:
+            console.print(f"\n{run.name}", style="bold", highlight=False)
+            for model in played.outcome.workloads:
+                _estimate(console, played, model)
+                _curves(console, played, model)
+            _report(console, played)
+        _show_left_out(console, run)
+
+
+def _show_variant(console: Console, played: Played, prices: Prices) -> None:
+    _title(console, played)
+    for model, words in played.traffic.items():
+        console.print(f"traffic of {model}: {words}", highlight=False)
+        _estimate(console, played, model)
+        console.print(_by_time(rows_of(played, model)))
+        _curves(console, played, model)
+        console.print(_totals(figures(played, model, prices)))
+        console.print()
+    if shares(played.outcome.workloads):
+        console.print(ALL_MODELS, style="bold", highlight=False)
+        console.print(_totals(costs(played, prices)))
+        console.print()
+    _log(console, played)
+    _report(console, played)
+
+
+def _estimate(console: Console, played: Played, model: str) -> None:
+    if is_estimated(played, model):
+        console.print(_ESTIMATED, highlight=False)
+
+
+def _title(console: Console, played: Played) -> None:
+    hosted = played.hosted
+    kinds = " or ".join(pool.instance_type for pool in hosted.pools)
+    console.print(
+        f"{hosted.endpoint} ({hosted.variant}): {hosted.instances} x {kinds}, "
+        f"{hosted.minimum} to {hosted.maximum}",
+        style="bold",
+        highlight=False,
+    )
+    console.print(start_of(played), highlight=False)
+
+
+def _by_time(rows: Sequence[Row]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in HEADS:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*cells(row))
+    return table
+
+
+def _curves(console: Console, played: Played, model: str) -> None:
+    series = played.outcome.workloads[model]
+    latencies = [value or 0.0 for value in series.latency_p95]
+    for name, numbers in (
+        ("requests/min", series.arrived),
+        ("copies", series.copies),
+        ("instances", instances_of(played)),
+        ("in line", series.waiting),
+        ("p95 s", latencies),
+        ("lost", lost(series)),
+    ):
+        if any(numbers):
+            line = f"{name:>12} {sparkline(numbers)} up to {max(numbers):.4g}"
+            console.print(line, highlight=False, markup=False)
+
+
+def sparkline(numbers: Sequence[float], cells: int = _CELLS) -> str:
+    """
+    Draw numbers as bars of eighths; each bar is the highest of its minutes.
+    """
+    count = min(cells, len(numbers))
+    most = max(numbers, default=0.0)
+    bars = []
+    for cell in range(count):
+        begin, end = (round(n * len(numbers) / count) for n in (cell, cell + 1))
+        highest = max(numbers[begin:end])
+        level = -(-highest * (len(_BARS) - 1) // most) if most else 0
+        bars.append(_BARS[int(level)])
+    return "".join(bars)
+
+
+def _totals(numbers: Iterable[tuple[str, str]]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("what")
+    table.add_column("value", justify="right")
+    for name, value in numbers:
+        table.add_row(name, value)
+    return table
+
+
+def _show_costs(console: Console, run: Run, prices: Prices) -> None:
+    if prices and len(run.played) > 1:
+        cost = all_costs(run, prices)
+        shown = "price not known" if cost is None else f"{cost:,.2f}"
+        console.print(
+            f"US dollars of all endpoints and variants: {shown}", highlight=False
+        )
+
+
+def _compared(one: Comparison, runs: Sequence[Run]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for run in runs:
+        table.add_column(run.name, justify="right")
+    table.add_row("", *one.models, style="bold")
+    for row in one.rows:
+        table.add_row(*row)
+    return table
+
+
+def _log(console: Console, played: Played) -> None:
+    found = events_of(played)
+    events = list(_told_once(found))
+    if not events:
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("time", justify="right")
+    for name in ("what", "from", "to", "why"):
+        table.add_column(name, justify="right" if name in {"from", "to"} else "left")
+    for event in events[:_MOST_EVENTS]:
+        table.add_row(
+            moment(event.time),
+            event.what,
+            str(event.before),
+            str(event.after),
+            event.why,
+        )
+    console.print(table)
+    more = len(found) - len(events[:_MOST_EVENTS])
+    if more:
+        console.print(f"and {more} more; --json has them all", highlight=False)
+    console.print()
+
+
+def _told_once(events: Sequence[Event]) -> Iterator[Event]:
+    """
+    Leave out what was not done for a reason that was told before.
+    """
+    told = set()
+    for event in events:
+        key = (event.what, event.why)
+        if event.what.startswith(NOT_SCALED):
+            if key in told:
+                continue
+            told.add(key)
+        yield event
+
+
+def _report(console: Console, played: Played) -> None:
+    for section in sections_of(played):
+        console.print(section.title, style="bold", highlight=False)
+        for sentence in section.sentences:
+            console.print(f"  - {sentence}", highlight=False, markup=False)
+
+
+def _show_left_out(console: Console, run: Run) -> None:
+    if run.left_out:
+        console.print("Not simulated", style="bold")
+        for one in run.left_out:
+            console.print(f"  - {one}", highlight=False, markup=False)

@@ -1,0 +1,269 @@
+"""
+What roles may do, and why.
+
+What belongs here is about IAM's documents alone: the reason for each action that the
+library asks for, and what of one document another one allows.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from cdk_sagemaker_llm.catalog._data import load
+
+Statement = Mapping[str, Any]
+_SERVICE = "sagemaker.amazonaws.com"
+_TAKE = "sts:AssumeRole"
+_VERSION = "2012-10-17"
+# A statement's name ends in this where a key is known by its alias, and in a number
+# where a policy has several of one name.
+_ENDING = re.compile(r"(ByAlias)?\d*\Z")
+METADATA = "cdk-sagemaker-llm:given-role"
+"""
+The key of an entry in the assembly's metadata, which tells the command what a given
+role must have: role, policy and trust.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """
+    Why something is allowed.
+
+    Args:
+        sid: The statement's name; empty for what is granted on request, which the CDK
+            writes without names.
+
+        actions: The actions that it is about.
+
+        why: What they are needed for.
+
+        without: What fails without them.
+
+        source: Who says so.
+
+        beside: For a grant, an action that the principal has with it; without it the
+            statement is somebody else's. Empty for what no one else would grant.
+    """
+
+    sid: str
+    actions: tuple[str, ...]
+    why: str
+    without: str
+    source: str
+    beside: str = ""
+
+
+def policy_document(statements: Iterable[Statement]) -> dict[str, Any]:
+    """
+    Return a document of statements.
+    """
+    return {"Version": _VERSION, "Statement": list(statements)}
+
+
+def trust_document(account: str) -> dict[str, Any]:
+    """
+    Return whom a role must trust that SageMaker takes, as the library writes it.
+
+    Args:
+        account: The account for which SageMaker must act.
+    """
+    return policy_document(
+        [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": _SERVICE},
+                "Action": _TAKE,
+                "Condition": {"StringEquals": {"aws:SourceAccount": account}},
+            }
+        ]
+    )
+
+
+def pasted(value: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+    """
+    Write what CloudFormation would compute as text: ``${Name}`` for what is not known.
+
+    Args:
+        value: A resolved value of a template.
+
+        known: What placeholders such as ``AWS::Region`` stand for, where that is known.
+    """
+    if isinstance(value, list):
+        return [pasted(each, known) for each in value]
+    if isinstance(value, Mapping) and not _is_intrinsic(value):
+        return {key: pasted(each, known) for key, each in value.items()}
+    if isinstance(value, Mapping):
+        value = _as_text(value)
+    if not isinstance(value, str):
+        return value
+    for name, meant in known.items():
+        value = value.replace(f"${{{name}}}", meant)
+    return value
+
+
+def lacking(
+    wanted: Iterable[Statement], allowed: Iterable[Statement]
+) -> list[dict[str, Any]]:
+    """
+    Return what of some statements others do not allow.
+
+    A condition must be the same or none; what is denied, or allowed by ``NotAction``
+    and ``NotResource``, is not judged.
+    """
+    having = [each for each in allowed if each.get("Effect") == "Allow"]
+    return [missing for each in wanted for missing in _missing(each, having)]
+
+
+def trusts_sagemaker(document: object) -> bool:
+    """
+    Whether a trust policy lets SageMaker take the role.
+    """
+    return any(
+        statement.get("Effect") == "Allow"
+        and _matches_any(_TAKE, _listed(statement.get("Action")))
+        and _names_sagemaker(statement.get("Principal"))
+        for statement in statements_of(document)
+    )
+
+
+def statements_of(document: object) -> Iterator[Statement]:
+    """
+    Return the statements of a document, as far as they can be read.
+    """
+    if isinstance(document, Mapping):
+        for statement in _listed(document.get("Statement")):
+            if isinstance(statement, Mapping):
+                yield statement
+
+
+@functools.cache
+def reasons() -> tuple[Reason, ...]:
+    """
+    Return all reasons, in the order in which they are shown.
+
+    A statement whose name and action have none fails a test, and so does a reason that
+    no statement needs.
+    """
+    rows = load("permission_reasons.json")["reasons"]
+    return tuple(
+        Reason(**{"sid": "", **row, "actions": tuple(row["actions"])}) for row in rows
+    )
+
+
+def reason_for(
+    sid: str, action: str, others: Collection[str] = frozenset()
+) -> Reason | None:
+    """
+    Return why an action is in a statement; ``None`` for one of somebody else.
+
+    Args:
+        sid: The statement's name, with whatever was added to keep it apart; empty
+            where it has none.
+
+        action: The action.
+
+        others: All actions that the same principal is allowed, which tell whose a
+            grant is.
+            If omitted, only what nobody else would grant is known.
+    """
+    reason = _by_statement().get((_ENDING.sub("", sid), action))
+    if reason is None or not reason.beside:
+        return reason
+    known = any(other.startswith(reason.beside) for other in others)
+    return reason if known else None
+
+
+@functools.cache
+def _by_statement() -> Mapping[tuple[str, str], Reason]:
+    return MappingProxyType(
+        {(one.sid, action): one for one in reasons() for action in one.actions}
+    )
+
+
+def _missing(wanted: Statement, having: Sequence[Statement]) -> list[dict[str, Any]]:
+    resources = _listed(wanted.get("Resource"))
+    open_ = {
+        action: [
+            each for each in resources if not _allows(having, action, each, wanted)
+        ]
+        for action in _listed(wanted.get("Action"))
+    }
+    actions = [action for action, left in open_.items() if left]
+    if not actions:
+        return []
+    left = [each for each in resources if any(each in open_[one] for one in actions)]
+    return [{**wanted, "Action": actions, "Resource": left}]
+
+
+def _allows(
+    having: Sequence[Statement], action: str, resource: str, wanted: Statement
+) -> bool:
+    return any(
+        _matches_any(action, _listed(each.get("Action")), ignore_case=True)
+        and _matches_any(_any_partition(resource), _resources(each))
+        and each.get("Condition") in (None, wanted.get("Condition"))
+        for each in having
+    )
+
+
+def _resources(statement: Statement) -> list[str]:
+    return [_any_partition(str(each)) for each in _listed(statement.get("Resource"))]
+
+
+def _any_partition(arn: str) -> str:
+    return re.sub(r"\Aarn:(aws[a-z-]*|\$\{AWS::Partition\}):", "arn:aws:", str(arn))
+
+
+def _matches_any(
+    text: str, patterns: Iterable[object], *, ignore_case: bool = False
+) -> bool:
+    flags = re.IGNORECASE | re.DOTALL if ignore_case else re.DOTALL
+    return any(re.fullmatch(_pattern(str(each)), text, flags) for each in patterns)
+
+
+def _pattern(wildcard: str) -> str:
+    return re.escape(wildcard).replace(r"\*", ".*").replace(r"\?", ".")
+
+
+def _names_sagemaker(principal: object) -> bool:
+    services = principal.get("Service") if isinstance(principal, Mapping) else None
+    return _SERVICE in _listed(services)
+
+
+def _listed(value: object) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _is_intrinsic(value: Mapping[str, Any]) -> bool:
+    return len(value) == 1 and next(iter(value)).startswith(("Ref", "Fn::"))
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    match value:
+        case {"Fn::Sub": str(text)}:
+            return text
+        case {"Fn::Join": [str(separator), [*parts]]}:
+            return separator.join(map(_as_text, parts))
+    return f"${{{_name_of(value)}}}"
+
+
+def _name_of(value: object) -> str:
+    match value:
+        case {"Ref": str(name)} | {"Fn::FindInMap": [str(name), *_]}:
+            return name
+        case {"Fn::GetAtt": [str(name), str(attribute)]}:
+            return f"{name}.{attribute}"
+        case {"Fn::ImportValue": name}:
+            return _as_text(name)
+    return json.dumps(value)

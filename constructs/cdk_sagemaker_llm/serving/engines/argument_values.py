@@ -1,0 +1,378 @@
+"""
+Values of arguments, as the engines' parsers read them, and the JSON that some hold.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    EngineArgument,
+    SchemaKind,
+    is_release_between,
+    schema_keys,
+    schema_kinds,
+)
+from cdk_sagemaker_llm.text import any_of, nearest
+
+# From here on 80k may stand in JSON for 80000 (vLLM, engine/arg_utils.py).
+_SIZES_SINCE = "0.20.0"
+_STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
+_SIZE = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
+_TRUTH = ("0", "1", "f", "t", "n", "y", "no", "yes", "off", "on", "false", "true")
+# Members of enumerations, which are read by their numbers as well.
+_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "cudagraph_mode": (
+        "NONE",
+        "PIECEWISE",
+        "FULL",
+        "FULL_DECODE_ONLY",
+        "FULL_AND_PIECEWISE",
+    ),
+    "mode": ("NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE"),
+}
+# What these take beside their kind is read by validators of their own.
+_OWN_WAYS = frozenset(
+    {
+        ("CompilationConfig", "compile_sizes"),
+        ("KernelConfig", "linear_backend"),
+        ("KernelConfig", "moe_backend"),
+        ("KernelConfig", "sparse_indexer_topk_backend"),
+        ("IrOpPriorityConfig", "fused_add_rms_norm"),
+        ("IrOpPriorityConfig", "gelu_and_mul_sparse"),
+        ("IrOpPriorityConfig", "rms_norm"),
+    }
+)
+# A connector has a part in the transfer (their __post_init__).
+_ROLES = {
+    "KVTransferConfig": ("kv_connector", "kv_role"),
+    "ECTransferConfig": ("ec_connector", "ec_role"),
+}
+_WORDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "object": "an object",
+    "list of int": "a list of whole numbers",
+    "list of str": "a list of texts",
+}
+# vLLM: small letters are powers of a thousand, capitals of 1,024; trillions came late.
+_VLLM_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
+_TRILLIONS_SINCE = "0.20.0"
+# SGLang: powers of 1,024 have an i behind them, and a capital K.
+_SGLANG_SIZE = re.compile(r"(\d+(?:\.\d+)?)(k|M|G|T|Ki|Mi|Gi|Ti)")
+_BRACED = re.compile(r"\{.*\}", re.DOTALL)
+# A path of an adapter may have = in it since then (entrypoints, cli_args.py).
+_LORA_PATHS_SINCE = "0.30.0"
+# Names of Python's logging, which SGLang looks its level up in.
+_LOG_LEVELS = (
+    "critical",
+    "fatal",
+    "error",
+    "warning",
+    "warn",
+    "info",
+    "debug",
+    "notset",
+)
+_PHASES = ("decode", "prefill")
+_POWERS = {letter: power for power, letter in enumerate("kmgt", 1)}
+Read = Callable[[str], Any]
+
+
+def plain_json(text: str, release: str) -> str:
+    """
+    Return JSON in which sizes such as ``80k`` are whole, where a release reads them.
+    """
+    if not is_release_between(release, _SIZES_SINCE):
+        return text
+    parts = _STRINGS.split(text)
+    # Between the strings, which stand at the odd places.
+    parts[::2] = [_SIZE.sub("1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def object_fault(value: object, schema: str, release: str) -> str:
+    """
+    Return what a configuration class asks for instead of a value; empty if it takes it.
+
+    Args:
+        value: What was read of the JSON.
+
+        schema: The name of the class.
+
+        release: The release of vLLM.
+    """
+    if not isinstance(value, Mapping):
+        return "a JSON object"
+    kinds = schema_kinds(schema, release)
+    for key, inner in value.items():
+        kind = kinds.get(key)
+        if kind is None or inner is None or (schema, key) in _OWN_WAYS:
+            continue
+        asked = _fault(key if schema == "CompilationConfig" else "", inner, kind)
+        if asked:
+            return f"JSON whose {key!r} is {asked}"
+    connector, role = _ROLES.get(schema, ("", ""))
+    if value.get(connector) is not None and value.get(role) is None:
+        return f"JSON with {role!r} beside {connector!r}"
+    return ""
+
+
+def _fault(key: str, value: object, kind: SchemaKind) -> str:
+    members = _MEMBERS.get(key)
+    if members is not None:
+        is_member = not isinstance(value, str) or value.upper() in members
+        return "" if is_member and not _is_nested(value) else any_of(members)
+    if kind.choices:
+        is_one = any(type(one) is type(value) and one == value for one in kind.choices)
+        return "" if is_one else any_of(list(map(str, kind.choices)))
+    return "" if _is_read(value, kind.kind) else _WORDS.get(kind.kind, "an object")
+
+
+def _is_read(value: Any, kind: str) -> bool:  # noqa: ANN401 - whatever JSON says
+    if kind.startswith("list of "):
+        inner = kind.removeprefix("list of ")
+        return isinstance(value, list) and all(_is_read(one, inner) for one in value)
+    if kind.startswith("object"):
+        return isinstance(value, Mapping)
+    if kind == "str":
+        return isinstance(value, str)
+    if kind == "bool":
+        return _is_truth(value)
+    if kind in {"int", "float"}:
+        return _is_number(value, is_whole=kind == "int")
+    return True
+
+
+def _is_truth(value: object) -> bool:
+    if isinstance(value, str):
+        return value.lower() in _TRUTH
+    return isinstance(value, bool | int | float) and value in {0, 1}
+
+
+def _is_number(value: object, *, is_whole: bool) -> bool:
+    if isinstance(value, str | bool | int | float):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            return False
+        return not is_whole or number.is_integer()
+    return False
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, Mapping | Sequence) and not isinstance(value, str)
+
+
+class ValueFaultError(ValueError):
+    """
+    A value that the parser does not take; the message says what it must be.
+    """
+
+
+def read_value(
+    argument: EngineArgument, text: str, *, engine: Engine, release: str
+) -> object:
+    """
+    Read one value as the parser does.
+
+    Args:
+        argument: How the release reads it.
+
+        text: The value.
+
+        engine: ``vllm`` or ``sglang``.
+
+        release: The engine's release.
+
+    Raises:
+        ValueFaultError: If the parser refuses it.
+    """
+    if argument.allows_none and text in {"", "None"}:
+        if argument.choices:
+            # None is left of it, and is none of them.
+            raise ValueFaultError(_one_of(argument.choices, text))
+        return None
+    folded = text.lower().replace("-", "_") if argument.folds else text
+    value = _reader(argument, engine, release)(folded)
+    if argument.choices and value not in argument.choices:
+        raise ValueFaultError(_one_of(argument.choices, folded))
+    return value
+
+
+def _one_of(choices: tuple[Any, ...], text: str) -> str:
+    names = list(map(str, choices))
+    near = nearest(text, names, count=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return f"{any_of(names)}{meant}"
+
+
+def _reader(argument: EngineArgument, engine: Engine, release: str) -> Read:
+    if argument.action == "LoRAParserAction":
+        return lambda text: _lora_module(text, release)
+    if argument.kind == "json" and argument.schema:
+        schema = argument.schema
+        return lambda text: _object(text, schema, release)
+    if engine == "sglang" and argument.name in _OF_SGLANG:
+        return _OF_SGLANG[argument.name]
+    if argument.kind.startswith("human_int"):
+        is_auto = argument.kind == "human_int_or_auto"
+        return lambda text: _size(text, engine, release, is_auto=is_auto)
+    return _READERS.get(argument.kind, str)
+
+
+def _int(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueFaultError("a whole number") from None
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueFaultError("a number") from None
+
+
+def _bool(text: str) -> bool:
+    if text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    raise ValueFaultError("true or false")
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise ValueFaultError(f"JSON ({fault})") from None
+
+
+def _object(text: str, schema: str, release: str) -> object:
+    """
+    Read the JSON that a configuration class of vLLM is made of.
+    """
+    value = _json(plain_json(text, release))
+    keys = schema_keys(schema, release)
+    if keys is not None and isinstance(value, Mapping):
+        _hold_keys(value, keys)
+    fault = object_fault(value, schema, release)
+    if fault:
+        raise ValueFaultError(fault)
+    return value
+
+
+def _hold_keys(value: Mapping[str, object], keys: Sequence[str]) -> None:
+    unknown = [key for key in value if key not in keys]
+    if unknown:
+        near = nearest(unknown[0], keys, count=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise ValueFaultError(
+            f"JSON without the key {unknown[0]!r}, which this release does not "
+            f"know{meant}"
+        )
+
+
+def _json_or_text(text: str) -> object:
+    # What looks like an object has to be one.
+    return _json(text) if _BRACED.fullmatch(text.strip()) else text
+
+
+def _pairs(text: str) -> dict[str, int]:
+    try:
+        pairs = [item.split("=", 1) for item in text.split(",")]
+        return {key.strip(): int(value) for key, value in pairs}
+    except ValueError:
+        raise ValueFaultError("pairs such as image=4,video=1") from None
+
+
+def _lora_module(text: str, release: str) -> str:
+    """
+    Read ``name=path``, or the same as JSON, as vLLM does.
+    """
+    if "=" in text and "," not in text:
+        # With two of them older releases fail to take it apart.
+        is_late = is_release_between(release, _LORA_PATHS_SINCE)
+        is_one = is_late or text.count("=") == 1
+    else:
+        module = _module(text)
+        is_one = isinstance(module, Mapping) and {"name", "path"} <= module.keys()
+    if text and not is_one:
+        raise ValueFaultError('name=path, or JSON such as {"name": "a", "path": "/b"}')
+    return text
+
+
+def _module(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _log_level(text: str) -> str:
+    if text.lower() not in _LOG_LEVELS:
+        raise ValueFaultError(_one_of(_LOG_LEVELS, text))
+    return text
+
+
+def _cuda_graphs(text: str) -> object:
+    value = _json(text)
+    is_known = isinstance(value, Mapping) and all(
+        phase in _PHASES and isinstance(settings, Mapping)
+        for phase, settings in value.items()
+    )
+    if not is_known:
+        raise ValueFaultError('a JSON object such as {"decode": {"max_bs": 64}}')
+    return value
+
+
+def _size(text: str, engine: Engine, release: str, *, is_auto: bool) -> int:
+    told = text.strip() if is_release_between(release, _TRILLIONS_SINCE) else text
+    if is_auto and told.lower() in {"auto", "-1"}:
+        return -1
+    found = (_VLLM_SIZE if engine == "vllm" else _SGLANG_SIZE).fullmatch(text.strip())
+    if found is None:
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueFaultError(_size_words(engine, is_auto=is_auto)) from None
+    number, letter = float(found[1]), found[2][0]
+    is_binary = letter.isupper() if engine == "vllm" else found[2].endswith("i")
+    late = letter in "tT" and engine == "vllm"
+    broken = is_binary and "." in found[1]
+    if broken or (late and not is_release_between(release, _TRILLIONS_SINCE)):
+        raise ValueFaultError(_size_words(engine, is_auto=is_auto))
+    try:
+        return int(number * (1024 if is_binary else 1000) ** _POWERS[letter.lower()])
+    except OverflowError:
+        raise ValueFaultError(_size_words(engine, is_auto=is_auto)) from None
+
+
+def _size_words(engine: Engine, *, is_auto: bool) -> str:
+    forms = "such as 8192, 8k (8000) or " + (
+        "8K (8192)" if engine == "vllm" else "8Ki (8192)"
+    )
+    return f"a whole number {forms}" + (", or auto" if is_auto else "")
+
+
+# What SGLang reads by functions of its own.
+_OF_SGLANG: Mapping[str, Read] = {
+    "cuda-graph-config": _cuda_graphs,
+    "log-level": _log_level,
+}
+
+
+_READERS: Mapping[str, Read] = {
+    "int": _int,
+    "float": _float,
+    "bool": _bool,
+    "json": _json,
+    "json_or_str": _json_or_text,
+    "kvs": _pairs,
+}

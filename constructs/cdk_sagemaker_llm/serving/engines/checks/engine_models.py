@@ -1,0 +1,270 @@
+"""
+Checks of what names the model, and of what a container without network can reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    ENTRY_POINTS,
+    EngineSubject,
+)
+from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
+from cdk_sagemaker_llm.serving.parameters import (
+    FORWARDED_TOKEN,
+    NO_WEIGHTS,
+    TOKEN_VARIABLES,
+    gated_findings,
+)
+
+HUB = "HF_MODEL_ID"
+REQUIREMENTS = "requirements.txt"
+# Where the Hub's client keeps what it once fetched.
+_CACHES = (
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "HUGGINGFACE_HUB_CACHE",
+    "TRANSFORMERS_CACHE",
+    "LLAMA_CACHE",
+)
+# What vLLM and SGLang stream themselves (SUPPORTED_SCHEMES of their runai_utils.py),
+# and the address of a file; azure:// is a word of Hugging Face's entry point alone.
+_ADDRESSES = ("s3://", "gs://", "az://", "http://", "https://")
+_INSTALLS = "STANDARD_AUTO_INSTALL_REQ"
+_PIP = "STANDARD_PIP_ARGS"
+
+UNNAMED_MODEL = Rule(
+    "LLM614",
+    "nothing names the model, and the engine serves one of its own choice",
+    ENTRY_POINTS,
+)
+UNREAD_MODEL = Rule(
+    "LLM615", "the model is named where the image does not look", ENTRY_POINTS
+)
+NOTHING_TO_SERVE = Rule(
+    "LLM513", "SGLang is to serve /opt/ml/model, where nothing is", ENTRY_POINTS
+)
+
+
+def check_model(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    The model is named where the entry point looks for it.
+    """
+    rule = subject.rule
+    if rule is not None and subject.image.engine == "vllm-neuron":
+        own = rule.variable("model")
+        if subject.is_set(HUB) and not subject.is_set(own):
+            yield UNREAD_MODEL.finding(_unread(subject), f"set {own} instead")
+        return
+    if rule is None or subject.table is None:
+        return
+    if subject.is_told("model-path" if subject.table == "sglang" else "model"):
+        yield from _shadowed(subject)
+        return
+    is_named = subject.is_set(HUB)
+    is_empty = subject.model_data is not None and not subject.model_data
+    if rule.insists_on_model and is_empty and not (is_named and _is_doubted(subject)):
+        yield NOTHING_TO_SERVE.finding(
+            _unread(subject)
+            if is_named
+            else f"nothing is in {MODEL_DIR}, which {subject.title} is to serve",
+            f"set {subject.variable('model-path')}",
+        )
+    elif is_named and not rule.finds_model:
+        own = "model-path" if rule.insists_on_model else "model"
+        yield UNREAD_MODEL.finding(
+            _unread(subject), f"set {subject.variable(own)} instead"
+        )
+    elif is_empty and not is_named and not subject.is_told("config"):
+        yield UNNAMED_MODEL.finding(
+            f"nothing names the model: {subject.title} serves its own default, from "
+            "the Hub",
+            f"set {subject.variable('model')}",
+        )
+
+
+HIDDEN_BY_DATA = Rule(
+    "LLM616",
+    "files in /opt/ml/model are served instead of the model that is named",
+    ENTRY_POINTS,
+)
+
+
+def check_model_data(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    A model on the Hub is served only where nothing is in /opt/ml/model.
+    """
+    rule, data = subject.rule, subject.model_data
+    if rule is None or not rule.finds_model or subject.is_set(f"{rule.prefix}MODEL"):
+        return
+    if data and subject.is_set(HUB):
+        yield HIDDEN_BY_DATA.finding(
+            f"{HUB} is not read, for there are files in {MODEL_DIR}, such as "
+            f"{min(data)}: the entry point serves that folder",
+            f"set {rule.prefix}MODEL, which wins over both",
+        )
+
+
+def check_weights(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    TEI's entry point ends without a model's name.
+    """
+    if subject.image.engine == "tei" and not subject.is_set(HUB):
+        yield NO_WEIGHTS.finding(
+            f"{HUB} is missing, which the entry point of TEI asks for",
+            f"name the model, or {MODEL_DIR} for weights that SageMaker puts there",
+        )
+
+
+def check_gated_model(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    A model that is known to be gated comes with a token.
+    """
+    model = _remote(subject)
+    is_tei = subject.image.engine == "tei"
+    names = (*TOKEN_VARIABLES, FORWARDED_TOKEN) if is_tei else TOKEN_VARIABLES
+    has_token = any(subject.is_set(name) for name in names)
+    has_token = has_token or subject.is_told("hf-token")
+    if model is not None:
+        yield from gated_findings(model[1], has_token=has_token)
+
+
+ISOLATED_DOWNLOAD = Rule(
+    "LLM514",
+    "a model is fetched from the network, which the container cannot reach",
+    "EnableNetworkIsolation of the SageMaker API",
+)
+
+
+def check_isolation(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Without network the weights are in /opt/ml/model.
+    """
+    found = _remote(subject) if subject.is_isolated else None
+    if found is None or _has_cache(subject):
+        return
+    variable, model = found
+    where = "an address" if model.startswith(_ADDRESSES) else "the Hugging Face Hub"
+    yield ISOLATED_DOWNLOAD.finding(
+        f"{subject.word(variable)}={model} is fetched from {where}, which a container "
+        "with network isolation cannot reach",
+        f"let SageMaker bring the weights into {MODEL_DIR}",
+    )
+
+
+ISOLATED_INSTALLATION = Rule(
+    "LLM515",
+    "requirements are installed from the network at an isolated start",
+    ENTRY_POINTS,
+)
+LOOKS_AT_HUB = Rule(
+    "LLM617",
+    "an isolated container may wait for the Hugging Face Hub",
+    "vLLM issue 8458",
+)
+
+
+def check_requirements(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Without network nothing is installed from it; a failure ends the container.
+    """
+    files = subject.model_data or ()
+    installs = (
+        subject.is_supervised
+        and REQUIREMENTS in files
+        and subject.environment.get(_INSTALLS, "true").lower() in {"true", "1"}
+    )
+    if not subject.is_isolated or not installs or subject.is_set(_PIP):
+        return
+    if _INSTALLS not in subject.hidden:
+        yield ISOLATED_INSTALLATION.finding(
+            f"{REQUIREMENTS} is installed at the start, and a container with network "
+            "isolation cannot fetch packages",
+            f"set {_INSTALLS}=false, or bring the packages and set {_PIP} with "
+            "--no-index --find-links",
+        )
+
+
+def check_offline(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Without network the Hub's client is told so.
+    """
+    is_served = subject.table is not None
+    if subject.is_isolated and is_served and not subject.is_set("HF_HUB_OFFLINE"):
+        yield LOOKS_AT_HUB.finding(
+            "the engine may ask the Hugging Face Hub for files, and wait for an answer "
+            "that network isolation keeps away",
+            "set HF_HUB_OFFLINE=1",
+        )
+
+
+def _shadowed(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    ``--model`` is another name of ``--model-path``, which SGLang's entry point adds.
+    """
+    told = subject.find("model-path")
+    if subject.table == "sglang" and told is not None and told.option.flag == "--model":
+        is_empty = subject.model_data is not None and not subject.model_data
+        rule = NOTHING_TO_SERVE if is_empty else UNREAD_MODEL
+        yield rule.finding(
+            f"{subject.word(told.variable)} has no effect: the entry point writes "
+            f"--model-path {MODEL_DIR} behind it, which wins",
+            f"set {subject.variable('model-path')}",
+        )
+
+
+def _is_doubted(subject: EngineSubject) -> bool:
+    # The SageMaker SDK deploys Hugging Face's image with HF_MODEL_ID alone, which its
+    # entry point, as far as it was read, does not look at.
+    return subject.image.family.startswith("huggingface-")
+
+
+def _unread(subject: EngineSubject) -> str:
+    return (
+        f"{HUB} is not read by this image's entry point, which serves {MODEL_DIR}"
+        if subject.rule is not None and subject.rule.insists_on_model
+        else f"{HUB} is not read by this image's entry point"
+    )
+
+
+def named_model(subject: EngineSubject) -> tuple[str, str] | None:
+    """
+    Return the variable that names the model, and the model.
+    """
+    variable = _naming_variable(subject)
+    model = subject.environment.get(variable, "")
+    return (variable, model) if model else None
+
+
+def _remote(subject: EngineSubject) -> tuple[str, str] | None:
+    """
+    Return the variable that names a model elsewhere, and the model.
+    """
+    named = named_model(subject)
+    is_local = named is None or named[1].startswith(("/", "."))
+    return None if is_local else named
+
+
+def _naming_variable(subject: EngineSubject) -> str:
+    """
+    Return the variable that names what is served; empty if it is what is in the folder.
+    """
+    rule = subject.rule
+    if rule is None:
+        return HUB
+    if subject.image.engine == "llama.cpp":
+        return rule.variable("hf-repo")
+    own = rule.variable("model-path" if rule.insists_on_model else "model")
+    if subject.is_set(own):
+        return own
+    return HUB if rule.finds_model and not subject.model_data else ""
+
+
+def _has_cache(subject: EngineSubject) -> bool:
+    return any(
+        name in subject.hidden
+        or subject.environment.get(name, "").startswith(MODEL_DIR)
+        for name in _CACHES
+    )

@@ -1,0 +1,356 @@
+"""
+What the checks of an engine's environment look at.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    EngineArgument,
+    argument_names,
+    find_argument,
+    is_release_between,
+    spellings,
+)
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.serving.engines.argument_values import (
+    ValueFaultError,
+    read_value,
+)
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    EntryPoint,
+    StartError,
+    is_supervised,
+    passed_on,
+    supervised,
+)
+
+PARSERS = "the parsers of the published releases of vLLM and SGLang"
+ENTRY_POINTS = "the entry points of aws/deep-learning-containers"
+SUPERVISOR = "model-hosting-container-standards 0.1.12 to 0.1.16, run"
+CONFIGURATION = "the configuration classes of vLLM, which bound their fields"
+_NO = "--no-"
+HELP = "--help"
+# vLLM's parser has an optional positional argument since then (parsing.py).
+_STRAY_SINCE = "0.10.2"
+# What argparse takes for a number, and so not for an argument.
+_NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")
+TITLES = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "llama.cpp": "llama.cpp",
+    "tei": "TEI",
+    "vllm-omni": "vLLM-Omni",
+    "vllm-neuron": "vLLM on Neuron",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """
+    What a flag is taken for.
+
+    Args:
+        flag: The flag, with its dashes.
+
+        argument: The argument; ``None`` for one that this release does not have.
+
+        spelling: How the parser spells it in full; empty for an unknown one.
+
+        is_negative: Whether it is the form that switches the argument off.
+
+        candidates: The spellings that it begins, if there are several of them.
+    """
+
+    flag: str
+    argument: EngineArgument | None = None
+    spelling: str = ""
+    is_negative: bool = False
+    candidates: tuple[str, ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """
+        Whether it is spelt in full.
+        """
+        return self.flag == self.spelling
+
+
+def find_option(engine: Engine, release: str, flag: str) -> Option:
+    """
+    Find what a release's parser takes a flag for: what is spelt so, or the only
+    argument that begins so.
+    """
+    known = _known(engine, release)
+    begun = tuple(sorted(name for name in known if name.startswith(flag)))
+    if flag not in known and len(begun) != 1:
+        return Option(flag, candidates=begun)
+    spelling = flag if flag in known else begun[0]
+    name = known[spelling]
+    argument = find_argument(engine, name, release)
+    is_negative = spelling.startswith(_NO) and not name.startswith("no-")
+    return Option(flag, argument, spelling, is_negative=is_negative)
+
+
+@functools.lru_cache(maxsize=16)
+def _known(engine: Engine, release: str) -> Mapping[str, str]:
+    """
+    Return the name behind each spelling, with what switches arguments off.
+    """
+    found = dict(spellings(engine, release))
+    for name in argument_names(engine, release):
+        argument = find_argument(engine, name, release)
+        if argument is not None and argument.is_switch and argument.has_negative:
+            for spelling in (f"--{name}", *argument.aliases):
+                if spelling.startswith("--"):
+                    found[_NO + spelling.removeprefix("--")] = name
+    return {**found, HELP: "help"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """
+    What a variable tells the engine.
+
+    Args:
+        variable: The variable's name.
+
+        option: What its flag is taken for.
+
+        values: What follows the flag.
+
+        is_intact: Whether a supervisor, if one starts the engine, hands all of it on
+            as it is.
+    """
+
+    variable: str
+    option: Option
+    values: tuple[str, ...]
+    is_intact: bool = True
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """
+        The values that the argument takes.
+        """
+        argument = self.option.argument
+        if argument is None or argument.is_switch:
+            return ()
+        return self.values if argument.takes_several else self.values[:1]
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """
+        The values that are left over.
+        """
+        if self.option.argument is None:
+            return ()
+        return self.values[len(self.taken) :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSubject:
+    """
+    A container's environment, and what reads it.
+
+    Args:
+        environment: The variables whose values are known and to be checked.
+
+        image: What is inside the image.
+
+        table: The engine whose table of arguments it is; ``None`` without one.
+
+        release: The release that the table is read at.
+
+        rule: How the entry point reads variables; ``None`` where it does not.
+
+        hidden: Variables whose values are known only at deployment, or that the user
+            wants no check of.
+
+        accelerators: Devices that each copy of the model has; ``None`` if not known.
+
+        architecture: The model's class; ``None`` if not known.
+
+        attention_heads: Its attention heads; ``None`` if not known.
+
+        model_type: Its type in config.json, such as ``bert``; ``None`` if not known.
+
+        context_length: Tokens that it takes at most; ``None`` if not known.
+
+        accelerator_model: What its devices are; ``None`` if not known.
+
+        memory_gib: Memory of the host in GiB; ``None`` if not known.
+
+        model_data: Paths of the files in ``/opt/ml/model``; ``None`` if not known.
+
+        is_isolated: Whether the container is cut off from the network.
+
+        words: What the user calls a variable, where that is not its name.
+
+        own: The known variables of arguments that the table does not describe, and
+            the engine has.
+    """
+
+    environment: Mapping[str, str]
+    image: EngineRelease
+    table: Engine | None = None
+    release: str = ""
+    rule: EntryPoint | None = None
+    hidden: Collection[str] = ()
+    accelerators: int | None = None
+    architecture: str | None = None
+    attention_heads: int | None = None
+    model_type: str | None = None
+    context_length: int | None = None
+    accelerator_model: str | None = None
+    memory_gib: float | None = None
+    model_data: Collection[str] | None = None
+    is_isolated: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[Told, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """
+        The engine, with its release where that is known.
+        """
+        title = TITLES[self.image.engine]
+        return f"{title} {self.release}" if self.release else title
+
+    @property
+    def is_supervised(self) -> bool:
+        """
+        Whether a supervisor starts the engine.
+        """
+        return self.rule is not None and is_supervised(self.environment, self.rule)
+
+    @property
+    def swallows_one(self) -> bool:
+        """
+        Whether the parser takes one stray value without a word.
+        """
+        return self.table == "vllm" and is_release_between(self.release, _STRAY_SINCE)
+
+    def word(self, variable: str) -> str:
+        """
+        Return what the user calls a variable.
+        """
+        return self.words.get(variable, variable)
+
+    def is_set(self, variable: str) -> bool:
+        """
+        Whether a variable is there and not empty, whatever its value.
+        """
+        return variable in self.hidden or bool(self.environment.get(variable))
+
+    def variable(self, name: str) -> str:
+        """
+        Return the variable of an argument.
+        """
+        return name if self.rule is None else self.rule.variable(name)
+
+    def find(self, name: str) -> Told | None:
+        """
+        Return what is told of an argument: the last that is, as the parser takes it.
+        """
+        found = [told for told in self.told if _is(told, name)]
+        return found[-1] if found else None
+
+    def is_told(self, name: str) -> bool:
+        """
+        Whether anything is told of an argument, be it known only at deployment.
+        """
+        hidden = self.rule is not None and any(
+            _is_of(self, variable, name) for variable in self.hidden
+        )
+        return hidden or self.find(name) is not None
+
+    def value(self, name: str) -> object:
+        """
+        Return an argument as the engine reads it; ``None`` if it is left out, cannot
+        be read or is known only at deployment.
+        """
+        told = self.find(name)
+        if told is None or self.table is None or told.option.argument is None:
+            return None
+        if told.option.argument.is_switch:
+            return not told.option.is_negative
+        if not told.taken:
+            return None
+        try:
+            return read_value(
+                told.option.argument,
+                told.taken[0],
+                engine=self.table,
+                release=self.release,
+            )
+        except ValueFaultError:
+            return None
+
+    def number(self, name: str) -> int | None:
+        """
+        Return an argument as a whole number; ``None`` if it is none.
+        """
+        value = self.value(name)
+        return value if isinstance(value, int) else None
+
+
+def tell(
+    environment: Mapping[str, str], rule: EntryPoint, table: Engine, release: str
+) -> Iterator[Told]:
+    """
+    Yield what each variable tells an engine whose arguments are described.
+    """
+    watched = is_supervised(environment, rule)
+    for passed in passed_on(environment, rule):
+        option = find_option(table, release, passed.flag)
+        values, is_intact = passed.values, True
+        if watched:
+            tokens = [passed.flag, *passed.values]
+            got = arrival(environment, rule, tokens)
+            # A per cent sign is written twice there, and arrives as one.
+            is_intact = got == [token.replace("%%", "%") for token in tokens]
+            values = tuple(got[1:]) if is_intact else values
+        yield Told(passed.variable, option, values, is_intact)
+
+
+def arrival(
+    environment: Mapping[str, str], rule: EntryPoint, tokens: list[str]
+) -> list[str] | str:
+    """
+    Return what a supervisor makes of arguments, or else what it says.
+    """
+    # The level is a check of its own.
+    variables = {k: v for k, v in environment.items() if k != "LOG_LEVEL"}
+    try:
+        return supervised(tokens, variables, is_joined=rule.supervisor == "joins")
+    except StartError as fault:
+        return str(fault)
+
+
+def looks_like_argument(value: str) -> bool:
+    """
+    Whether a parser takes a value for an argument of its own.
+    """
+    is_dashed = value.startswith("-") and value != "-"
+    return is_dashed and not _NEGATIVE.fullmatch(value) and " " not in value
+
+
+def _is(told: Told, name: str) -> bool:
+    return told.option.argument is not None and told.option.argument.name == name
+
+
+def _is_of(subject: EngineSubject, variable: str, name: str) -> bool:
+    rule, table = subject.rule, subject.table
+    if rule is None or not variable.startswith(rule.prefix):
+        return False
+    if table is None:
+        return variable == rule.variable(name)
+    option = find_option(table, subject.release, rule.flag(variable))
+    return option.argument is not None and option.argument.name == name

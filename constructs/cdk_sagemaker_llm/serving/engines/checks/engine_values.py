@@ -1,0 +1,226 @@
+"""
+Checks of the values: does the engine's parser take what follows an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.argument_values import (
+    ValueFaultError,
+    read_value,
+)
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    CONFIGURATION,
+    PARSERS,
+    EngineSubject,
+    Told,
+    looks_like_argument,
+)
+from cdk_sagemaker_llm.text import any_of, nearest
+
+_SHOWN = 120
+_OFF = ("0", "no", "off", "n", "f", "none", "false", "disabled")
+# What brings further names of its own.
+_PLUGINS = {
+    "tool-call-parser": "tool-parser-plugin",
+    "reasoning-parser": "reasoning-parser-plugin",
+}
+_LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+UNREADABLE_VALUE = Rule(
+    "LLM504", "the engine's parser does not take an argument's value", PARSERS
+)
+MISSING_VALUE = Rule("LLM505", "an argument that asks for a value has none", PARSERS)
+
+
+def check_values(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Each value is of the argument's kind, and one of its choices.
+    """
+    for told in _intact(subject):
+        argument = told.option.argument
+        if argument is None or argument.is_switch:
+            continue
+        if not told.values and _asks(argument):
+            yield MISSING_VALUE.finding(
+                f"{subject.word(told.variable)}="
+                f"{subject.environment.get(told.variable, '')} leaves "
+                f"--{argument.name} without its value: {subject.title} does not start",
+                "write the value, or leave the variable out",
+            )
+        for text in told.taken:
+            fault = _fault(subject, argument, text)
+            if fault:
+                yield UNREADABLE_VALUE.finding(
+                    f"{subject.word(told.variable)} must be {fault}, got {_shown(text)}"
+                )
+
+
+STRAY_VALUES = Rule(
+    "LLM506", "values that no argument takes, and that the engine refuses", PARSERS
+)
+ONE_STRAY_VALUE = Rule(
+    "LLM604", "a value that no argument takes: the switch before it is on", PARSERS
+)
+
+
+def check_strays(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    No value is left over.
+
+    A switch is on whatever stands behind it; vLLM takes one such value for the name
+    of a model that it does not look at, and refuses a second one.
+    """
+    with_strays = [told for told in _intact(subject) if told.strays]
+    number = sum(len(told.strays) for told in with_strays)
+    is_swallowed = number == 1 and subject.swallows_one
+    for told in with_strays:
+        yield _stray(subject, told, is_swallowed=is_swallowed)
+
+
+OUT_OF_BOUNDS = Rule(
+    "LLM507",
+    "a number is outside the bounds of the engine's configuration",
+    CONFIGURATION,
+)
+
+
+def check_bounds(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Numbers are within the bounds of vLLM's configuration, which it is made of at its
+    start.
+    """
+    if subject.table != "vllm":
+        return
+    for told in _intact(subject):
+        argument = told.option.argument
+        if argument is None or not argument.bounds:
+            continue
+        for text in told.taken:
+            value = _read(subject, argument, text)
+            broken = [
+                f"{_LIMITS[kind]} {limit:g}"
+                for kind, limit in argument.bounds.items()
+                if isinstance(value, int | float) and not _holds(value, kind, limit)
+            ]
+            if broken:
+                yield OUT_OF_BOUNDS.finding(
+                    f"{subject.word(told.variable)} must be {' and '.join(broken)}, "
+                    f"got {text}"
+                )
+
+
+UNKNOWN_VALUE = Rule(
+    "LLM605",
+    "a value that the engine's parser takes and the engine does not know",
+    PARSERS,
+)
+
+
+def check_known_values(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Names that are looked up only later are known to the engine.
+    """
+    for told in _intact(subject):
+        argument = told.option.argument
+        if argument is None or not argument.known or _has_plugin(subject, argument):
+            continue
+        known = {name.casefold() for name in argument.known}
+        for text in told.taken:
+            value = _read(subject, argument, text)
+            if isinstance(value, str) and not _may_be(value, known):
+                near = nearest(value, argument.known, count=1)
+                remedy = f"did you mean {near[0]}?" if near else ""
+                yield UNKNOWN_VALUE.finding(
+                    f"{subject.word(told.variable)}={_shown(text)} is none that "
+                    f"{subject.title} is known to have",
+                    remedy or f"it has {any_of(argument.known[:8])}",
+                )
+
+
+def _intact(subject: EngineSubject) -> Iterator[Told]:
+    # What a supervisor makes something else of is told of elsewhere.
+    return (told for told in subject.told if told.is_intact)
+
+
+def _asks(argument: EngineArgument) -> bool:
+    return not argument.takes_truth and argument.nargs not in {"?", "*"}
+
+
+def _fault(subject: EngineSubject, argument: EngineArgument, text: str) -> str:
+    if looks_like_argument(text):
+        return "written without a dash in front, which makes it another argument"
+    if subject.table is None:
+        return ""
+    try:
+        read_value(argument, text, engine=subject.table, release=subject.release)
+    except ValueFaultError as fault:
+        return str(fault)
+    return ""
+
+
+def _read(subject: EngineSubject, argument: EngineArgument, text: str) -> object:
+    if subject.table is None:
+        return None
+    try:
+        return read_value(argument, text, engine=subject.table, release=subject.release)
+    except ValueFaultError:
+        return None
+
+
+def _stray(subject: EngineSubject, told: Told, *, is_swallowed: bool) -> Finding:
+    argument, value = told.option.argument, told.strays[0]
+    word = subject.word(told.variable)
+    if argument is None or not argument.is_switch:
+        message = f"{word} becomes {len(told.values)} values, and takes one"
+        remedy = "write one value"
+    else:
+        message = (
+            f"{word}={_shown(value)} is a switch with a value behind it, which no "
+            "argument takes"
+        )
+        remedy = _switch_remedy(subject, told, value)
+    if is_swallowed:
+        said = "the switch is on" if argument and argument.is_switch else "lost"
+        return ONE_STRAY_VALUE.finding(
+            f"{message}: {said}, and with a second such value {subject.title} does "
+            "not start",
+            remedy,
+        )
+    return STRAY_VALUES.finding(f"{message}: {subject.title} does not start", remedy)
+
+
+def _switch_remedy(subject: EngineSubject, told: Told, value: str) -> str:
+    rule, argument = subject.rule, told.option.argument
+    bare = "true" if rule is None or rule.reads_truth else "an empty value"
+    if value.strip().lower() not in _OFF:
+        return f"write {bare}"
+    if argument is not None and argument.has_negative and argument.default is not False:
+        return f"write {subject.variable(f'no-{argument.name}')} with {bare}"
+    return "leave it out"
+
+
+def _holds(value: float, kind: str, limit: float) -> bool:
+    return {
+        "ge": value >= limit,
+        "gt": value > limit,
+        "le": value <= limit,
+        "lt": value < limit,
+    }[kind]
+
+
+def _has_plugin(subject: EngineSubject, argument: EngineArgument) -> bool:
+    plugin = _PLUGINS.get(argument.name)
+    return plugin is not None and subject.is_told(plugin)
+
+
+def _may_be(value: str, known: set[str]) -> bool:
+    # A dotted name is that of a class.
+    return value.casefold() in known or "." in value or value == ""
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")

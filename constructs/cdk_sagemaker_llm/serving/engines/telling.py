@@ -1,0 +1,374 @@
+"""
+Telling arguments to an engine: as its parser reads them, or as they are, where no table
+describes it; and when each release knew them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cdk_sagemaker_llm.arguments import is_later
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    EngineArgument,
+    all_argument_names,
+    argument_names,
+    argument_span,
+    find_argument,
+    is_release_between,
+    spellings,
+)
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.arguments import plain_name
+from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
+from cdk_sagemaker_llm.serving.engines.writing import (
+    RECOVERY_OFF,
+    ArgumentValue,
+    UntellableError,
+    hold_arrival,
+    hold_plain,
+    plain_text,
+    write,
+)
+from cdk_sagemaker_llm.serving.parameters import REPEATED, UNREADABLE
+from cdk_sagemaker_llm.text import nearest
+from cdk_sagemaker_llm.tokens import placeholder_in
+
+# What took the place of arguments that are gone, in vLLM's own release notes.
+_INSTEAD = {
+    "calculate-kv-scales": "leave it out",
+    "cuda-graph-sizes": "use cudagraph-capture-sizes",
+    "disable-log-requests": "leave it out: requests are logged only if asked for",
+    "enable-reasoning": "leave it out: the reasoning parser alone switches it on",
+    "guided-decoding-backend": "use structured-outputs-config",
+    "max-seq-len-to-capture": "use max-cudagraph-capture-size",
+    "num-scheduler-steps": "leave it out",
+    "override-pooler-config": "use pooler-config",
+    "rope-scaling": "use hf-overrides",
+    "rope-theta": "use hf-overrides",
+    "swap-space": "leave it out",
+    "task": "use runner, and convert",
+    "use-v2-block-manager": "leave it out",
+}
+_TABLES = "the engines' parsers, read in their packages (2026-11)"
+
+UNKNOWN_ARGUMENT = Rule("LLM551", "an option is no argument of the engine", _TABLES)
+OTHER_RELEASE = Rule(
+    "LLM553", "an argument is not one of this release of the engine", _TABLES
+)
+UNTELLABLE = Rule(
+    "LLM555",
+    "a value that the image's entry point cannot be told",
+    "aws/deep-learning-containers e0ecedea; model-hosting-container-standards",
+)
+UNSUPERVISED = Rule(
+    "LLM652",
+    "the supervisor is switched off, because a value does not get past it",
+    "model-hosting-container-standards 0.1.15 and 0.1.16, supervisor 4",
+)
+
+
+def when_known(engine: Engine, name: str, release: str) -> str:
+    """
+    Say in which releases an argument is known.
+
+    Args:
+        engine: ``vllm`` or ``sglang``.
+
+        name: The argument's long name.
+
+        release: A release that does not know it.
+    """
+    first, last = argument_span(engine, name)
+    if not is_release_between(release, first):
+        return f"it came with {first}"
+    if last is not None and is_release_between(release, last):
+        return f"it was last known in {last}"
+    return "it is in others alone"
+
+
+def way_out(
+    engine: Engine, name: str, release: str, shown: Callable[[str], str] = str
+) -> str:
+    """
+    Say what to do about an argument that a release does not know.
+
+    Args:
+        engine: ``vllm`` or ``sglang``.
+
+        name: The argument's long name.
+
+        release: A release that does not know it.
+
+        shown: How an argument is written, by its long name.
+            If left out, it is the name.
+    """
+    first, last = argument_span(engine, name)
+    if not is_release_between(release, first):
+        return "leave it out, or take a newer image"
+    if last is None or not is_release_between(release, last):
+        return "leave it out"
+    if engine == "vllm" and name in _INSTEAD:
+        return _INSTEAD[name]
+    before = find_argument(engine, name, last)
+    if before is not None and before.instead:
+        return f"use {shown(before.instead)}"
+    near = nearest(name, argument_names(engine, release), count=1)
+    return f"did you mean {shown(near[0])}?" if near else "leave it out"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """
+    What the variables of an engine are, and what is wrong with what was asked.
+
+    Args:
+        variables: The variables.
+
+        findings: What was found, errors and warnings.
+    """
+
+    variables: Mapping[str, str]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """
+    One release of an engine, in one image.
+
+    Args:
+        engine: ``vllm`` or ``sglang``.
+
+        release: The engine's release.
+
+        rule: How the image's entry point reads variables.
+
+        label: What messages call it, such as ``vLLM 0.30.0``.
+    """
+
+    engine: Engine
+    release: str
+    rule: EntryPoint
+    label: str
+
+    def tell(
+        self,
+        typed: Mapping[str, ArgumentValue],
+        options: Mapping[str, ArgumentValue],
+        names: Mapping[str, str],
+    ) -> Told:
+        """
+        Write arguments as variables.
+
+        Args:
+            typed: What parameters say, by the arguments' long names.
+
+            options: What the user says beside them, by whatever spelling.
+
+            names: What the user calls an argument that a parameter sets.
+        """
+        found: list[Finding] = []
+        variables: dict[str, str] = {}
+        kept: list[tuple[EngineArgument, ArgumentValue]] = []
+        around: list[str] = []
+        for name, value in [*typed.items(), *self._options(options, typed, found)]:
+            shown = names.get(name, name)
+            known = find_argument(self.engine, name, self.release)
+            if known is None:
+                found.append(self._other_release(shown, name))
+                continue
+            later = later_findings(shown, value)
+            found += later
+            if later:
+                continue
+            try:
+                written = write(known, value, self.rule)
+            except UntellableError as fault:
+                found.append(UNTELLABLE.finding(_untellable(shown, known, fault)))
+                continue
+            variables |= written.variables
+            kept.append((known, value))
+            if written.needs_no_supervisor:
+                around.append(shown)
+        if around:
+            # Nothing is doubled for the sake of a supervisor that is off.
+            bare = replace(self.rule, supervisor=None)
+            for known, value in kept:
+                variables |= write(known, value, bare).variables
+            variables |= RECOVERY_OFF
+            found.append(_unsupervised(around))
+        return Told(variables, tuple(found))
+
+    def _options(
+        self,
+        options: Mapping[str, ArgumentValue],
+        typed: Mapping[str, ArgumentValue],
+        found: list[Finding],
+    ) -> Iterator[tuple[str, ArgumentValue]]:
+        for spelling, value in options.items():
+            name = self._long_name(spelling)
+            if name is None:
+                found.append(self._unknown(spelling))
+            elif name in typed:
+                found.append(repeated(spelling))
+            else:
+                yield name, value
+
+    def _long_name(self, spelling: str) -> str | None:
+        flag = "--" + spelling.lstrip("-").replace("_", "-")
+        known = spellings(self.engine, self.release).get(flag)
+        name = flag.removeprefix("--")
+        return known or (name if name in all_argument_names(self.engine) else None)
+
+    def _unknown(self, spelling: str) -> Finding:
+        # Who knows the variable is likely to write it.
+        name = spelling.removeprefix(self.rule.prefix)
+        plain = name.lstrip("-").replace("_", "-").lower()
+        near = nearest(plain, argument_names(self.engine, self.release), count=1)
+        meant = f"write {near[0]}, or " if near else ""
+        return UNKNOWN_ARGUMENT.finding(
+            f"{spelling} is no argument of {self.label}",
+            f"{meant}pass it in unchecked_options",
+        )
+
+    def _other_release(self, shown: str, name: str) -> Finding:
+        asked = self.engine, name, self.release
+        return OTHER_RELEASE.finding(
+            f"{shown} is no argument of {self.label}: {when_known(*asked)}",
+            way_out(*asked),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTelling:
+    """
+    An engine in one image.
+
+    Args:
+        rule: How the image's entry point reads variables.
+
+        negated: Arguments that are on by themselves, and are switched off by a form
+            that begins with ``no-``.
+
+        takes_dashes: Whether the parser takes a value that begins with a dash.
+
+        aliases: The long names of other spellings.
+    """
+
+    rule: EntryPoint
+    negated: Sequence[str] = ()
+    takes_dashes: bool = True
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def tell(
+        self,
+        typed: Mapping[str, ArgumentValue],
+        options: Mapping[str, ArgumentValue],
+        names: Mapping[str, str],
+    ) -> Told:
+        """
+        Write arguments as variables.
+
+        Args:
+            typed: What parameters say, by the arguments' long names.
+
+            options: What the user says beside them, by whatever spelling.
+
+            names: What the user calls an argument that a parameter sets.
+        """
+        found: list[Finding] = []
+        variables: dict[str, str] = {}
+        for name, value in [*typed.items(), *self._options(options, typed, found)]:
+            shown = names.get(name, name)
+            later = later_findings(shown, value)
+            found += later
+            if later:
+                continue
+            try:
+                variables |= self._written(name, value)
+            except UntellableError as fault:
+                message = f"{shown} cannot be told to this image: {fault}"
+                found.append(UNTELLABLE.finding(message))
+        return Told(variables, tuple(found))
+
+    def _options(
+        self,
+        options: Mapping[str, ArgumentValue],
+        typed: Mapping[str, ArgumentValue],
+        found: list[Finding],
+    ) -> Iterator[tuple[str, ArgumentValue]]:
+        for spelling, value in options.items():
+            name = plain_name(spelling)
+            name = self.aliases.get(name, name)
+            if name in typed:
+                found.append(repeated(spelling))
+            else:
+                yield name, value
+
+    def _written(self, name: str, value: ArgumentValue) -> dict[str, str]:
+        if isinstance(value, bool):
+            return self._switched(name, is_on=value)
+        text = _text(value)
+        if not self.takes_dashes:
+            hold_plain(text)
+        variable = self.rule.variable(name)
+        # What the entry point keeps to itself is no argument of the engine's.
+        if variable.removeprefix(self.rule.prefix) not in self.rule.consumed:
+            hold_arrival(variable, text, (text,), self.rule)
+        return {variable: text}
+
+    def _switched(self, name: str, *, is_on: bool) -> dict[str, str]:
+        bare = "true" if self.rule.reads_truth else ""
+        if is_on:
+            return {self.rule.variable(name): bare}
+        if name in self.negated:
+            return {self.rule.variable(f"no-{name}"): bare}
+        return {}
+
+
+def repeated(spelling: str) -> Finding:
+    """
+    Find an option that a parameter says already.
+    """
+    return REPEATED.finding(
+        f"options repeats {spelling}, which has a parameter of its own"
+    )
+
+
+def later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
+    """
+    Find a value that is known only at deployment, other than as a text.
+    """
+    is_text = isinstance(value, str)
+    if not is_later(value) and (is_text or placeholder_in(value) is None):
+        return []
+    return [
+        UNREADABLE.finding(
+            f"{shown} is known only at deployment, and is checked at synth",
+            "pass a value, or the text of Token.as_string(...) in unchecked_options",
+        )
+    ]
+
+
+def _untellable(shown: str, known: EngineArgument, fault: UntellableError) -> str:
+    kind = "switch" if known.is_switch else "argument"
+    return f"{shown} cannot be told to this image: {fault} ({kind} --{known.name})"
+
+
+def _unsupervised(parameters: list[str]) -> Finding:
+    one = len(parameters) == 1
+    return UNSUPERVISED.finding(
+        f"{', '.join(parameters)} {'does' if one else 'do'} not get past the image's "
+        "supervisor, which takes quotes, blanks and comment signs apart: "
+        "PROCESS_AUTO_RECOVERY=false is set, and the engine is started without it",
+        "choose a newer version, whose supervisor keeps them, or write the value "
+        "without them",
+    )
+
+
+def _text(value: ArgumentValue) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(plain_text, value))
+    return plain_text(value)

@@ -1,0 +1,459 @@
+"""
+The registry of the image families: who checks a container's variables, who reads what
+it does with adapters, and how it wants requests.
+
+A new engine is a row here, and its own class.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import held
+from cdk_sagemaker_llm.catalog.engine_releases import (
+    engine_families,
+    engine_of,
+    is_rolling,
+    pinned_version,
+)
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.instances import (
+    find_instance_type,
+    instance_type_names,
+)
+from cdk_sagemaker_llm.catalog.known_images import (
+    image_at,
+    image_near,
+    of_catalogue,
+)
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.adapters import AdapterHost
+from cdk_sagemaker_llm.serving.base import Container
+from cdk_sagemaker_llm.serving.checks import (
+    Architecture,
+    Config,
+    Dialect,
+    Environment,
+    Family,
+)
+from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE, instance_findings
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
+from cdk_sagemaker_llm.serving.parameters import (
+    UNKNOWN_IMAGE,
+    credential_findings,
+    device_findings,
+)
+from cdk_sagemaker_llm.text import any_of, nearest
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+ROLLING_TAG = Rule(
+    "LLM627",
+    "AWS moves the image's tag to newer releases of the engine",
+    "the release data of aws/deep-learning-containers",
+)
+UNKNOWN_TYPE = Rule(
+    "LLM633", "nothing is known of the instance type, which skips what depends on it"
+)
+SHOWN_CREDENTIAL = Rule(
+    "LLM656",
+    "a credential stands in plain text among a container's variables",
+    "the issuers' published forms",
+)
+# The API's own model has a model's 100 here; CloudFormation refuses the 17th.
+MOST_VARIABLES = 16
+
+MANY_VARIABLES = Rule(
+    "LLM519",
+    "an inference component's own container has more variables than the service takes",
+    "CloudFormation's schema of AWS::SageMaker::InferenceComponent",
+)
+
+
+def _lmi() -> Family:
+    # Each wing loads its own checks, where a container is of its families.
+    from cdk_sagemaker_llm.serving.lmi.lmi_family import LMI  # noqa: PLC0415 - as said
+
+    return LMI
+
+
+def _tgi() -> Family:
+    from cdk_sagemaker_llm.serving.tgi.tgi_family import TGI  # noqa: PLC0415 - as above
+
+    return TGI
+
+
+def _tgi_neuron() -> Family:
+    from cdk_sagemaker_llm.serving.tgi.tgi_family import TGI_NEURON  # noqa: PLC0415 - as above
+
+    return TGI_NEURON
+
+
+def _engine(
+    schema: Literal["openai", "chat"] | None, *, takes_adapters: bool | None = None
+) -> Callable[[], Family]:
+    @functools.cache
+    def family() -> Family:
+        from cdk_sagemaker_llm.serving.engines.engine_family import (  # noqa: PLC0415 - as above
+            engine_family,
+        )
+
+        return engine_family(schema, takes_adapters=takes_adapters)
+
+    return family
+
+
+_ENGINES = {
+    "vllm": _engine("openai", takes_adapters=True),
+    "sglang": _engine("chat", takes_adapters=False),
+    "llama.cpp": _engine("chat", takes_adapters=False),
+    # Its embeddings go by ``inputs``, as where nothing is known.
+    "tei": _engine(None, takes_adapters=False),
+    # Whether these take adapters is not known.
+    "vllm-omni": _engine("openai"),
+    "vllm-neuron": _engine("openai"),
+}
+# Hugging Face's image of llama.cpp goes by what a body has, as vLLM does.
+_LLAMA_CPP = _engine("openai", takes_adapters=False)
+
+FAMILIES: Mapping[str, Callable[[], Family]] = {
+    **dict.fromkeys(CONTAINERS, _lmi),
+    "huggingface-llm": _tgi,
+    "huggingface-llm-neuronx": _tgi_neuron,
+    **{family: _ENGINES[engine_of(family) or ""] for family in engine_families()},
+    "huggingface-llamacpp": _LLAMA_CPP,
+    "huggingface-llamacpp-cpu": _LLAMA_CPP,
+}
+CHECKED_FAMILIES = tuple(FAMILIES)
+
+
+@held
+def check_environment(
+    environment: Mapping[str, str],
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: str | Architecture | Mapping[str, Any] | None = None,
+    instance_type: str | None = None,
+) -> list[Finding]:
+    """
+    Check the environment of a serving container, without a file beside it.
+
+    ``check_environment({"HF_MODEL_ID": "gpt2", "OPTION_MAX_MODEL_LEN": "512"},
+    container="djl-lmi", version="0.36.0", accelerators=1)``
+    ``check_environment({"HF_MODEL_ID": "gpt2", "SM_VLLM_MAX_MODEL_LEN": "512"},
+    container="vllm-server", version="2.6", accelerators=1)``
+
+    Args:
+        environment: The variables, as the container gets them.
+
+        container: The image family: ``djl-lmi`` and its kin, ``huggingface-llm`` and
+            ``huggingface-llm-neuronx``, or that of an engine's own server, such as
+            ``vllm-server``, ``vllm``, ``sglang-server``, ``llama-cpp`` or ``tei``.
+
+        version: The image's version.
+            A TGI version without a table of its own is read by the newest before it.
+
+        accelerators: Devices that each copy of the model has.
+            ``None`` skips what depends on them.
+
+        architecture:
+            The model's class such as ``MistralForCausalLM``, its config.json as a
+            mapping, or a ``ModelArchitecture``.
+            If left out, it is what the catalogue knows of the model that is named.
+
+        instance_type:
+            What it runs on, such as ``ml.g6.12xlarge``.
+            If left out, what the image is built for is not compared with its
+            processors and GPUs.
+
+    Returns:
+        What was found, errors and warnings, in the order of the checks.
+
+    Raises:
+        ValueError: If there is no such container, or an argument is not of its kind.
+    """
+    if container not in FAMILIES:
+        near = nearest(container, CHECKED_FAMILIES, count=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(
+            f"container must be {any_of(CHECKED_FAMILIES)}, got {container!r}{hint}"
+        )
+    unknown = _unknown_type_findings(instance_type)
+    found = _environment_findings(
+        Environment(
+            variables=environment,
+            family=container,
+            version=version,
+            accelerators=accelerators,
+            architecture=architecture,
+            instance_type=instance_type,
+        )
+    )
+    return [*unknown, *found, *_shown_credentials(environment)]
+
+
+def _environment_findings(environment: Environment) -> list[Finding]:
+    family = FAMILIES[environment.family]()
+    image = None
+    if family.needs_catalogue:
+        try:
+            image = find_image(environment.family, environment.version)
+        except ValueError as fault:
+            return [UNKNOWN_IMAGE.finding(str(fault))]
+        environment = replace(environment, version=image.version)
+    impossible = device_findings(environment.accelerators)
+    if impossible:
+        return impossible
+    found = family.findings(environment)
+    if image is None or not family.has_own_server:
+        return found
+    around = [
+        *_placed_findings(image, environment.instance_type),
+        *_rolling_findings(image, image),
+    ]
+    return [*(one for one in around if one not in found), *found]
+
+
+def container_findings(
+    container: Container,
+    *,
+    accelerators: int | None,
+    architecture: Config = None,
+    has_model_data: bool | None = None,
+    instance_type: str | None = None,
+    network_isolation: bool = False,
+) -> list[Finding]:
+    """
+    Check a container's variables with the files beside them.
+
+    Nothing is found of an image that the catalogue does not have, and nothing that the
+    files break by themselves.
+
+    Args:
+        container: The container.
+
+        accelerators: Devices that each copy of the model has.
+
+        architecture: What is known of the model. If left out, nothing is.
+
+        has_model_data:
+            Whether SageMaker puts something into ``/opt/ml/model``.
+            If left out, that is not known.
+
+        instance_type: What it runs on. If left out, that is not known.
+
+        network_isolation: Whether the container is cut off from the network.
+    """
+    image = _recognised(container.image)
+    near = None if image.family in FAMILIES else _near(image)
+    known = image if near is None else near
+    if known.family not in FAMILIES:
+        return []
+    environment = Environment(
+        variables=container.environment,
+        family=known.family,
+        version=known.version,
+        accelerators=accelerators,
+        architecture=architecture,
+        instance_type=instance_type,
+        container=container,
+        has_model_data=has_model_data,
+        network_isolation=network_isolation,
+    )
+    family = FAMILIES[known.family]()
+    found = family.findings(environment)
+    if family.has_own_server:
+        found = [*_rolling_findings(image, known), *found]
+    if near is None:
+        return found
+    beside = BESIDE_CATALOGUE.finding(
+        f"image {image.repository}:{image.tag} is not in the catalogue: it is "
+        f"checked as {near.family} {near.version}"
+    )
+    return [beside, *found]
+
+
+def added_findings(
+    further: Mapping[str, str],
+    container: Container,
+    *,
+    accelerators: int | None,
+    architecture: Config = None,
+) -> list[Finding]:
+    """
+    Find what further variables break in a container that has been checked without.
+
+    TGI's launcher reads no file: what its class is not told of, it may be told here
+    without a check.
+
+    Args:
+        further: The further variables.
+
+        container: The container, with its own files and variables.
+
+        accelerators: Devices that each copy of the model has.
+
+        architecture: What is known of the model. If left out, nothing is.
+    """
+
+    def of(variables: Mapping[str, str]) -> list[Finding]:
+        return container_findings(
+            replace(container, environment=variables),
+            accelerators=accelerators,
+            architecture=architecture,
+        )
+
+    family = FAMILIES.get(_recognised(container.image).family)
+    if not further or family is None or not family().takes_variables:
+        return []
+    before = of(container.environment)
+    together = of({**container.environment, **further})
+    return [finding for finding in together if finding not in before]
+
+
+def adapter_host(
+    container: Container,
+    variables: Mapping[str, str],
+    *,
+    architecture: str | None = None,
+) -> AdapterHost | None:
+    """
+    Read what a container does with adapters; ``None`` for an image that is not known.
+
+    Args:
+        container: The container.
+
+        variables: All its variables.
+
+        architecture: The model's class. If omitted, it is not known.
+    """
+    image = checked_as(container.image)
+    if image.family not in FAMILIES:
+        return None
+    family = FAMILIES[image.family]()
+    return family.adapters(replace(container, image=image), variables, architecture)
+
+
+def dialect_of(
+    container: Container,
+    variables: Mapping[str, str],
+    *,
+    architecture: ModelArchitecture | str | None = None,
+) -> Dialect:
+    """
+    Return how a container wants requests; nothing is known of an image that the
+    catalogue does not have.
+
+    Args:
+        container: The container.
+
+        variables: All its variables.
+
+        architecture: What is known of the model. If omitted, nothing is.
+    """
+    image = checked_as(container.image)
+    if image.family not in FAMILIES:
+        return Dialect()
+    family = FAMILIES[image.family]()
+    return family.dialect(replace(container, image=image), variables, architecture)
+
+
+def checked_as(image: ImageRelease) -> ImageRelease:
+    """
+    Return the catalogue's release that an image is checked as; itself for none.
+    """
+    known = _recognised(image)
+    return known if known.family in FAMILIES else _near(known) or known
+
+
+def variable_findings(environment: Mapping[str, object]) -> list[Finding]:
+    """
+    A container that a component names itself has fewer variables than a model's.
+    """
+    if len(environment) <= MOST_VARIABLES:
+        return []
+    return [
+        MANY_VARIABLES.finding(
+            "the environment of a component's own container must have at most "
+            f"{MOST_VARIABLES} variables, got {len(environment)}",
+            "define a model with them, which takes 100, and name it in the component",
+        )
+    ]
+
+
+def _shown_credentials(environment: Mapping[str, str]) -> list[Finding]:
+    """
+    Find credentials, with which a container starts all the same: who wrote them into a
+    template is told of an error.
+    """
+    return [
+        SHOWN_CREDENTIAL.finding(
+            f"{one.message}, which DescribeModel shows to whoever may call it",
+            one.remedy,
+        )
+        for one in credential_findings("environment", environment)
+    ]
+
+
+def _unknown_type_findings(instance_type: str | None) -> list[Finding]:
+    """
+    Find an instance type that nothing is known of: what depends on it is not checked.
+    """
+    if instance_type is None or is_unresolved(instance_type):
+        return []
+    try:
+        find_instance_type(instance_type)
+    except ValueError as fault:
+        return [UNKNOWN_TYPE.finding(str(fault))]
+    return []
+
+
+def _placed_findings(image: ImageRelease, instance_type: str | None) -> list[Finding]:
+    """
+    Check an image against what it runs on, as far as the catalogue has that.
+    """
+    if instance_type is None or instance_type not in instance_type_names():
+        return []
+    hardware = find_instance_type(instance_type)
+    return instance_findings(hardware, image)
+
+
+def _recognised(image: ImageRelease) -> ImageRelease:
+    if image.registry is None or image.registry.mirrors:
+        return of_catalogue(image)
+    return image_at(f"{image.repository}:{image.tag}") or image
+
+
+def _near(image: ImageRelease) -> ImageRelease | None:
+    if image.registry is None:
+        return None
+    return image_near(f"{image.repository}:{image.tag}")
+
+
+def _rolling_findings(image: ImageRelease, known: ImageRelease) -> list[Finding]:
+    """
+    Find a tag that AWS moves.
+
+    Args:
+        image: The image that runs.
+
+        known: The catalogue's release that it is checked as.
+    """
+    if is_rolling(known.family, known.version):
+        image = known
+    elif image is known or not image.is_rolling:
+        return []
+    pinned = pinned_version(known.family, known.version)
+    is_another = known is not image or pinned != image.version
+    return [
+        ROLLING_TAG.finding(
+            f"image {image.repository}:{image.tag} is moved to newer releases: the "
+            "same template deploys another engine later",
+            f"take the tag of version {pinned}" if is_another else "",
+        )
+    ]

@@ -1,0 +1,280 @@
+"""
+Checks of what single backends take: Transformers-NeuronX and its chips, and vLLM.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+    FRONT_END,
+    HANDLERS,
+    LORA_CONFIG,
+    NEURONX,
+    VLLM,
+    Subject,
+)
+from cdk_sagemaker_llm.serving.lmi.checks.property_values import WRONG_TYPE
+from cdk_sagemaker_llm.serving.lmi.launch import front_end_chooses
+from cdk_sagemaker_llm.serving.parameters import (
+    VLLM_RANKS,
+    WRONG_CHOICE,
+    lora_rank_above,
+)
+
+_GROUP_QUERY = (
+    "shard-over-heads",
+    "shard-over-batch",
+    "replicated-heads",
+    "all-gather-heads",
+)
+_S3 = re.compile(r"s3://[^/]+/.+")
+# What other backends of LMI quantize by, and vLLM never did (QUANTIZATION_METHODS,
+# whose list plug-ins of vLLM may lengthen).
+_QUANTIZED_BY = {
+    "smoothquant": "TensorRT-LLM",
+    "dynamic_int8": "DeepSpeed",
+    "static_int8": "NeuronX",
+    "bitsandbytes4": "Hugging Face Accelerate",
+    "bitsandbytes8": "Hugging Face Accelerate",
+}
+
+NO_CORES = Rule(
+    "LLM225", "NeuronX is not told over how many cores, and does not start", FRONT_END
+)
+LOADER_OF_OTHER_SCHEMA = Rule(
+    "LLM146", "a NeuronX loader with a schema it cannot load", NEURONX
+)
+COMPILING_WITH_VLLM = Rule(
+    "LLM147", "compiling ahead of time with the vLLM loader", NEURONX
+)
+PIPELINE_WITH_VLLM = Rule("LLM149", "pipeline parallelism with vLLM", VLLM)
+LEFT_OUT = Rule(
+    "LLM226", "vLLM is started without an option that it cannot do without", HANDLERS
+)
+NO_BLOCK_MANAGER = Rule(
+    "LLM150", "speculative decoding without the second block manager", VLLM
+)
+NO_PARSER = Rule("LLM152", "tool calls or reasoning without a parser", VLLM)
+TWO_VALUES = Rule(
+    "LLM153", "LMI's and vLLM's name of one setting with two values", VLLM
+)
+NAME_OF_VLLM = Rule("LLM216", "vLLM's name of a setting that LMI sets itself", VLLM)
+# max_lora_rank of vLLM's LoRAConfig, of any release from 0.3 on; LMI-Dist was built
+# from it.
+LORA_RANKS = Rule("LLM332", "a largest LoRA rank that vLLM does not take", LORA_CONFIG)
+FEW_CPU_LORAS = Rule(
+    "LLM333", "fewer adapters in host memory than in one batch", LORA_CONFIG
+)
+
+
+def check_cores(subject: Subject) -> Iterator[Finding]:
+    """
+    Up to 0.29 the handler of NeuronX starts where a degree is written (PyModel).
+
+    A warning, since a variable of the container may say it as well.
+    """
+    neuron = subject.launch.container == "djl-neuronx" and subject.version.before(
+        "0.30"
+    )
+    told = subject.option("tensor_parallel_degree") or subject.option("entryPoint")
+    if neuron and not told:
+        yield NO_CORES.finding(
+            f"NeuronX {subject.version} starts where option.tensor_parallel_degree is "
+            "written: without it the Hugging Face handler runs",
+            "write option.tensor_parallel_degree=max",
+        )
+
+
+def check_neuron_loader(subject: Subject) -> Iterator[Finding]:
+    """
+    What a NeuronX model loader can partition (0.27+).
+    """
+    if not subject.runs("neuronx", "vllm") or subject.version.before("0.27"):
+        return
+    loader, schema = subject.option("model_loader"), subject.option("partition_schema")
+    if loader == "tnx" and schema == "optimum":
+        yield LOADER_OF_OTHER_SCHEMA.finding(
+            "option.model_loader=tnx cannot load schema optimum"
+        )
+    wrong = (None,) if subject.version.before("0.28") else ()
+    if loader == "optimum" and schema not in ("optimum", *wrong):
+        yield LOADER_OF_OTHER_SCHEMA.finding(
+            f"option.model_loader=optimum cannot load schema {schema or 'unset'}",
+            "write option.partition_schema=optimum",
+        )
+    saves = subject.option("save_mp_checkpoint_path")
+    if saves and loader == "vllm" and subject.version.at_least("0.28"):
+        yield COMPILING_WITH_VLLM.finding(
+            "option.model_loader=vllm cannot compile ahead of time "
+            "(option.save_mp_checkpoint_path)",
+            "write option.model_loader=tnx",
+        )
+
+
+def check_neuron_values(subject: Subject) -> Iterator[Finding]:
+    """
+    Values that NeuronX checks in code (TransformerNeuronXProperties).
+    """
+    if "neuronx" not in subject.launch.backends:
+        return
+    attention = subject.option("group_query_attention")
+    if attention is not None and attention not in _GROUP_QUERY:
+        yield WRONG_CHOICE.finding(
+            f"option.group_query_attention must be one of {', '.join(_GROUP_QUERY)}, "
+            f"got {attention!r}",
+        )
+    for name in ("compiled_graph_path", "draft_model_compiled_path"):
+        path = subject.option(name)
+        if path is not None and "://" in path and not _S3.match(path):
+            yield WRONG_TYPE.finding(
+                f"option.{name} must be a directory or s3://bucket/prefix, "
+                f"got {path!r}",
+            )
+
+
+def check_pipeline(subject: Subject) -> Iterator[Finding]:
+    """
+    vLLM in LMI has no pipeline parallelism.
+
+    The count of devices refuses it at 0.29, and VllmRbProperties from 0.30 on.
+    """
+    degree = subject.stages()
+    if subject.runs("vllm") and degree is not None and degree != 1:
+        yield PIPELINE_WITH_VLLM.finding(
+            f"option.pipeline_parallel_degree must be 1 with vLLM, got {degree}",
+            "use option.tensor_parallel_degree",
+        )
+
+
+def check_what_vllm_needs(subject: Subject) -> Iterator[Finding]:
+    """
+    What nobody writes where it is left out, and vLLM is then started with as None.
+
+    A warning, since a variable of the container may say it as well.
+    """
+    needed = _needed_by_vllm(subject)
+    if needed is not None and subject.option(needed[0]) is None:
+        name, value = needed
+        yield LEFT_OUT.finding(
+            f"vLLM {_image(subject)} does not start without option.{name}",
+            f"write option.{name}={value}",
+        )
+
+
+def check_speculation_of_vllm(subject: Subject) -> Iterator[Finding]:
+    """
+    Speculative decoding needs the second block manager (0.31).
+    """
+    if not subject.runs("vllm") or not subject.version.at_least("0.31"):
+        return
+    if subject.version.at_least("0.32") or not subject.option("speculative_model"):
+        return
+    if not subject.flag("use_v2_block_manager"):
+        yield NO_BLOCK_MANAGER.finding(
+            "option.speculative_model needs option.use_v2_block_manager",
+            "write option.use_v2_block_manager=true",
+        )
+
+
+def check_parsers(subject: Subject) -> Iterator[Finding]:
+    """
+    Tool calls and reasoning need the parser of the model (0.33+).
+    """
+    if not subject.runs("vllm") or subject.version.before("0.33"):
+        return
+    pairs = {
+        "enable_auto_tool_choice": "tool_call_parser",
+        "enable_reasoning": "reasoning_parser",
+    }
+    for switch, parser in pairs.items():
+        if subject.flag(switch) and not subject.option(parser):
+            yield NO_PARSER.finding(f"option.{switch}=true needs option.{parser}")
+
+
+def check_engine_names(subject: Subject) -> Iterator[Finding]:
+    """
+    LMI's name and vLLM's name of one setting (0.32+).
+    """
+    if not subject.runs("vllm") or subject.version.before("0.32"):
+        return
+    pairs = {
+        "tensor_parallel_size": "tensor_parallel_degree",
+        "pipeline_parallel_size": "pipeline_parallel_degree",
+        "max_num_seqs": "max_rolling_batch_size",
+    }
+    for theirs, ours in pairs.items():
+        given, other = subject.option(theirs), subject.option(ours)
+        if given is None:
+            continue
+        if other is not None and other != given:
+            yield TWO_VALUES.finding(
+                f"option.{ours}={other} and option.{theirs}={given} contradict",
+                f"leave option.{theirs} out",
+            )
+        else:
+            yield NAME_OF_VLLM.finding(
+                f"option.{theirs} can clash with LMI's own option.{ours}",
+                f"write option.{ours}",
+            )
+
+
+def check_lora_sizes(subject: Subject) -> Iterator[Finding]:
+    """
+    Where LoRA is on, vLLM takes certain ranks alone, and holds all of a batch on the
+    host (LoRAConfig).
+    """
+    if not subject.runs("vllm", "lmi-dist") or not subject.flag("enable_lora"):
+        return
+    rank = subject.number("max_lora_rank")
+    if rank is not None and rank not in VLLM_RANKS:
+        *others, last = map(str, VLLM_RANKS)
+        yield LORA_RANKS.finding(
+            f"option.max_lora_rank must be {', '.join(others)} or {last}, got {rank}",
+            f"write option.max_lora_rank={lora_rank_above(rank) or VLLM_RANKS[-1]}",
+        )
+    held, batch = subject.number("max_cpu_loras"), subject.number("max_loras")
+    if held is not None and batch is not None and held < batch:
+        yield FEW_CPU_LORAS.finding(
+            f"option.max_cpu_loras must be at least option.max_loras, got {held} and "
+            f"{batch}",
+            f"write option.max_cpu_loras={batch}, or leave it out",
+        )
+
+
+def check_quantize_of_vllm(subject: Subject) -> Iterator[Finding]:
+    """
+    From 0.31 on LMI hands the quantization to vLLM as it is written.
+
+    Up to 0.30 the property models refuse it by their own lists of choices.
+    """
+    value = subject.option("quantize") or ""
+    handed = subject.version.at_least("0.31") and subject.version.is_described
+    if handed and subject.runs("vllm", "lmi-dist") and value in _QUANTIZED_BY:
+        known = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
+        yield WRONG_CHOICE.finding(
+            f"option.quantize={value} is of {_QUANTIZED_BY[value]}, and vLLM does not "
+            "know it",
+            f"write option.quantize={known}",
+        )
+
+
+def _needed_by_vllm(subject: Subject) -> tuple[str, str] | None:
+    """
+    Return the option that is needed, and a value to write.
+    """
+    if subject.launch.container == "djl-neuronx":
+        # build_vllm_rb_properties; from 0.30 on there are defaults by the model.
+        batched = subject.launch.rolling_batch == "vllm"
+        old = subject.version.at_least("0.28") and subject.version.before("0.30")
+        return ("n_positions", "2048") if batched and old else None
+    # EngineArgs gets the degree of VllmRbProperties, which has no default up to 0.27;
+    # the front end writes one where it looks at the model.
+    alone = not front_end_chooses(subject.launch) and subject.runs("vllm")
+    return ("tensor_parallel_degree", "max") if alone else None
+
+
+def _image(subject: Subject) -> str:
+    return f"in {subject.launch.container} {subject.version}"

@@ -1,0 +1,137 @@
+"""
+Checks of what a backend refuses of the model itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.property_subject import HANDLERS, Subject
+from cdk_sagemaker_llm.serving.lmi.launch import (
+    BATCHED_BY_DEEPSPEED,
+    SMOOTHED_BY_DEEPSPEED,
+    front_end_chooses,
+    generates_text,
+    loaded_by_neuronx,
+)
+
+MODEL_REFUSED = Rule("LLM175", "the backend refuses the model's architecture", HANDLERS)
+
+
+def check_deepspeed_model(subject: Subject) -> Iterator[Finding]:
+    """
+    DeepSpeed batches what it has kernels for (OPTIMIZED_MODEL_TYPES).
+    """
+    batch = subject.launch.rolling_batch
+    if not subject.runs("deepspeed") or batch not in ("auto", "deepspeed"):
+        return
+    if _is_other_than(subject, BATCHED_BY_DEEPSPEED):
+        yield MODEL_REFUSED.finding(
+            f"DeepSpeed has no rolling batch for {_name(subject)}",
+            "use vLLM or LMI-Dist, or write option.rolling_batch=disable",
+        )
+
+
+def check_smoothed_model(subject: Subject) -> Iterator[Finding]:
+    """
+    DeepSpeed smooths some types alone (SMOOTHQUANT_SUPPORTED_MODEL_TYPES).
+    """
+    smooths = subject.option("quantize") == "smoothquant"
+    if not subject.runs("deepspeed") or not smooths:
+        return
+    if _is_other_than(subject, SMOOTHED_BY_DEEPSPEED):
+        yield MODEL_REFUSED.finding(
+            f"DeepSpeed does not quantize {_name(subject)} by smoothquant",
+            "write option.quantize=dynamic_int8",
+        )
+
+
+def check_unbatched_tensorrt_llm(subject: Subject) -> Iterator[Finding]:
+    """
+    Without a rolling batch TensorRT-LLM runs T5 alone (tensorrt_llm_python.py).
+    """
+    version = subject.version
+    served = version.at_least("0.27") and version.before("0.32")
+    if not subject.runs("trtllm") or not served or not _is_unbatched(subject):
+        return
+    if _is_other_than(subject, frozenset({"t5"})):
+        yield MODEL_REFUSED.finding(
+            f"TensorRT-LLM {version} runs {_name(subject)} in a rolling batch only",
+            "write option.rolling_batch=trtllm",
+        )
+
+
+def check_neuronx_model(subject: Subject) -> Iterator[Finding]:
+    """
+    The Transformers-NeuronX loader knows a list of types.
+    """
+    if subject.launch.container != "djl-neuronx" or not _loads_with_neuronx(subject):
+        return
+    known = loaded_by_neuronx(subject.version)
+    if _is_other_than(subject, known):
+        yield MODEL_REFUSED.finding(
+            f"NeuronX {subject.version} does not load {_name(subject)}: it knows "
+            f"{', '.join(sorted(known))}",
+        )
+
+
+def check_vllm_on_neuron(subject: Subject) -> Iterator[Finding]:
+    """
+    VLLM's own loader runs Llama alone on Neuron (VLLM_CONTINUOUS_BATCHING_MODELS).
+    """
+    own = subject.launch.container == "djl-neuronx" and subject.runs("neuronx", "vllm")
+    batched = subject.launch.rolling_batch == "vllm" and subject.version.at_least(
+        "0.28"
+    )
+    if not own or not batched or subject.option("model_loader") != "vllm":
+        return
+    if _is_other_than(subject, frozenset({"llama"})):
+        yield MODEL_REFUSED.finding(
+            f"option.model_loader=vllm does not load {_name(subject)} on Neuron",
+            "write option.model_loader=tnx",
+        )
+
+
+def check_vllm_model(subject: Subject) -> Iterator[Finding]:
+    """
+    VLLM has no T5 (its registry of models, read up to 2025-12).
+    """
+    verified = subject.version.before("0.36")
+    if subject.runs("vllm") and verified and subject.model_type == "t5":
+        yield MODEL_REFUSED.finding(
+            f"vLLM has no {_name(subject)}",
+            "use LMI-Dist up to 0.32, or write option.rolling_batch=disable",
+        )
+
+
+def _is_other_than(subject: Subject, known: frozenset[str]) -> bool:
+    return subject.model_type is not None and subject.model_type not in known
+
+
+def _is_unbatched(subject: Subject) -> bool:
+    batch = subject.option("rolling_batch")
+    chosen = batch in (None, "auto") and front_end_chooses(subject.launch)
+    unsuited = chosen and not generates_text(subject.architecture)
+    return batch == "disable" or unsuited
+
+
+def _loads_with_neuronx(subject: Subject) -> bool:
+    """
+    Whether Transformers-NeuronX loads the model, and not Optimum or vLLM.
+    """
+    version, batch = subject.version, subject.launch.rolling_batch
+    loader = subject.option("model_loader")
+    if version.before("0.26") or loader == "tnx":
+        return True
+    if loader is not None or subject.option("partition_schema") == "optimum":
+        return False
+    if version.at_least("0.28"):
+        return True
+    batched = version.before("0.27") and batch not in (None, "disable")
+    # Up to 0.27 Optimum loads what is none of these.
+    return batched or "CausalLM" in (subject.architecture or "")
+
+
+def _name(subject: Subject) -> str:
+    return subject.architecture or str(subject.model_type)

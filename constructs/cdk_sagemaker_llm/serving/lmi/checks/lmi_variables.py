@@ -1,0 +1,301 @@
+"""
+Checks of the variables themselves: is each read, does it take effect, is there a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.catalog.tgi import tgi_option_names
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.options import is_option_name
+from cdk_sagemaker_llm.serving.lmi.properties import java_int_fault
+from cdk_sagemaker_llm.serving.lmi.translation import (
+    Lost,
+    Translation,
+    is_in_a_file,
+    source_of,
+)
+from cdk_sagemaker_llm.serving.lmi.variables import (
+    ALL,
+    LOAD_MODELS,
+    MODEL,
+    MODEL_OF_VLLM,
+    NAMES,
+    NUMBERS,
+    OF_THE_HUB,
+    PREFIX,
+    SETTINGS,
+    Variable,
+)
+from cdk_sagemaker_llm.serving.parameters import (
+    MISSPELT,
+    TOKEN_VARIABLES,
+    almost,
+    credential_findings,
+    usual_mistake,
+)
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+_SOURCE = "djl-serving: ModelInfo, PyEnv, ConfigManager and the images' entry point"
+_STORE = "djl-serving, ModelStore"
+_SERVER = "SERVING_"
+_OF_SAGEMAKER = "SAGEMAKER_"
+_KNOWN = NAMES | SETTINGS | {*TOKEN_VARIABLES}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LmiEnvironment:
+    """
+    A container's variables, and what is known to be beside them.
+
+    Args:
+        variables: The variables.
+
+        file: What the serving.properties beside them says; ``None`` without one.
+
+        container: The image family, such as ``djl-lmi``.
+
+        version: The LMI version.
+
+        translated: What the container makes of all that.
+
+        has_model_data: Whether SageMaker puts something into ``/opt/ml/model``;
+            ``None`` if that is not known.
+    """
+
+    variables: Mapping[str, str]
+    file: Mapping[str, str] | None
+    container: str
+    version: LmiVersion
+    translated: Translation
+    has_model_data: bool | None = None
+
+    @property
+    def image(self) -> str:
+        """
+        The image, as messages name it.
+        """
+        return f"{self.container} {self.version}"
+
+    def hub_model(self) -> str | None:
+        """
+        Return what HF_MODEL_ID has the container write into a file of its own.
+        """
+        model = self.variables.get(MODEL)
+        return model if is_in_a_file(model, self.version) else None
+
+
+NUMBER_OF_THE_SERVER = Rule(
+    "LLM178", "a setting of the LMI server is no number, and it does not start", _SOURCE
+)
+
+
+def check_numbers(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    The server reads its numbers with Integer.parseInt, and ends where it cannot.
+    """
+    for name in NUMBERS:
+        value = subject.variables.get(name)
+        fault = None if value is None or is_unresolved(value) else java_int_fault(value)
+        if fault:
+            yield NUMBER_OF_THE_SERVER.finding(f"{name} must be {fault}, got {value!r}")
+
+
+NO_MODEL = Rule("LLM179", "an LMI container has no model to load", _STORE)
+
+
+def check_model(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    Without a tarball, HF_MODEL_ID alone makes the container load a model.
+    """
+    named = MODEL in subject.variables or LOAD_MODELS in subject.variables
+    if named or subject.file is not None or subject.has_model_data is not False:
+        return
+    address = f"{PREFIX}MODEL_ID"
+    reason = f": {address} alone is none" if address in subject.variables else ""
+    yield NO_MODEL.finding(
+        f"nothing names a model: there is neither {MODEL} nor model data{reason}",
+        f"set {MODEL}",
+    )
+
+
+TWO_NAMED_MODELS = Rule(
+    "LLM181",
+    "HF_MODEL_ID names a model beside the one of the serving.properties",
+    _STORE,
+)
+TWO_MODELS = Rule(
+    "LLM230",
+    "an LMI container loads two models: HF_MODEL_ID's and its folder's",
+    _STORE,
+)
+
+
+def check_second_model(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    What HF_MODEL_ID names is loaded beside what is in ``/opt/ml/model``.
+    """
+    model = subject.variables.get(MODEL)
+    if subject.file is None or not model or LOAD_MODELS in subject.variables:
+        return
+    if model.startswith("/") or is_unresolved(model):
+        return
+    if "option.model_id" in subject.file:
+        yield TWO_NAMED_MODELS.finding(
+            f"{MODEL} and option.model_id in serving.properties are two models, and "
+            "both are loaded: a request then reaches neither",
+            f"leave {MODEL} out",
+        )
+    else:
+        yield TWO_MODELS.finding(
+            f"{MODEL} is a model of its own beside what is in the model data, and "
+            "both are loaded",
+            "write option.model_id into serving.properties instead",
+        )
+
+
+NOT_READ = Rule("LLM227", "a variable that this version of LMI does not read", _SOURCE)
+
+
+def check_versions(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    This version of the image reads each variable.
+    """
+    for name in subject.variables:
+        variables = [one for one in ALL if one.name == name]
+        if variables and not any(_is_read(subject, one) for one in variables):
+            yield _not_read(subject, variables[0])
+    if MODEL_OF_VLLM in subject.variables:
+        yield NOT_READ.finding(
+            f"{MODEL_OF_VLLM} names no model in {subject.image}", f"write {MODEL}"
+        )
+
+
+def check_hub_settings(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    What belongs to HF_MODEL_ID is not read without it.
+    """
+    if subject.hub_model() is not None and subject.file is None:
+        return
+    for variable in OF_THE_HUB:
+        if variable.name in subject.variables and _is_read(subject, variable):
+            other = variable.key.replace("option.", PREFIX).upper()
+            yield NOT_READ.finding(
+                f"{variable.name} has no effect: it belongs to a {MODEL} on the Hub",
+                f"write {other}",
+            )
+
+
+def check_spelling(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    A variable that is almost, or in another engine, a known one is ignored.
+    """
+    for name in subject.variables:
+        meant = _meant(name, subject)
+        if meant:
+            yield MISSPELT.finding(
+                f"{name} is no variable of {subject.image}: it is ignored",
+                f"did you mean {meant}?",
+            )
+
+
+OVERRULED = Rule(
+    "LLM229", "a variable repeats or contradicts what wins over it", _SOURCE
+)
+
+
+def check_overruled(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    Two places set one property: the file wins over variables.
+    """
+    for lost in subject.translated.lost:
+        if lost.winner != LOAD_MODELS or lost.value != lost.winning:
+            yield OVERRULED.finding(*_overruled(lost))
+
+
+def _is_read(subject: LmiEnvironment, variable: Variable) -> bool:
+    return variable.is_read(subject.container, subject.version)
+
+
+def _not_read(subject: LmiEnvironment, variable: Variable) -> Finding:
+    if variable.is_past(subject.version):
+        reason = f"it was last read in LMI {variable.last}"
+    elif subject.version.before(variable.first):
+        reason = f"it came with LMI {variable.first}"
+    else:
+        reason = "the images for GPUs read it"
+    return NOT_READ.finding(
+        f"{variable.name} has no effect in {subject.image}: {reason}",
+        f"write {variable.instead}" if variable.instead else "leave it out",
+    )
+
+
+def _meant(name: str, subject: LmiEnvironment) -> str | None:
+    if name in _KNOWN or name.startswith((PREFIX, "ARGS_")):
+        return None
+    usual = usual_mistake(name)
+    if usual:
+        return usual
+    if name.startswith(_SERVER):
+        return almost(name, SETTINGS)
+    is_of_the_hub = name.startswith("HF_")
+    if "_" in name and not is_of_the_hub and is_option_name(f"option.{name.lower()}"):
+        return f"{PREFIX}{name.upper()}"
+    if name in tgi_option_names():
+        return _of_tgi(name)
+    return almost(name, _near(subject))
+
+
+def _near(subject: LmiEnvironment) -> Iterable[str]:
+    # SageMaker's own names are many, and alike.
+    return sorted(
+        variable.name
+        for variable in ALL
+        if _is_read(subject, variable) and not variable.name.startswith(_OF_SAGEMAKER)
+    )
+
+
+def _of_tgi(name: str) -> str | None:
+    return {
+        "MODEL_ID": MODEL,
+        "REVISION": f"{PREFIX}REVISION",
+        "NUM_SHARD": f"{PREFIX}TENSOR_PARALLEL_DEGREE",
+        "QUANTIZE": f"{PREFIX}QUANTIZE",
+        "MAX_TOTAL_TOKENS": f"{PREFIX}MAX_MODEL_LEN",
+        "TRUST_REMOTE_CODE": f"{PREFIX}TRUST_REMOTE_CODE",
+    }.get(name)
+
+
+def _overruled(lost: Lost) -> tuple[str, str]:
+    winner = source_of(lost.winner, lost.key) if lost.winner else "serving.properties"
+    if not lost.variable:
+        value = _shown(lost.key, lost.value)
+        return (
+            f"{winner} wins over {lost.key}{value} in serving.properties",
+            "leave one of them out",
+        )
+    if lost.value == lost.winning:
+        return (
+            f"{lost.variable} repeats what {winner} says",
+            f"leave {lost.variable} out",
+        )
+    wins = _shown(lost.key, lost.winning)
+    said = f"{lost.key}{wins} in {winner}" if not lost.winner else f"{winner}{wins}"
+    got = f"{lost.variable}{_shown(lost.key, lost.value)}"
+    return (
+        f"{got} has no effect: {said} wins over it",
+        f"leave {lost.variable} out, or set it there",
+    )
+
+
+def _shown(key: str, value: str | None) -> str:
+    """
+    Write a value as it is shown: no placeholder, and no credential.
+    """
+    if value is None or is_unresolved(value):
+        return ""
+    name = key.removeprefix("option.")
+    return "" if credential_findings("", {name: value}) else f"={value}"

@@ -1,0 +1,288 @@
+"""
+Checks of the variables of TGI: the model that they name, and each by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cdk_sagemaker_llm.catalog.tgi import (
+    find_tgi_option,
+    tgi_aliases,
+    tgi_flags,
+    tgi_option_names,
+    tgi_option_span,
+)
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.parameters import (
+    FORWARDED_TOKEN,
+    HUB_TOKEN,
+    NO_WEIGHTS,
+    ROUTER_TOKEN,
+    TOKEN_VARIABLES,
+    gated_findings,
+)
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import (
+    ENTRY_POINT,
+    MODELS,
+    OPTIONS,
+    TgiSubject,
+    as_count,
+    value_fault,
+)
+from cdk_sagemaker_llm.text import nearest
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+_TOKENS = (*TOKEN_VARIABLES, FORWARDED_TOKEN)
+# The entry point starts the launcher with --port, which wins over the variable.
+_PORT = "8080"
+# So like a known name that it can hardly mean something else: one or two letters.
+_MISTYPED = 0.9
+_INSTEAD = {
+    "MAX_INPUT_TOKENS": "use MAX_INPUT_LENGTH",
+    "ENABLE_CUDA_GRAPHS": "leave it out: they are on, CUDA_GRAPHS names their sizes",
+    "MESSAGES_API_ENABLED": (
+        "leave it out: from 2.4.0 on /invocations tells a chat by its body"
+    ),
+    "DISABLE_USAGE_STATS": "use USAGE_STATS=off",
+    "DISABLE_CRASH_REPORTS": "use USAGE_STATS=no-stack",
+}
+
+WEIGHTS_ON_S3 = Rule("LLM173", "TGI is given weights on S3 as its model", ENTRY_POINT)
+UNEVEN_SHARDS = Rule(
+    "LLM177", "TGI's shards do not divide the model's attention heads", MODELS
+)
+UNREAD_TOKEN = Rule(
+    "LLM263",
+    "the token stands where TGI up to 2.0.2 does not read it",
+    "router/src/main.rs of TGI",
+)
+TWO_TOKENS = Rule(
+    "LLM264",
+    "two token variables of TGI hold different tokens",
+    "launcher and router of TGI, which read one or the other",
+)
+UNKNOWN_OPTION = Rule("LLM160", "an option is none of TGI's launcher", OPTIONS)
+NOT_AT_THIS_VERSION = Rule(
+    "LLM161", "an option is not yet known to this version of TGI", OPTIONS
+)
+NO_MORE_KNOWN = Rule(
+    "LLM222", "a variable that an older version of TGI knew is ignored", OPTIONS
+)
+UNREADABLE_VALUE = Rule(
+    "LLM162",
+    "TGI's launcher cannot read a value, by type, range or choices",
+    "the parsers of clap 4",
+)
+OVERRIDDEN = Rule(
+    "LLM260", "SageMaker's name of a setting overrides TGI's own", ENTRY_POINT
+)
+MISSPELT = Rule(
+    "LLM261", "a variable is almost one of TGI's, which ignores it", OPTIONS
+)
+OTHER_PORT = Rule("LLM262", "TGI is given another port than SageMaker's", ENTRY_POINT)
+
+
+def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    HF_MODEL_ID is set; the entry point exits without it.
+    """
+    if not subject.environment.get("HF_MODEL_ID"):
+        yield NO_WEIGHTS.finding("model is missing: TGI needs HF_MODEL_ID")
+
+
+def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    HF_MODEL_ID is a Hub id or a local path (the launcher's help).
+    """
+    model = subject.raw("HF_MODEL_ID") or ""
+    if model.startswith("s3://"):
+        yield WEIGHTS_ON_S3.finding(
+            f"HF_MODEL_ID must be a Hugging Face repository or a path, got {model!r}",
+            "let SageMaker bring the weights: S3Model puts them into /opt/ml/model",
+        )
+
+
+def check_heads(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The shards divide the attention heads (num_heads and num_shards in TGI's models).
+    """
+    heads, shards = subject.attention_heads, subject.count("NUM_SHARD")
+    if subject.is_left_out("NUM_SHARD") and subject.value("SHARDED") != "false":
+        # The launcher takes all that it sees.
+        shards = subject.accelerators
+    if not heads or not shards or heads % shards == 0:
+        return
+    fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
+    yield UNEVEN_SHARDS.finding(
+        f"{subject.word('NUM_SHARD')} must divide the {heads} attention heads, got "
+        f"{shards}",
+        f"use {', '.join(fitting)}",
+    )
+
+
+def check_token_name(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    Up to 2.0.2 the router reads HUGGING_FACEHUB_TOKEN alone.
+    """
+    present = _present(subject)
+    if subject.is_between("0.6.0", "2.0.2") and present == {HUB_TOKEN}:
+        yield UNREAD_TOKEN.finding(
+            f"the router of TGI {subject.version} does not read {HUB_TOKEN}: it "
+            "cannot fetch the tokenizer of a gated model",
+            f"set {ROUTER_TOKEN} as well",
+        )
+
+
+def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    Two token variables hold one token, for parts read different ones.
+    """
+    first, second = subject.raw(HUB_TOKEN), subject.raw(ROUTER_TOKEN)
+    if first and second and first != second:
+        yield TWO_TOKENS.finding(
+            f"{HUB_TOKEN} and {ROUTER_TOKEN} differ, and parts of TGI read one or "
+            "the other",
+            "set both to the same token",
+        )
+
+
+def check_gated_model(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    A model that is known to be gated comes with a token.
+    """
+    model = subject.raw("HF_MODEL_ID") or ""
+    yield from gated_findings(model, has_token=bool(_present(subject)))
+
+
+def _present(subject: TgiSubject) -> set[str]:
+    values = {name: subject.environment.get(name) for name in _TOKENS}
+    return {name for name, value in values.items() if value or is_unresolved(value)}
+
+
+def known_variables() -> tuple[str, ...]:
+    """
+    Return every variable that the image reads at some version, under either name.
+    """
+    return (*tgi_option_names(), *tgi_aliases())
+
+
+def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Finding]:
+    """
+    A name given as an option is one of the launcher's.
+
+    Args:
+        names: The names given.
+
+        known: The names there are.
+    """
+    there = tuple(known)
+    return [_unknown(name, there) for name in names if name not in there]
+
+
+def check_versions(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    This version knows each variable of the launcher (launcher/src/main.rs).
+
+    What an older one knew does no harm: deployments carry it along from image to image.
+    """
+    for name in _checked(subject):
+        native = tgi_aliases().get(name, name)
+        if native in tgi_option_names() and not subject.knows(native):
+            first, last = tgi_option_span(native)
+            young = not subject.is_between(first)
+            rule = NOT_AT_THIS_VERSION if young else NO_MORE_KNOWN
+            when = f"it came with {first}" if young else f"it was last known in {last}"
+            yield rule.finding(
+                f"{_word(subject, name)} has no effect in TGI {subject.version}: "
+                f"{when}",
+                _INSTEAD.get(native, "leave it out"),
+            )
+
+
+def check_values(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The launcher can read each value (clap's parsers).
+    """
+    for name in _checked(subject):
+        option = find_tgi_option(tgi_aliases().get(name, name), subject.version)
+        value = subject.raw(name)
+        if option is None or value is None or _is_unset(name, value):
+            continue
+        fault = value_fault(option, value)
+        if fault:
+            near = nearest(value, option.choices, count=1)
+            yield UNREADABLE_VALUE.finding(
+                f"{_word(subject, name)} must be {fault}, got {value!r}",
+                f"did you mean {near[0]}?" if near else "",
+            )
+
+
+def check_overridden(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    SageMaker's name of a setting and the launcher's agree.
+
+    The entry point copies the former over the latter.
+    """
+    for alias, native in tgi_aliases().items():
+        theirs, own = subject.raw(alias), subject.raw(native)
+        if theirs and own and theirs != own:
+            yield OVERRIDDEN.finding(
+                f"{native}={own} has no effect: {alias}={theirs} wins over it",
+                "set one of them",
+            )
+
+
+def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    A variable that is almost a known one is ignored.
+    """
+    known = known_variables()
+    for name in _checked(subject):
+        if name not in known:
+            import difflib  # noqa: PLC0415 - few names are wrong
+
+            near = difflib.get_close_matches(name.upper(), known, 1, _MISTYPED)
+            if near:
+                yield MISSPELT.finding(
+                    f"{name} is no variable of TGI's launcher: it is ignored",
+                    f"did you mean {near[0]}?",
+                )
+
+
+def check_port(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The image always listens on SageMaker's port (sagemaker-entrypoint.sh).
+    """
+    port = subject.value("PORT")
+    if as_count(port) is not None and port != _PORT:
+        yield OTHER_PORT.finding(
+            f"PORT={port} has no effect: the image listens on {_PORT}"
+        )
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> Finding:
+    if name in tgi_flags():
+        message = f"{name} has no variable, and the image passes no arguments"
+        return UNKNOWN_OPTION.finding(message, "leave it out")
+    near = nearest(name.upper(), known, count=1)
+    meant = f"write {near[0]}, or " if near else ""
+    return UNKNOWN_OPTION.finding(
+        f"{name} is no option of TGI's launcher",
+        f"{meant}pass it in unchecked_options if something else reads it",
+    )
+
+
+def _checked(subject: TgiSubject) -> Iterator[str]:
+    for name in subject.environment:
+        if name not in subject.unchecked:
+            yield name
+
+
+def _is_unset(name: str, value: str) -> bool:
+    # The entry point copies no empty text.
+    return name in tgi_aliases() and not value
+
+
+def _word(subject: TgiSubject, name: str) -> str:
+    return subject.words.get(name, name)

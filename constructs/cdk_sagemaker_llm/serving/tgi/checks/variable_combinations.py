@@ -1,0 +1,374 @@
+"""
+Rules between variables of TGI: what its launcher exits on, and what has no effect.
+
+The versions of each rule are those whose ``launcher/src/main.rs`` was read: 0.9.3,
+1.0.3, 1.4.0, 2.0.0, 2.0.2, 2.2.0, 2.3.1, 2.4.0, 3.0.1 and 3.3.6. Up to 0.8.2 it
+compares no lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import (
+    LAUNCHER,
+    OPTIONS,
+    TgiSubject,
+    as_number,
+)
+
+LENGTHS_SINCE = "0.9.3"
+# From 2.0.0 lengths left out come from the model, and this is their upper limit.
+MODEL_LENGTHS = ("2.0.0", "2.4.0")
+LARGEST_DEFAULT = 4096
+# The launcher adds it to the longest prompt where no size of a batch is set.
+_PREFILL_MARGIN = 50
+# The server's own exception to dtype with quantize (server/cli.py).
+_QUANTIZE_BESIDE_DTYPE = ("bitsandbytes", "bitsandbytes-nf4", "bitsandbytes-fp4")
+
+TWO_PROMPT_LENGTHS = Rule(
+    "LLM171", "TGI is given its longest prompt under two names, from 2.0.0 on", LAUNCHER
+)
+
+
+def check_two_prompt_lengths(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    From 2.0.0 on MAX_INPUT_TOKENS is the new name of MAX_INPUT_LENGTH.
+    """
+    names = ("MAX_INPUT_LENGTH", "MAX_INPUT_TOKENS")
+    if all(subject.value(name) is not None for name in names):
+        yield TWO_PROMPT_LENGTHS.finding(
+            f"{subject.word(names[0])} and {subject.word(names[1])} are one setting, "
+            "got both",
+            f"keep {subject.word(names[1])}",
+        )
+
+
+PROMPT_NOT_BELOW_TOTAL = Rule(
+    "LLM115",
+    "TGI's longest prompt is not below its total of prompt and answer, from 0.9.3 on",
+    LAUNCHER,
+)
+
+
+def check_prompt_below_total(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    MAX_INPUT_LENGTH < MAX_TOTAL_TOKENS, from 0.9.3 on.
+    """
+    prompt, total = _prompt(subject), _total(subject)
+    if not subject.is_between(LENGTHS_SINCE) or prompt is None or total is None:
+        return
+    if prompt >= total:
+        name, limit = prompt_variable(subject), "MAX_TOTAL_TOKENS"
+        yield PROMPT_NOT_BELOW_TOTAL.finding(
+            f"{subject.word(name)} must be below {subject.word(limit)}, got "
+            f"{_got(subject, name, prompt)} and {_got(subject, limit, total)}",
+        )
+
+
+TOTAL_ABOVE_BATCH = Rule(
+    "LLM116",
+    "TGI's longest request does not fit into a batch, from 0.9.3 to 3.3.6",
+    LAUNCHER,
+)
+
+
+def check_total_within_batch(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    MAX_TOTAL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 3.3.6.
+    """
+    if subject.is_between(LENGTHS_SINCE, "3.3.6"):
+        yield from _at_least(
+            subject,
+            TOTAL_ABOVE_BATCH,
+            "MAX_BATCH_TOTAL_TOKENS",
+            "MAX_TOTAL_TOKENS",
+            subject.count_or_default("MAX_TOTAL_TOKENS"),
+        )
+
+
+PROMPT_ABOVE_PREFILL = Rule(
+    "LLM164",
+    "TGI's longest prompt does not fit into a prefill step, from 0.9.3 to 2.3.1",
+    LAUNCHER,
+)
+
+
+def check_prefill_holds_prompt(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    MAX_BATCH_PREFILL_TOKENS >= MAX_INPUT_LENGTH, from 0.9.3 to 2.3.1.
+
+    Up to 1.4.5 it is 4096 when left out: a longer prompt needs both variables.
+    """
+    if subject.is_between(LENGTHS_SINCE, "2.3.1"):
+        name = prompt_variable(subject)
+        yield from _at_least(
+            subject,
+            PROMPT_ABOVE_PREFILL,
+            "MAX_BATCH_PREFILL_TOKENS",
+            name,
+            _prompt(subject),
+        )
+
+
+PREFILL_ABOVE_BATCH = Rule(
+    "LLM165",
+    "a prefill step of TGI does not fit into a batch, from 0.9.3 to 2.3.1",
+    LAUNCHER,
+)
+
+
+def check_prefill_within_batch(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    MAX_BATCH_PREFILL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 2.3.1.
+    """
+    if subject.is_between(LENGTHS_SINCE, "2.3.1"):
+        yield from _at_least(
+            subject,
+            PREFILL_ABOVE_BATCH,
+            "MAX_BATCH_TOTAL_TOKENS",
+            "MAX_BATCH_PREFILL_TOKENS",
+            _prefill(subject),
+        )
+
+
+TOTAL_OF_LONG_MODELS = Rule(
+    "LLM268",
+    "TGI's total may be below the longest prompt it takes from the model, from 2.0.0 "
+    "to 2.4.0",
+    LAUNCHER,
+)
+
+
+def check_total_of_long_models(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    From 2.0.0 to 2.4.0 a prompt length left out may exceed the total.
+    """
+    total = subject.count("MAX_TOTAL_TOKENS")
+    if subject.is_between(*MODEL_LENGTHS) and total is not None:
+        yield from _below_default(
+            subject, TOTAL_OF_LONG_MODELS, "MAX_TOTAL_TOKENS", total - 1
+        )
+
+
+PREFILL_OF_LONG_MODELS = Rule(
+    "LLM269",
+    "TGI's prefill step may be below the longest prompt it takes from the model, from "
+    "2.0.0 to 2.3.1",
+    LAUNCHER,
+)
+
+
+def check_prefill_of_long_models(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    From 2.0.0 to 2.3.1 a prompt length left out may exceed the prefill.
+    """
+    prefill = subject.count("MAX_BATCH_PREFILL_TOKENS")
+    if subject.is_between(MODEL_LENGTHS[0], "2.3.1") and prefill is not None:
+        yield from _below_default(
+            subject, PREFILL_OF_LONG_MODELS, "MAX_BATCH_PREFILL_TOKENS", prefill
+        )
+
+
+NO_VALIDATION_WORKER = Rule("LLM166", "TGI has no validation worker", LAUNCHER)
+
+
+def check_validation_workers(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    VALIDATION_WORKERS > 0.
+    """
+    if subject.count("VALIDATION_WORKERS") == 0:
+        yield NO_VALIDATION_WORKER.finding(
+            f"{subject.word('VALIDATION_WORKERS')} must be at least 1, got 0"
+        )
+
+
+NO_SHARD = Rule("LLM167", "TGI has no shard", LAUNCHER)
+
+
+def check_shards(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    NUM_SHARD >= 1.
+    """
+    if subject.count("NUM_SHARD") == 0:
+        yield NO_SHARD.finding(f"{subject.word('NUM_SHARD')} must be at least 1, got 0")
+
+
+SHARDED_OVER_ONE = Rule(
+    "LLM168", "TGI is sharded over one GPU", f"find_num_shards, {LAUNCHER}"
+)
+
+
+def check_sharded(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    SHARDED=true needs more than one shard.
+    """
+    shards = subject.count("NUM_SHARD")
+    if subject.is_left_out("NUM_SHARD"):
+        shards = subject.accelerators
+    # A count of 0 is another rule's.
+    if subject.value("SHARDED") == "true" and shards == 1:
+        yield SHARDED_OVER_ONE.finding(
+            f"SHARDED=true needs more than one GPU in {subject.word('NUM_SHARD')}, "
+            "got 1",
+            "leave SHARDED out",
+        )
+
+
+MORE_SHARDS_THAN_GPUS = Rule(
+    "LLM174", "TGI has more shards than a copy has GPUs", "each shard takes one"
+)
+
+
+def check_accelerators(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    There are as many GPUs as shards: each takes one of its own.
+    """
+    shards, present = subject.count("NUM_SHARD"), subject.accelerators
+    if shards is not None and present is not None and shards > present:
+        yield MORE_SHARDS_THAN_GPUS.finding(
+            f"{subject.word('NUM_SHARD')} must be at most the {present} accelerators "
+            f"of each copy, got {shards}",
+        )
+
+
+SHARDED_EXL2 = Rule(
+    "LLM169", "TGI shards a model quantized with exl2, from 2.2.0 on", LAUNCHER
+)
+
+
+def check_exl2(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    What is quantized with exl2 runs on one GPU, from 2.2.0 on, which brought it.
+    """
+    shards = subject.count("NUM_SHARD")
+    if subject.value("QUANTIZE") == "exl2" and shards is not None and shards > 1:
+        yield SHARDED_EXL2.finding(
+            f"{subject.word('QUANTIZE')}=exl2 runs on one GPU, got "
+            f"{subject.word('NUM_SHARD')}={shards}",
+        )
+
+
+DTYPE_WITH_QUANTIZE = Rule(
+    "LLM170",
+    "TGI is given a type together with a quantization that decides it",
+    "server/text_generation_server/cli.py of TGI",
+)
+
+
+def check_dtype_with_quantize(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    DTYPE and QUANTIZE both decide the weights' type (server/cli.py).
+    """
+    dtype, quantize = subject.value("DTYPE"), subject.value("QUANTIZE")
+    if dtype and quantize and quantize not in _QUANTIZE_BESIDE_DTYPE:
+        yield DTYPE_WITH_QUANTIZE.finding(
+            f"{subject.word('DTYPE')} and {subject.word('QUANTIZE')} exclude each "
+            f"other, got {dtype} and {quantize}",
+            "leave one of them out",
+        )
+
+
+ROPE_WITHOUT_FACTOR = Rule(
+    "LLM266", "TGI is given a linear RoPE scaling without a factor", OPTIONS
+)
+
+
+def check_rope_scaling(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    ROPE_SCALING=linear without ROPE_FACTOR scales by 1.0 (the launcher's help).
+
+    Dynamic scaling does not need one: it grows with the text.
+    """
+    linear = subject.value("ROPE_SCALING") == "linear"
+    if linear and subject.is_left_out("ROPE_FACTOR"):
+        yield ROPE_WITHOUT_FACTOR.finding(
+            f"{subject.word('ROPE_SCALING')}=linear scales by 1.0, which changes "
+            "nothing",
+            f"set {subject.word('ROPE_FACTOR')} as well",
+        )
+
+
+NO_SHARE_OF_MEMORY = Rule(
+    "LLM267",
+    "TGI is given a share of GPU memory that is none",
+    "torch.cuda.set_per_process_memory_fraction",
+)
+
+
+def check_memory_fraction(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    CUDA_MEMORY_FRACTION is a share of the memory.
+
+    The launcher takes any number; PyTorch takes what is within 0 and 1.
+    """
+    share = as_number(subject.value("CUDA_MEMORY_FRACTION"))
+    if share is not None and not 0 < share <= 1:
+        yield NO_SHARE_OF_MEMORY.finding(
+            f"{subject.word('CUDA_MEMORY_FRACTION')} should be above 0 and at most "
+            f"1, got {share:g}",
+        )
+
+
+def prompt_variable(subject: TgiSubject) -> str:
+    """
+    Return the variable that limits prompts: the one set, else the version's own.
+    """
+    for name in ("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH"):
+        if subject.knows(name) and not subject.is_left_out(name):
+            return name
+    return "MAX_INPUT_TOKENS" if subject.is_between("2.0.0") else "MAX_INPUT_LENGTH"
+
+
+def _prompt(subject: TgiSubject) -> int | None:
+    return subject.count_or_default(prompt_variable(subject))
+
+
+def _total(subject: TgiSubject) -> int | None:
+    name = "MAX_TOTAL_TOKENS"
+    if subject.is_between(*MODEL_LENGTHS) and subject.is_left_out(name):
+        return LARGEST_DEFAULT
+    return subject.count_or_default(name)
+
+
+def _prefill(subject: TgiSubject) -> int | None:
+    name, prompt = "MAX_BATCH_PREFILL_TOKENS", _prompt(subject)
+    if not subject.is_left_out(name) or not subject.is_between("2.0.0"):
+        return subject.count_or_default(name)
+    if prompt is None:
+        return None
+    if subject.is_left_out("MAX_BATCH_SIZE"):
+        return prompt + _PREFILL_MARGIN
+    size = subject.count("MAX_BATCH_SIZE")
+    return None if size is None else size * prompt
+
+
+def _at_least(
+    subject: TgiSubject, rule: Rule, large: str, small: str, small_value: int | None
+) -> Iterator[Finding]:
+    large_value = subject.count_or_default(large)
+    if large_value is None or small_value is None or large_value >= small_value:
+        return
+    yield rule.finding(
+        f"{subject.word(large)} must be at least {subject.word(small)}, got "
+        f"{_got(subject, large, large_value)} and {_got(subject, small, small_value)}",
+    )
+
+
+def _below_default(
+    subject: TgiSubject, rule: Rule, variable: str, longest: int
+) -> Iterator[Finding]:
+    name = prompt_variable(subject)
+    if longest >= LARGEST_DEFAULT - 1 or not subject.is_left_out(name):
+        return
+    yield rule.finding(
+        f"{subject.word(variable)} is {subject.value(variable)}, and "
+        f"{subject.word(name)} left out is up to {LARGEST_DEFAULT - 1} by the model: "
+        "the launcher exits where it does not fit",
+        f"set {subject.word(name)} to at most {longest}",
+    )
+
+
+def _got(subject: TgiSubject, variable: str, value: int) -> str:
+    return f"the default {value}" if subject.is_left_out(variable) else str(value)

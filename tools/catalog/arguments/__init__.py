@@ -1,3 +1,0 @@
-"""
-Rebuilding the tables of the engines' arguments from the engines' packages.
-"""
